@@ -1,0 +1,100 @@
+"""Rows of a benchmark: samples in turn, one line each, a verdict.
+
+A row compares poplite with a baseline in one process.  Their samples alternate, so that a slow
+moment of the machine hits both, and the best of each counts, since disturbances only add time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison.
+
+    Attributes:
+        name: what is compared with what.
+        value: the figure that has a target.
+        unit: its unit, `x` for a ratio.
+        sense: whether `value` must be at most or at least the target.
+        target: the target.
+        ours: seconds of every sample of poplite.
+        baseline: seconds of every sample of the baseline.
+    """
+
+    name: str
+    value: float
+    unit: str
+    sense: Literal["<=", ">="]
+    target: float
+    ours: list[float]
+    baseline: list[float]
+
+    @property
+    def reached(self) -> bool:
+        """Whether the target is met."""
+        return self.value <= self.target if self.sense == "<=" else self.value >= self.target
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.reached else "MISSED"
+        return (
+            f"{self.name:<58} {self.value:7.3f} {self.unit} {self.sense} {self.target:g} "
+            f"(poplite {min(self.ours):.4g} s, baseline {min(self.baseline):.4g} s)  {verdict}"
+        )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turn(
+    ours: Callable[[], object], baseline: Callable[[], object], samples: int
+) -> tuple[list[float], list[float]]:
+    """Time both in turn, after one call of each that does not count."""
+    ours()
+    baseline()
+    pairs = [(seconds(ours), seconds(baseline)) for _ in range(samples)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def run(
+    description: str, make: Callable[[bool, int], list[Row]], argv: Sequence[str] | None = None
+) -> int:
+    """Run the rows of a script from its command line.
+
+    Args:
+        description: what the script measures.
+        make: takes (small, samples), returns the rows.
+        argv: the command line.
+
+    Returns:
+        0 when all targets are met, otherwise 1.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the samples")
+    parser.add_argument("--samples", type=int, default=9, help="of each side (default 9)")
+    parser.add_argument(
+        "--small", action="store_true", help="tiny sizes: try the rows, judge nothing"
+    )
+    options = parser.parse_args(argv)
+    rows = make(options.small, options.samples)
+    for row in rows:
+        print(row)
+    if options.json is not None:
+        machine = {"machine": platform.machine(), "python": platform.python_version()}
+        content = {**machine, "small": options.small, "rows": [asdict(row) for row in rows]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0 if options.small or all(row.reached for row in rows) else 1

@@ -1,0 +1,92 @@
+"""Write, check, run and draw programs for tile machines on an ordinary computer.
+
+    graph = Graph(Target(tiles=64))                 the machine
+    x = graph.add_variable(FLOAT, (64,), "x")       what it holds, and on which tiles
+    class Double(Vertex): ...                       what one worker does
+    graph.add_vertex(compute_set, Double, ...)      who does it to what
+    engine = Engine(graph, Execute(compute_set))    checked, compiled, run
+
+Importing this package loads NumPy and nothing else that is heavy: Numba is loaded when
+something has to be compiled.
+"""
+
+from poplite.compute_set import ComputeSet, VertexInstance
+from poplite.errors import (
+    ControlProgramError,
+    DeviceRuntimeError,
+    ElementTypeError,
+    FileLoadError,
+    GraphConnectionError,
+    GraphCycleError,
+    InvalidMachineModel,
+    InvalidTileMapping,
+    PopliteError,
+    SizeOverflowError,
+    TensorCreationError,
+    TensorIndexError,
+    UnknownField,
+    UnknownName,
+    VertexCompileError,
+    VertexDefinitionError,
+)
+from poplite.graph import Graph
+from poplite.mapping import TileMapping
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.source import SourceLocation
+from poplite.target import Target
+from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
+from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT, ElementType
+from poplite.variable import Variable
+from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
+from poplite.view import Interval
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "UNSIGNED_INT",
+    "ComputeSet",
+    "ControlProgramError",
+    "Copy",
+    "DeviceRuntimeError",
+    "ElementType",
+    "ElementTypeError",
+    "Execute",
+    "FileLoadError",
+    "Graph",
+    "GraphConnectionError",
+    "GraphCycleError",
+    "InOut",
+    "Input",
+    "Interval",
+    "InvalidMachineModel",
+    "InvalidTileMapping",
+    "Output",
+    "PopliteError",
+    "PrintTensor",
+    "Program",
+    "Repeat",
+    "Sequence",
+    "SizeOverflowError",
+    "SourceLocation",
+    "State",
+    "Target",
+    "Tensor",
+    "TensorCreationError",
+    "TensorIndexError",
+    "TileMapping",
+    "UnknownField",
+    "UnknownName",
+    "UpsampleMethod",
+    "Variable",
+    "VariableInterval",
+    "Vector",
+    "Vertex",
+    "VertexCompileError",
+    "VertexDefinitionError",
+    "VertexInstance",
+    "append",
+    "concat",
+]

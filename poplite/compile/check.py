@@ -1,0 +1,237 @@
+"""What can be checked only when the whole program is known.
+
+Everything about one call is refused at that call.  Left for here are the things somebody
+might still have added: tensors of another graph, edges and state that are missing,
+vertices and elements without a tile, and races.  All faults of one kind come together.
+
+They cost what the user can do about them: each message names the objects, their source
+lines, and the program step that needs them::
+
+    Execute, Copy, PrintTensor  ->  graph?  edges?  tiles of vertices?  of elements?  races?
+
+Source: Poplar user guide, "Mapping" and "Compute sets".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.compile.edges import EdgeTable
+from poplite.compile.races import races
+from poplite.compute_set import ComputeSet, VertexInstance
+from poplite.errors import (
+    SHOWN_FAULTS,
+    ControlProgramError,
+    GraphConnectionError,
+    GraphCycleError,
+    InvalidTileMapping,
+    listed,
+)
+from poplite.graph import Graph
+from poplite.intervals import Int64
+from poplite.mapping import TileMapping, ranges, unmapped_error
+from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
+from poplite.source import SourceLocation
+from poplite.tensor import Tensor
+from poplite.variable import Variable
+from poplite.view import storages
+
+EdgesOf = Callable[[ComputeSet], EdgeTable]
+
+
+class _Used(NamedTuple):
+    """What programs use, each with the first step that uses it."""
+
+    compute_sets: dict[ComputeSet, str]
+    tensors: list[tuple[Tensor, str]]
+
+
+class _Fault(NamedTuple):
+    text: str
+    at: SourceLocation
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.at})"
+
+
+def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgesOf) -> None:
+    """Refuse programs that a real machine would refuse or get wrong.
+
+    Args:
+        graph: the graph they run on.
+        programs: the programs by name.
+        edges_of: returns the edges of a compute set; called once all are connected.
+
+    Raises:
+        ControlProgramError: when a step uses another graph.
+        GraphConnectionError: when edges or state of a vertex are missing.
+        InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
+        GraphCycleError: when vertices of one compute set race.
+    """
+    used = _used(programs)
+    _check_graph(graph, used)
+    _check_connected(used)
+    _check_vertices_mapped(graph, used)
+    tables = {cs: edges_of(cs) for cs in used.compute_sets}
+    _check_variables_mapped(graph, used, tables)
+    _check_races(graph, used, tables)
+
+
+def _used(programs: Mapping[str, Program]) -> _Used:
+    used = _Used({}, [])
+    for name, program in programs.items():
+        for step in distinct_steps(program):
+            where = f"{step}, of program '{name}'" if len(programs) > 1 else str(step)
+            match step.program:
+                case Execute(compute_set=compute_set):
+                    used.compute_sets.setdefault(compute_set, where)
+                case Copy(source=source, destination=destination):
+                    used.tensors += [(source, where), (destination, where)]
+                case PrintTensor(tensor=tensor):
+                    used.tensors.append((tensor, where))
+    return used
+
+
+def _check_graph(graph: Graph, used: _Used) -> None:
+    faults = [
+        _Fault(f"compute set '{cs.name}' of {cs.graph!r}", cs.location, where)
+        for cs, where in used.compute_sets.items()
+        if cs.graph is not graph
+    ]
+    faults += [
+        _Fault(f"tensor '{t.name}' of {t.graph!r}", _location(t), where)
+        for t, where in used.tensors
+        if t.graph is not graph
+    ]
+    if faults:
+        raise ControlProgramError(
+            f"the program uses {_number(faults, 'object')} of another graph than {graph!r}",
+            at=faults[0].at,
+            where=faults[0].where,
+            found=listed([str(fault) for fault in faults], "objects"),
+            fix="make compute sets, variables and the engine with one graph",
+        )
+
+
+def _location(tensor: Tensor) -> SourceLocation:
+    return tensor.graph.variable_of(storages(tensor.view)[0]).location
+
+
+def _check_connected(used: _Used) -> None:
+    faults = [
+        _Fault(f"{vertex}: {what}", vertex.location, where)
+        for compute_set, where in used.compute_sets.items()
+        for vertex in compute_set.vertices
+        for what in _missing(vertex)
+    ]
+    if not faults:
+        return
+    name = next(iter(used.compute_sets)).name
+    raise GraphConnectionError(
+        faults[0].text if len(faults) == 1 else f"{len(faults):,} fields have nothing connected",
+        at=faults[0].at,
+        where=faults[0].where,
+        found=listed([str(fault) for fault in faults], "fields") if len(faults) > 1 else "",
+        fix=f"pass every field to add_vertex, or graph.connect(vertex['field'], tensor) ({name})",
+    )
+
+
+def _missing(vertex: VertexInstance) -> Iterator[str]:
+    fields = vertex.vertex_class.fields
+    if len(vertex.connections) + len(vertex.state) == len(fields):
+        return
+    for name, field in fields.items():
+        if name in vertex.rows and name not in vertex.connections:
+            rows = vertex.rows[name]
+            gaps = [row for row in range(max(rows)) if row not in rows]
+            yield f"rows {ranges(gaps)} of field '{name}' are not connected"
+        elif field.is_edge and name not in vertex.connections:
+            yield f"field '{name}' is not connected, declared {field}"
+        elif not field.is_edge and name not in vertex.state:
+            yield f"field '{name}' has no value, declared {field}"
+
+
+def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
+    faults = [
+        _Fault(f"{vertex} of '{compute_set.name}'", vertex.location, where)
+        for compute_set, where in used.compute_sets.items()
+        for vertex in compute_set.vertices
+        if vertex.tile is None
+    ]
+    if faults:
+        raise InvalidTileMapping(
+            f"{_number(faults, 'vertex', 'vertices')} without a tile",
+            at=faults[0].at,
+            where=faults[0].where,
+            found=listed([str(fault) for fault in faults], "vertices"),
+            fix=f"add_vertex(..., tile=0), or graph.set_tile_mapping(vertex, tile); "
+            f"tiles are 0-{graph.target.tiles - 1}",
+        )
+
+
+def _check_variables_mapped(
+    graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]
+) -> None:
+    first_use: dict[Variable, str] = {}
+    for compute_set, where in used.compute_sets.items():
+        for number in np.unique(_owners(graph, tables[compute_set].begin)).tolist():
+            first_use.setdefault(graph.variables[number], where)
+    for tensor, where in used.tensors:
+        for storage in storages(tensor.view):
+            first_use.setdefault(graph.variable_of(storage), where)
+    holes = [variable for variable in first_use if not variable.mapping.is_complete]
+    if not holes:
+        return
+    errors = [_unmapped(graph, variable, first_use[variable]) for variable in holes]
+    if len(errors) == 1:
+        raise errors[0]
+    lines = [f"{error.what} ({error.at})" for error in errors]
+    raise InvalidTileMapping(
+        f"{len(errors):,} variables have elements without a tile",
+        at=errors[0].at,
+        where=errors[0].where,
+        found=listed(lines, "variables"),
+        fix=f"{errors[0].fix}, and so on",
+    )
+
+
+def _unmapped(graph: Graph, variable: Variable, where: str) -> InvalidTileMapping:
+    breaks, tiles = variable.mapping.pieces()
+    mapping = TileMapping(graph.target.tiles, tiles, np.diff(breaks))
+    return unmapped_error(
+        f"'{variable.name}'", mapping, graph.target.tiles, variable.location, where
+    )
+
+
+def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]) -> None:
+    found = [(cs, race) for cs, table in tables.items() for race in races(cs, table)]
+    if not found:
+        return
+    compute_set, first = found[0]
+    what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
+    more = f"; {len(found):,} races in all" if len(found) > 1 else ""
+    lines = [race.describe(graph) for _, race in found[:SHOWN_FAULTS]]
+    raise GraphCycleError(
+        f"compute set '{compute_set.name}': {first.writer} {what}{more}",
+        at=first.at,
+        where=used.compute_sets[compute_set],
+        found=listed(lines + [""] * (len(found) - len(lines)), "races"),
+        fix="use two buffers: read one variable, write another, and swap them in the next "
+        "compute set; InOut where only one vertex touches an element"
+        if first.verb == "read"
+        else "give every element one writer, or put the vertices in two compute sets",
+    )
+
+
+def _owners(graph: Graph, address: Int64) -> Int64:
+    """Return the number of the variable that owns each address."""
+    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
+    return np.searchsorted(bases, address, side="right") - 1
+
+
+def _number(faults: Sequence[object], noun: str, plural: str = "") -> str:
+    return f"1 {noun}" if len(faults) == 1 else f"{len(faults):,} {plural or noun + 's'}"

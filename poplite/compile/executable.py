@@ -1,0 +1,191 @@
+"""From a graph and its programs to an executable: checked, lowered, not yet bound to memory.
+
+An executable holds no address and no compiled code: it is what an engine needs to allocate
+its arena, compile its drivers and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.check import check_program
+from poplite.compile.edges import EdgeTable, edge_table
+from poplite.compile.layout import ArenaLayout
+from poplite.compile.lower import lower_compute_sets, lower_copy
+from poplite.compile.opcodes import AGAIN, CALL, END, LAUNCH, REPEAT
+from poplite.compile.step import ComputeStep, CopyStep
+from poplite.compute_set import ComputeSet
+from poplite.errors import ControlProgramError, UnknownName
+from poplite.graph import Graph
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, distinct_steps
+from poplite.source import here
+
+Integers = npt.NDArray[np.int64]
+Programs = Program | Iterable[Program] | Mapping[str, Program]
+
+MAX_STEPS = 1 << 22
+"""Most steps of one program; beyond it lies a mistake, such as a loop written out."""
+
+GATHER, COMPUTE, SCATTER = range(3)
+"""Phases of a compute set; a copy has the first only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One program as ops.
+
+    Attributes:
+        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
+        num_loops: Repeats in it.
+    """
+
+    ops: Integers
+    num_loops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A compiled graph.
+
+    Attributes:
+        graph: the graph it was made from.
+        layout: where everything lies in the arena.
+        steps: lowered compute sets and copies.
+        programs: the ops of each program.
+        prints: what the host callbacks print, by number.
+        compute_sets: the compute set of each compute step, by step.
+        num_connected_elements: elements behind all edges.
+    """
+
+    graph: Graph
+    layout: ArenaLayout
+    steps: tuple[ComputeStep | CopyStep, ...]
+    programs: Mapping[str, Code]
+    prints: tuple[PrintTensor, ...]
+    compute_sets: tuple[ComputeSet, ...]
+    num_connected_elements: int
+
+
+def compile_graph(graph: Graph, programs: Programs) -> Executable:
+    """Check and lower programs.
+
+    Args:
+        graph: the graph the programs run on.
+        programs: one program, several in a list (named "0", "1", ...), or named ones.
+
+    Raises:
+        PopliteError: the first kind of fault that the checks find, see
+            `poplite.compile.check`.
+    """
+    named = _named(programs)
+    tables: dict[ComputeSet, EdgeTable] = {}
+
+    def edges_of(compute_set: ComputeSet) -> EdgeTable:
+        if compute_set not in tables:
+            tables[compute_set] = edge_table(compute_set)
+        return tables[compute_set]
+
+    check_program(graph, named, edges_of)
+    leaves = {step.program: None for p in named.values() for step in distinct_steps(p)}
+    sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
+    copies = [p for p in leaves if isinstance(p, Copy)]
+    prints = tuple(p for p in leaves if isinstance(p, PrintTensor))
+    layout = ArenaLayout(graph.variables)
+    steps: list[ComputeStep | CopyStep] = []
+    steps += lower_compute_sets([(cs, edges_of(cs)) for cs in sets], layout)
+    steps += [lower_copy(copy, layout) for copy in copies]
+    number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
+    number_of |= {leaf: n for n, leaf in enumerate(prints)}
+    return Executable(
+        graph=graph,
+        layout=layout,
+        steps=tuple(steps),
+        programs={name: _Emitter(steps, number_of).code(p) for name, p in named.items()},
+        prints=prints,
+        compute_sets=tuple(sets),
+        num_connected_elements=sum(int(table.length.sum()) for table in tables.values()),
+    )
+
+
+def _named(programs: Programs) -> dict[str, Program]:
+    if isinstance(programs, Program):
+        return {"0": programs}
+    if not isinstance(programs, Mapping):
+        programs = {str(number): program for number, program in enumerate(programs)}
+    for name, program in programs.items():
+        if not isinstance(program, Program):
+            raise ControlProgramError(
+                f"program {name!r} is {program!r:.60}, which is no program",
+                at=here(),
+                fix="Engine(graph, {'main': Sequence(...)})",
+            )
+        if program.num_steps > MAX_STEPS:
+            raise ControlProgramError(
+                f"program {name!r} has {program.num_steps:,} steps, more than {MAX_STEPS:,}",
+                at=program.location,
+                fix="write loops as Repeat(count, body)",
+            )
+    if not programs:
+        raise UnknownName("an engine needs at least one program", at=here(), fix="Sequence()")
+    return dict(programs)
+
+
+class _Emitter:
+    """Writes a program tree down as ops.
+
+    Args:
+        steps: the lowered steps.
+        number_of: step number of compute sets and copies, callback number of prints.
+    """
+
+    def __init__(
+        self, steps: list[ComputeStep | CopyStep], number_of: Mapping[object, int]
+    ) -> None:
+        self._steps, self._number_of = steps, number_of
+        self._ops: list[list[int]] = []
+        self._loops = 0
+
+    def code(self, program: Program) -> Code:
+        # A stack instead of recursion: programs may be as deep as they are long.
+        pending: list[Program | int] = [program]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, int):
+                self._close(item)
+            elif isinstance(item, Repeat):
+                if not item.is_empty:
+                    pending += [self._open(item.count), item.body]
+            elif item.children:
+                pending.extend(reversed(item.children))
+            else:
+                self._leaf(item)
+        self._ops.append([END, 0, 0, 0])
+        return Code(np.array(self._ops, np.int64), self._loops)
+
+    def _open(self, count: int) -> int:
+        self._ops.append([REPEAT, self._loops, count, 0])
+        self._loops += 1
+        return len(self._ops) - 1
+
+    def _close(self, row: int) -> None:
+        self._ops.append([AGAIN, self._ops[row][1], row + 1, 0])
+        self._ops[row][3] = len(self._ops)
+
+    def _leaf(self, leaf: Program) -> None:
+        if isinstance(leaf, Execute):
+            number = self._number_of[leaf.compute_set]
+            step = self._steps[number]
+            assert isinstance(step, ComputeStep)
+            if len(step.gather.records):
+                self._ops.append([LAUNCH, number, GATHER, 0])
+            self._ops.append([LAUNCH, number, COMPUTE, 0])
+            if len(step.scatter.records):
+                self._ops.append([LAUNCH, number, SCATTER, 0])
+        elif isinstance(leaf, Copy):
+            self._ops.append([LAUNCH, self._number_of[leaf], GATHER, 0])
+        elif isinstance(leaf, PrintTensor):
+            self._ops.append([CALL, self._number_of[leaf], 0, 0])

@@ -1,0 +1,84 @@
+"""Where everything lies in the arena: one block of bytes that holds all data of an engine.
+
+Variables come first, each contiguous and aligned, so that a field can point straight at its
+elements whatever tile they are mapped to; then the values of vertex state; then temporaries,
+which every compute set uses anew::
+
+    | variable | variable | ... | state | state | ... | temporaries of the running step |
+
+Element addresses (of views) become byte positions here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.variable import Variable
+
+ALIGNMENT = 64
+"""Bytes that variables and temporaries are aligned to: a cache line."""
+
+Integers = npt.NDArray[np.int64]
+
+
+class ArenaLayout:
+    """Byte positions of variables, state and temporaries.
+
+    Args:
+        variables: the graph's variables, by rising element address.
+    """
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self.variables = tuple(variables)
+        self._bases = np.array([v.storage.base for v in variables], np.int64)
+        self._element_bytes = np.array([v.element_type.size_bytes for v in variables], np.int64)
+        sizes = self._element_bytes * np.array([v.num_elements for v in variables], np.int64)
+        offsets = np.zeros(len(variables) + 1, np.int64)
+        np.cumsum(_aligned(sizes), out=offsets[1:])
+        self._offsets = offsets[:-1]
+        self.state: list[tuple[int, npt.NDArray[Any]]] = []
+        self._end = int(offsets[-1])
+        self._temporary_bytes = 0
+
+    @property
+    def temporary_base(self) -> int:
+        """First byte of the temporaries; final once all state is placed."""
+        return self._end
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole arena."""
+        return self._end + self._temporary_bytes
+
+    def byte_positions(self, addresses: Integers) -> Integers:
+        """Return the byte position of each element address.
+
+        Args:
+            addresses: element addresses of existing elements.
+        """
+        variable = np.searchsorted(self._bases, addresses, side="right") - 1
+        within = (addresses - self._bases[variable]) * self._element_bytes[variable]
+        return np.asarray(self._offsets[variable] + within)
+
+    def variable_offset(self, variable: Variable) -> int:
+        """Return the first byte of a variable."""
+        return int(self._offsets[np.searchsorted(self._bases, variable.storage.base)])
+
+    def place_state(self, values: npt.NDArray[Any]) -> int:
+        """Reserve room for state values and return its first byte."""
+        at = self._end
+        self.state.append((at, values))
+        self._end += int(_aligned(np.int64(values.nbytes)))
+        return at
+
+    def reserve_temporaries(self, size_bytes: int) -> None:
+        """Make sure the temporaries have at least this many bytes."""
+        self._temporary_bytes = max(self._temporary_bytes, int(_aligned(np.int64(size_bytes))))
+
+
+def _aligned(size: Any) -> Any:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT

@@ -1,0 +1,327 @@
+"""The arithmetic of `compute`, operation by operation, on Python values.
+
+The compiled form gets this arithmetic from its types; the interpreted form gets it from
+here, and both give equal bits.  Values are `bool`, `int` (64 bits), `float` (double) and
+`np.float32`, one Python type for each `Kind`::
+
+    int op int          64-bit two's complement        add(2**63 - 1, 1) == -2**63
+    weak op float32     both float32, then one op      add(0.1, np.float32(1))
+    anything / 0        IEEE: inf or nan, no error     divide(1, 0) == inf
+
+Operations on float32 may make NumPy warn; callers run them under
+`np.errstate(all="ignore")`, since infinities and NaN are results like others.
+The rules and where each comes from: docs/arithmetic.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from poplite.compute.kinds import Kind
+
+Number = bool | int | float | np.float32
+"""A value inside `compute`."""
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+_BINARY = Callable[[Number, Number], Number]
+_BY_TYPE: dict[type, Kind] = {
+    bool: Kind.BOOL,
+    int: Kind.INT,
+    float: Kind.FLOAT,
+    np.float32: Kind.F32,
+}
+
+
+def wrap(value: int, bits: int = 64, *, signed: bool = True) -> int:
+    """Return an integer reduced to two's complement.
+
+    Args:
+        value: any integer.
+        bits: width of the result.
+        signed: whether the top bit is the sign.
+
+    >>> wrap(2**63), wrap(-1, 32, signed=False)
+    (-9223372036854775808, 4294967295)
+    """
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+
+def kind_of(value: Number) -> Kind:
+    """Return the kind of a value inside `compute`.
+
+    >>> kind_of(np.float32(1)), kind_of(1)
+    (Kind.F32, Kind.INT)
+    """
+    return _BY_TYPE[type(value)]
+
+
+def cast(value: Number, kind: Kind) -> Number:
+    """Widen a value to a kind, with one rounding.
+
+    Args:
+        value: a value of that kind or of a narrower one.
+        kind: the kind to return.
+
+    >>> cast(3, Kind.F32)
+    np.float32(3.0)
+    """
+    return _CASTS[kind](value)
+
+
+def as_f32(value: Number) -> np.float32:
+    """Round a value to float32 once.
+
+    An int is rounded directly: by way of a double it could be rounded twice.
+
+    >>> as_f32(0.1)
+    np.float32(0.1)
+    """
+    if type(value) is np.float32:
+        return value
+    return np.float32(np.int64(value) if isinstance(value, int) else value)
+
+
+_CASTS: dict[Kind, Callable[[Number], Number]] = {
+    Kind.BOOL: bool,
+    Kind.INT: int,
+    Kind.FLOAT: float,
+    Kind.F32: as_f32,
+}
+
+
+def _binary(
+    on_ints: Callable[[int, int], int], on_floats: Callable[[float, float], float] | None = None
+) -> _BINARY:
+    """Make an operation that casts both operands to the wider kind first."""
+    floats = on_floats or on_ints
+
+    def operation(left: Number, right: Number) -> Number:
+        kind = max(kind_of(left), kind_of(right))
+        if kind is Kind.F32:
+            return np.float32(floats(as_f32(left), as_f32(right)))
+        if kind is Kind.FLOAT:
+            return float(floats(np.float64(left), np.float64(right)))
+        return wrap(on_ints(int(left), int(right)))
+
+    return operation
+
+
+def _floor_divide(left: int, right: int) -> int:
+    overflows = left == INT_MIN and right == -1
+    return 0 if right == 0 or overflows else left // right
+
+
+def _modulo(left: int, right: int) -> int:
+    return left % right if right else 0
+
+
+add = _binary(operator.add)
+subtract = _binary(operator.sub)
+multiply = _binary(operator.mul)
+floor_divide = _binary(_floor_divide, operator.floordiv)
+modulo = _binary(_modulo, operator.mod)
+left_shift = _binary(operator.lshift)
+right_shift = _binary(operator.rshift)
+
+
+def divide(left: Number, right: Number) -> Number:
+    """Divide as floats: two ints give a double, anything with float32 a float32.
+
+    >>> divide(1, 4)
+    0.25
+    """
+    if kind_of(left) is Kind.F32 or kind_of(right) is Kind.F32:
+        return np.float32(as_f32(left) / as_f32(right))
+    return float(np.float64(left) / np.float64(right))
+
+
+def power(base: Number, exponent: int) -> Number:
+    """Raise to a constant exponent by repeated squaring, lowest bit first.
+
+    Args:
+        base: any value.
+        exponent: a literal, not negative.
+
+    >>> power(np.float32(1.5), 2), power(3, 3)
+    (np.float32(2.25), 27)
+    """
+    square = cast(base, max(kind_of(base), Kind.INT))
+    result = cast(1, kind_of(square))
+    while exponent:
+        if exponent & 1:
+            result = multiply(result, square)
+        exponent >>= 1
+        square = multiply(square, square)
+    return result
+
+
+def _bitwise(on_ints: Callable[[int, int], int]) -> _BINARY:
+    def operation(left: Number, right: Number) -> Number:
+        result = on_ints(int(left), int(right))
+        return bool(result) if max(kind_of(left), kind_of(right)) is Kind.BOOL else result
+
+    return operation
+
+
+bit_and = _bitwise(operator.and_)
+bit_or = _bitwise(operator.or_)
+bit_xor = _bitwise(operator.xor)
+
+
+def _comparison(test: Callable[[Number, Number], bool]) -> Callable[[Number, Number], bool]:
+    def operation(left: Number, right: Number) -> bool:
+        kind = max(kind_of(left), kind_of(right))
+        return bool(test(cast(left, kind), cast(right, kind)))
+
+    return operation
+
+
+less = _comparison(operator.lt)
+less_equal = _comparison(operator.le)
+greater = _comparison(operator.gt)
+greater_equal = _comparison(operator.ge)
+equal = _comparison(operator.eq)
+not_equal = _comparison(operator.ne)
+
+
+def negative(value: Number) -> Number:
+    """Return `-value`; the least int is its own negative.
+
+    >>> negative(True), negative(INT_MIN) == INT_MIN
+    (-1, True)
+    """
+    return -value if isinstance(value, (float, np.float32)) else wrap(-int(value))
+
+
+def positive(value: Number) -> Number:
+    """Return `+value`; a truth value becomes an int.
+
+    >>> positive(True)
+    1
+    """
+    return int(value) if isinstance(value, bool) else value
+
+
+def invert(value: int) -> int:
+    """Return `~value` of an int.
+
+    >>> invert(5)
+    -6
+    """
+    return ~value
+
+
+def absolute(value: Number) -> Number:
+    """Return `abs(value)`; the least int is its own absolute value.
+
+    >>> absolute(np.float32(-2))
+    np.float32(2.0)
+    """
+    return wrap(abs(value)) if isinstance(value, int) else abs(value)
+
+
+def _extreme(better: Callable[[Number, Number], bool]) -> Callable[..., Number]:
+    def of_two(best: Number, value: Number) -> Number:
+        kind = max(kind_of(best), kind_of(value))
+        return cast(value if better(value, best) else best, kind)
+
+    def operation(*values: Number) -> Number:
+        return functools.reduce(of_two, values)
+
+    return operation
+
+
+minimum = _extreme(less)
+maximum = _extreme(greater)
+
+
+def _whole(rounding: Callable[[float], int]) -> Callable[[Number], int]:
+    """Make a conversion to int that saturates at 64 bits; NaN gives 0."""
+
+    def operation(value: Number) -> int:
+        if isinstance(value, int):
+            return int(value)
+        double = float(value)
+        if math.isnan(double):
+            return 0
+        if math.isinf(double):
+            return INT_MAX if double > 0 else INT_MIN
+        return max(INT_MIN, min(rounding(double), INT_MAX))
+
+    return operation
+
+
+truncate = _whole(math.trunc)
+floor = _whole(math.floor)
+ceil = _whole(math.ceil)
+
+
+def as_float(value: Number) -> Number:
+    """Return `float(value)`; a float32 stays one, so that no double appears.
+
+    >>> as_float(2), as_float(np.float32(0.5))
+    (2.0, np.float32(0.5))
+    """
+    return value if kind_of(value) is Kind.F32 else float(value)
+
+
+def as_bool(value: Number) -> bool:
+    """Return whether a value differs from zero; NaN does.
+
+    >>> as_bool(0.5), as_bool(0)
+    (True, False)
+    """
+    return bool(value)
+
+
+def _function(
+    exact: Callable[[float], float], undefined: Callable[[float], float]
+) -> Callable[[Number], Number]:
+    """Make a function of one float, computed in double and rounded once for float32.
+
+    Args:
+        exact: the function in double, which raises where C returns inf or nan.
+        undefined: what C returns there.
+    """
+
+    def operation(value: Number) -> Number:
+        try:
+            result = exact(float(value))
+        except (ValueError, OverflowError):
+            result = undefined(float(value))
+        return np.float32(result) if kind_of(value) is Kind.F32 else result
+
+    return operation
+
+
+sqrt = _function(math.sqrt, lambda value: math.nan)
+exp = _function(math.exp, lambda value: math.inf)
+log = _function(math.log, lambda value: math.nan if value else -math.inf)
+sin = _function(math.sin, lambda value: math.nan)
+cos = _function(math.cos, lambda value: math.nan)
+tanh = _function(math.tanh, lambda value: math.nan)
+fabs = _function(math.fabs, lambda value: math.nan)
+
+
+def indices(*bounds: int) -> range:
+    """Return `range(*bounds)` as 64-bit arithmetic counts it.
+
+    Args:
+        bounds: stop; start, stop; or start, stop, step.
+
+    Returns:
+        The indices; none when `stop - start` leaves 64 bits the wrong way.
+
+    >>> indices(2, 5), len(indices(INT_MIN, INT_MAX))
+    (range(2, 5), 0)
+    """
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    distance = wrap(stop - start)
+    return range(start, start + distance, step)

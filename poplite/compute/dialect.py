@@ -1,0 +1,331 @@
+"""What `compute` may be written in: a small, typed part of Python.
+
+Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`, a vector,
+`enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, arithmetic,
+comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of the listed
+functions.  Everything else is refused here, by the node in the user's text, before any
+compiler sees it::
+
+    'Sum.compute': 'with' is not part of what compute may use  (sum.py:14 in compute)
+      with open("data.txt") as file:
+      try: read files on the host, and hand the values over with engine.write(...)
+
+Names stand for locals, or for numbers and functions that are fixed when the vertex is
+compiled: module globals, names of an enclosing function, class attributes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NoReturn
+
+from poplite.compute.arithmetic import INT_MAX, INT_MIN
+from poplite.compute.source_text import SourceText
+from poplite.errors import VertexCompileError
+from poplite.source import SourceLocation
+from poplite.vertex import Vertex
+
+LIMITS = {"**": 64, "<<": 63, ">>": 63}
+"""Operators whose right operand is a literal, and the largest that is allowed."""
+
+Constant = bool | int | float
+
+FUNCTIONS: Mapping[object, str] = {
+    abs: "absolute",
+    bool: "as_bool",
+    float: "as_float",
+    int: "truncate",
+    max: "maximum",
+    min: "minimum",
+    math.ceil: "ceil",
+    math.cos: "cos",
+    math.exp: "exp",
+    math.fabs: "fabs",
+    math.floor: "floor",
+    math.log: "log",
+    math.sin: "sin",
+    math.sqrt: "sqrt",
+    math.tanh: "tanh",
+}
+"""Functions of numbers, and the name of each in `poplite.compute.arithmetic`."""
+
+BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+
+UNARY: Mapping[type[ast.unaryop], str] = {
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Not: "not",
+}
+
+COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+_ALLOWED = (
+    *(ast.FunctionDef, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.If, ast.While),
+    *(ast.For, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Name, ast.Constant),
+    *(ast.Attribute, ast.Subscript, ast.Tuple, ast.Call, ast.BinOp, ast.UnaryOp, ast.BoolOp),
+    *(ast.Compare, ast.IfExp, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+    *(ast.expr_context, ast.arguments, ast.arg),
+)
+
+_ON_HOST = "read files on the host, and hand the values over with engine.write(...)"
+_UNROLL = "use a for loop over range(...) and a local number"
+_REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
+    ast.With: ("'with'", _ON_HOST),
+    ast.Try: ("'try'", "test the values with if; division by zero gives inf and nan"),
+    ast.Raise: ("'raise'", "write a flag to an Output field and test it on the host"),
+    ast.Assert: ("'assert'", "write a flag to an Output field and test it on the host"),
+    ast.Import: ("'import'", "import at the top of the module"),
+    ast.ImportFrom: ("'import'", "import at the top of the module"),
+    ast.Global: ("'global'", "declare a State field for values that vary"),
+    ast.Nonlocal: ("'nonlocal'", "declare a State field for values that vary"),
+    ast.Delete: ("'del'", "leave the variable alone"),
+    ast.Lambda: ("a lambda", "write the expression where it is used"),
+    ast.FunctionDef: ("a function inside", "write its body where it is used"),
+    ast.ClassDef: ("a class inside", "declare fields for the values"),
+    ast.Dict: ("a dict", "use a State[Vector[...]] field, indexed by number"),
+    ast.Set: ("a set", "use a State[Vector[...]] field"),
+    ast.List: ("a list", "use an InOut[Vector[...]] field for working memory"),
+    ast.ListComp: ("a list comprehension", _UNROLL),
+    ast.SetComp: ("a set comprehension", _UNROLL),
+    ast.DictComp: ("a dict comprehension", _UNROLL),
+    ast.GeneratorExp: ("a generator expression", _UNROLL),
+    ast.JoinedStr: ("a string", "print on the host, from engine.read(...)"),
+    ast.NamedExpr: ("':='", "assign on a line of its own"),
+    ast.Slice: ("a slice", "use a for loop over range(...), or connect the part that is needed"),
+    ast.Starred: ("'*'", "name every value"),
+    ast.Yield: ("'yield'", "write the values to an Output field"),
+    ast.Match: ("'match'", "use if and elif"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One `compute` method: its text, its locals, and what other names stand for.
+
+    Attributes:
+        vertex: the vertex class.
+        text: the text of its `compute`.
+        locals: names assigned somewhere in it.
+    """
+
+    vertex: type[Vertex]
+    text: SourceText
+    locals: frozenset[str]
+
+    def refuse(self, node: ast.AST, what: str, fix: str, *, found: str = "") -> NoReturn:
+        """Raise the error that points at a node.
+
+        Args:
+            node: the node at fault.
+            what: what is wrong with it.
+            fix: what to write instead.
+            found: what was found; by default the line of text.
+
+        Raises:
+            VertexCompileError: always.
+        """
+        line = getattr(node, "lineno", self.text.tree.lineno)
+        raise VertexCompileError(
+            f"'{self.vertex.__name__}.compute': {what}",
+            at=SourceLocation(self.text.function.__code__.co_filename, line, "compute"),
+            found=found or self.text.line(line),
+            fix=fix,
+        )
+
+    def global_of(self, node: ast.expr) -> object:
+        """Return what a name that is no local stands for.
+
+        Args:
+            node: a name, or an attribute of a module.
+
+        Raises:
+            VertexCompileError: when there is no such name.
+        """
+        if isinstance(node, ast.Name):
+            return self._global(node)
+        if isinstance(node, ast.Attribute):
+            owner = self.global_of(node.value)
+            if isinstance(owner, ModuleType) and hasattr(owner, node.attr):
+                return getattr(owner, node.attr)
+        return self.refuse(
+            node,
+            f"'{ast.unparse(node)}' is not a local, a field or a number known at compile time",
+            "use fields, locals, and module attributes such as math.pi",
+        )
+
+    def is_local(self, node: ast.expr) -> bool:
+        """Whether a name, or the first part of a dotted one, is a local or `self`."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return not isinstance(node, ast.Name) or node.id in self.locals or node.id == "self"
+
+    def _global(self, node: ast.Name) -> object:
+        names = _visible(self)
+        if node.id in names:
+            return names[node.id]
+        close = difflib.get_close_matches(node.id, [*self.locals, *names], n=1)
+        return self.refuse(
+            node,
+            f"name '{node.id}' is not defined" + (f" (did you mean '{close[0]}'?)" * len(close)),
+            "assign it before, or declare a field and write self." + node.id,
+        )
+
+
+def _visible(scope: Scope) -> dict[str, Any]:
+    function = scope.text.function
+    names = dict(vars(builtins)) | function.__globals__
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # the enclosing function has not assigned it yet
+            names.pop(name, None)
+    return names
+
+
+def scope_of(vertex: type[Vertex], text: SourceText) -> Scope:
+    """Check the form of a `compute` and return its scope.
+
+    Literal arithmetic is folded in the tree, as Python's own compiler folds it.
+
+    Args:
+        vertex: the vertex class.
+        text: the text of its `compute`.
+
+    Raises:
+        VertexCompileError: for a statement or expression that is not allowed.
+    """
+    stored = (
+        node.id
+        for node in ast.walk(text.tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    scope = Scope(vertex, text, frozenset(stored))
+    if text.tree.decorator_list:
+        scope.refuse(text.tree.decorator_list[0], "a decorator", "write compute without one")
+    body = text.tree.body
+    docstring = ast.get_docstring(text.tree, clean=False) is not None
+    for statement in body[docstring:]:
+        _check(scope, statement)
+    _Fold(scope).visit(text.tree)
+    return scope
+
+
+def _check(scope: Scope, statement: ast.stmt) -> None:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.FunctionDef) or not isinstance(node, _ALLOWED):
+            what, fix = _REFUSED.get(type(node), (f"'{type(node).__name__}'", "leave it out"))
+            scope.refuse(node, f"{what} is not part of what compute may use", fix)
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call):
+            scope.refuse(node, "an expression alone on its line has no effect", "assign it")
+
+FOLDED: Mapping[str, Callable[[Any, Any], Constant]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+"""What Python makes of two literals."""
+
+
+class _Fold(ast.NodeTransformer):
+    """Evaluates arithmetic on literals with Python's unlimited ints.
+
+    Python's compiler does the same before Numba sees the code, so a step that leaves 64
+    bits would give other values than arithmetic at run time; it is refused.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        value = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if isinstance(node.op, ast.USub) and isinstance(value, (int, float)):
+            return ast.copy_location(ast.Constant(-value), node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        left, right, symbol = node.left, node.right, BINARY[type(node.op)]
+        if not (isinstance(left, ast.Constant) and isinstance(right, ast.Constant)):
+            return node
+        if symbol in LIMITS and not is_count(right, LIMITS[symbol]):
+            return node
+        try:
+            value = FOLDED[symbol](left.value, right.value)
+        except (ArithmeticError, TypeError, KeyError):
+            return node
+        for part in (left.value, right.value, value):
+            check_range(self._scope, node, part)
+        return ast.copy_location(ast.Constant(value), node)
+
+
+def check_range(scope: Scope, node: ast.AST, value: object) -> None:
+    """Refuse an integer constant that does not fit 64 bits.
+
+    Args:
+        scope: the method.
+        node: where the constant stands.
+        value: any constant.
+
+    Raises:
+        VertexCompileError: with the value.
+    """
+    if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+        scope.refuse(
+            node,
+            f"{value} does not fit 64 bits; ints reach from -2**63 to 2**63 - 1",
+            "use a float, or a smaller int",
+        )
+
+
+def is_count(node: ast.expr, limit: int) -> bool:
+    """Whether a node is an int literal from 0 to a limit.
+
+    >>> is_count(ast.Constant(3), 63), is_count(ast.Constant(-1), 63)
+    (True, False)
+    """
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= limit

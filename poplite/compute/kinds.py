@@ -1,0 +1,120 @@
+"""What a number inside `compute` is, and what an operation makes of two of them.
+
+There are four kinds, each wider than the one before::
+
+    BOOL  <  INT  <  FLOAT  <  F32
+    truth    64-bit  Python's   one FLOAT element,
+    value    wrap    double     rounded after every operation
+
+Python numbers are weak: next to an element of a FLOAT field they become float32, so that
+`(i + 0.5) * self.step` is one float32 product and not a double.  Where two paths meet, a
+variable takes the wider of its two kinds.  Rules: docs/arithmetic.md.
+
+    >>> binary_kind("/", Kind.INT, Kind.INT), binary_kind("*", Kind.FLOAT, Kind.F32)
+    (Kind.FLOAT, Kind.F32)
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from poplite.types import ElementType
+
+
+class Kind(IntEnum):
+    """The kind of a number inside `compute`, narrow to wide."""
+
+    BOOL = 0
+    INT = 1
+    FLOAT = 2
+    F32 = 3
+
+    def __repr__(self) -> str:
+        return f"Kind.{self.name}"
+
+    def __str__(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    Kind.BOOL: "a truth value",
+    Kind.INT: "an int",
+    Kind.FLOAT: "a Python float",
+    Kind.F32: "a float32",
+}
+
+_BY_DTYPE_KIND = {"f": Kind.F32, "i": Kind.INT, "u": Kind.INT, "b": Kind.BOOL}
+_BITWISE = ("&", "|", "^")
+_SHIFTS = ("<<", ">>")
+
+
+def element_kind(element: type[ElementType[Any]]) -> Kind:
+    """Return what an element of a field is once it is read.
+
+    Args:
+        element: the field's element type.
+
+    >>> from poplite.types import UNSIGNED_INT
+    >>> element_kind(UNSIGNED_INT)
+    Kind.INT
+    """
+    return _BY_DTYPE_KIND[element.dtype.kind]
+
+
+def literal_kind(value: bool | int | float) -> Kind:
+    """Return the kind of a Python number.
+
+    Args:
+        value: a literal or constant.
+
+    >>> literal_kind(True), literal_kind(2), literal_kind(0.5)
+    (Kind.BOOL, Kind.INT, Kind.FLOAT)
+    """
+    if isinstance(value, bool):
+        return Kind.BOOL
+    return Kind.INT if isinstance(value, int) else Kind.FLOAT
+
+
+def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
+    """Return the kind of `left symbol right`.
+
+    Args:
+        symbol: a Python binary operator, as written.
+        left: kind of the left operand.
+        right: kind of the right operand.
+
+    Returns:
+        The result's kind; None where the operation is refused.
+
+    >>> print(binary_kind("&", Kind.INT, Kind.F32))
+    None
+    """
+    wide = max(left, right)
+    if symbol in _BITWISE or symbol in _SHIFTS:
+        if wide > Kind.INT:
+            return None
+        return wide if symbol in _BITWISE else Kind.INT
+    if symbol == "**":
+        return max(left, Kind.INT)
+    return max(wide, Kind.FLOAT if symbol == "/" else Kind.INT)
+
+
+def unary_kind(symbol: str, operand: Kind) -> Kind | None:
+    """Return the kind of `symbol operand`.
+
+    Args:
+        symbol: `-`, `+`, `~` or `not`.
+        operand: kind of the operand.
+
+    Returns:
+        The result's kind; None where the operation is refused.
+
+    >>> unary_kind("-", Kind.BOOL), unary_kind("not", Kind.F32)
+    (Kind.INT, Kind.BOOL)
+    """
+    if symbol == "not":
+        return Kind.BOOL
+    if symbol == "~":
+        return operand if operand is Kind.INT else None
+    return max(operand, Kind.INT)

@@ -1,0 +1,136 @@
+"""Finds the text of a `compute` method and parses it with the file's own line numbers.
+
+The interpreted form and the checks need the text; the compiled form does not.  Where there
+is none (`python -c`, `exec` of a string) the answer is None.  The text is also compared
+with the function that really runs, since a file may have been edited after its import:
+text that compiles to other byte code is as good as none.
+
+A method is indented, so it is parsed inside a one-line class statement; every line and
+column number is then the file's own::
+
+    line 6     class C:                 <- ours, takes the place of the line above
+    line 7         def compute(self):   <- the user's
+    line 8             ...
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import dis
+import functools
+import inspect
+import operator
+import tokenize
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+
+_FUTURE_FLAGS: int = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
+)
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one function.
+
+    Attributes:
+        function: the function itself.
+        tree: its definition, with the line and column numbers of the file.
+        lines: the text, line by line.
+    """
+
+    function: FunctionType
+    tree: ast.FunctionDef
+    lines: tuple[str, ...]
+
+    def line(self, number: int) -> str:
+        """Return one line of the file without its indentation.
+
+        Args:
+            number: a line of the function, counted as in the file.
+        """
+        return self.lines[number - self.function.__code__.co_firstlineno].strip()
+
+
+def read(function: FunctionType) -> SourceText | None:
+    """Parse the text of a function.
+
+    Args:
+        function: a function made by a `def` statement.
+
+    Returns:
+        Its text, or None where there is no text, or not of this function.
+
+    >>> text = read(read)
+    >>> text.tree.name, text.line(text.tree.lineno)
+    ('read', 'def read(function: FunctionType) -> SourceText | None:')
+    """
+    code = function.__code__
+    try:
+        lines, first = inspect.getsourcelines(code)
+        module = _parse("".join(lines), first)
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
+        return None
+    body = module.body[0]
+    tree = body.body[0] if isinstance(body, ast.ClassDef) else body
+    if not isinstance(tree, ast.FunctionDef) or not _is_text_of(module, tree, code):
+        return None
+    return SourceText(function, tree, tuple(lines))
+
+
+def _parse(text: str, first: int) -> ast.Module:
+    if text[:1].isspace():
+        text, first = f"class C:\n{text}", first - 1
+    return ast.increment_lineno(ast.parse(text), first - 1)
+
+
+def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether the text compiles to the code that runs.
+
+    Under pytest an `assert` runs as other code than its text says; it is accepted.
+    """
+    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+        return tree.name == code.co_name
+    compiled = compile(
+        _with_free_names(module, code.co_freevars),
+        code.co_filename,
+        "exec",
+        flags=code.co_flags & _FUTURE_FLAGS,
+        dont_inherit=True,
+    )
+    return any(_fingerprint(inner) == _fingerprint(code) for inner in _nested(compiled))
+
+
+def _with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
+    """Put the text into a function that owns the names which the original closes over."""
+    if not names:
+        return module
+    outer = ast.parse(f"def outer():\n {' = '.join(names)} = 0")
+    assert isinstance(outer.body[0], ast.FunctionDef)
+    outer.body[0].body += module.body
+    return outer
+
+
+def _nested(code: CodeType) -> list[CodeType]:
+    inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return inner + [deeper for const in inner for deeper in _nested(const)]
+
+
+def _fingerprint(code: CodeType) -> tuple[object, ...]:
+    """What a function does, without what depends on the module round it.
+
+    Python calls a function of an imported module by other instructions than a method.
+    """
+    steps = [
+        (step.opname.replace("METHOD", "ATTR"), _operand(step.argval))
+        for step in dis.get_instructions(code)
+        if step.opcode not in _JUMPS and step.opname != "PUSH_NULL"
+    ]
+    return code.co_name, code.co_firstlineno, steps
+
+
+def _operand(value: object) -> str:
+    return "" if isinstance(value, CodeType) else repr(value)

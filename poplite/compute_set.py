@@ -1,0 +1,162 @@
+"""Compute sets and the vertices in them.
+
+A compute set is what runs at once: all its vertices, in no order.  A vertex is one
+instance of a vertex class on one tile, with a tensor behind every edge and a value in
+every state field::
+
+    ComputeSet 'add' --- VertexInstance 0  tile 0   x: a[0:4]   y: b[0:4]   scale: 2.0
+                     --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
+
+Both are made by the graph (`add_compute_set`, `add_vertex`) and read by the compiler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index as whole_number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import TensorIndexError
+from poplite.source import SourceLocation, here
+from poplite.vertex import Field, Vertex, field_of
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
+    from poplite.tensor import Tensor
+
+Number = bool | int | float | np.generic
+Connectable = "Tensor | Sequence[Tensor] | Number"
+"""What goes behind an edge: a tensor, a list of 1-D tensors, or a number."""
+
+
+class ComputeSet:
+    """Vertices that run at once.
+
+    Attributes:
+        graph: the graph it belongs to.
+        name: name with its scopes, unique among the graph's compute sets.
+        location: the user's line that made it.
+        vertices: its vertices, in the order they were added.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().add_compute_set("add")
+    <ComputeSet 'add' 0 vertices on 0 tiles>
+    """
+
+    __slots__ = ("graph", "location", "name", "vertices")
+
+    def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
+        self.graph, self.name, self.location = graph, name, location
+        self.vertices: list[VertexInstance] = []
+
+    def __repr__(self) -> str:
+        tiles = {vertex.tile for vertex in self.vertices} - {None}
+        return f"<ComputeSet '{self.name}' {len(self.vertices):,} vertices on {len(tiles):,} tiles>"
+
+
+class VertexInstance:
+    """One vertex of a compute set.
+
+    `vertex["x"]` names a field of it, for `graph.connect` and `graph.set_initial_value`.
+
+    Attributes:
+        graph: the graph it belongs to.
+        vertex_class: its class.
+        compute_set: the compute set it belongs to.
+        index: its position in the compute set.
+        tile: the tile it runs on, or None as long as it has none.
+        connections: the tensor behind each connected edge field, or one 1-D tensor for each
+            row of a list of edges.
+        state: the value of each state field that has one.
+        location: the user's line that added it.
+        rows: lists of edges that are being connected one by one and still have gaps.
+        constants: scalars made for plain numbers; they live on the vertex's tile.
+    """
+
+    __slots__ = (
+        "compute_set",
+        "connections",
+        "constants",
+        "graph",
+        "index",
+        "location",
+        "rows",
+        "state",
+        "tile",
+        "vertex_class",
+    )
+
+    def __init__(
+        self, compute_set: ComputeSet, vertex_class: type[Vertex], location: SourceLocation
+    ) -> None:
+        self.graph, self.compute_set = compute_set.graph, compute_set
+        self.vertex_class, self.location = vertex_class, location
+        self.index = len(compute_set.vertices)
+        self.tile: int | None = None
+        self.connections: dict[str, Tensor | tuple[Tensor, ...]] = {}
+        self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
+        self.rows: dict[str, dict[int, Tensor]] = {}
+        self.constants: list[Tensor] = []
+
+    def __getitem__(self, field: str) -> FieldRef:
+        return FieldRef(self, field_of(self.vertex_class, field, at=here()))
+
+    def __str__(self) -> str:
+        on = "no tile" if self.tile is None else f"tile {self.tile}"
+        return f"{self.vertex_class.__name__} {self.index} on {on}"
+
+    def __repr__(self) -> str:
+        return f"<VertexInstance {self} of '{self.compute_set.name}'>"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRef:
+    """A field of one vertex, or one row of a list of edges: `vertex["x"]`, `vertex["x"][2]`.
+
+    Attributes:
+        vertex: the vertex.
+        field: the declared field.
+        index: the row, or None for the whole field.
+    """
+
+    vertex: VertexInstance
+    field: Field
+    index: int | None = None
+
+    def __getitem__(self, index: int) -> FieldRef:
+        row = whole_number(index)
+        if self.field.depth != 2 or self.index is not None:
+            raise TensorIndexError(
+                f"{self.vertex}: field '{self.field.name}' is not a list of edges",
+                at=here(),
+                found=f"declared {self.field}",
+                fix=f"connect vertex['{self.field.name}'] as a whole",
+            )
+        if row < 0:
+            raise TensorIndexError(
+                f"{self.vertex}: field '{self.field.name}' has no row {row}",
+                at=here(),
+                found="rows count from 0; the list grows with the rows connected",
+                fix=f"vertex['{self.field.name}'][0]",
+            )
+        return FieldRef(self.vertex, self.field, row)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether this is one row of a list of edges."""
+        return self.index is not None
+
+    def __repr__(self) -> str:
+        row = "" if self.index is None else f"[{self.index}]"
+        return f"<FieldRef '{self.field.name}'{row} of {self.vertex}>"
+
+    def isIndexed(self) -> bool:
+        """C++ spelling of `is_indexed`."""
+        return self.is_indexed
+
+    def getIndex(self) -> int | None:
+        """C++ spelling of `index`."""
+        return self.index

@@ -1,0 +1,283 @@
+"""What may stand behind a field: every rule of connecting, checked at the call.
+
+An edge takes exactly one tensor of exactly its element type::
+
+    Input[T]                  one element, any rank, or a plain number
+    Input[Vector[T]]          rank 1
+    Input[Vector[Vector[T]]]  rank 2 (its rows), or a list of rank 1
+
+Whatever is written may not be constant, may not hold an element twice, and no two written
+fields of one vertex may overlap: each would leave open which value stays.  An Input may
+overlap an Output of the same vertex; it reads the values from before the compute set.
+
+Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from poplite.compute_set import FieldRef, VertexInstance
+from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.source import SourceLocation
+from poplite.tensor import Tensor
+from poplite.values import elements, scalar
+from poplite.vertex import Field, field_of
+from poplite.view import View, contains_aliases, intersects
+from poplite.view import concat as concat_views
+
+
+def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
+    """Connect edges and set state of a vertex, all or nothing.
+
+    Args:
+        vertex: the vertex.
+        values: what goes behind each field, by name.
+        at: the user's line.
+
+    Raises:
+        UnknownField: for a name the class does not declare.
+        GraphConnectionError: for an edge connected already, or that may not be written.
+        ElementTypeError: for another element type, or something that is no tensor.
+        SizeOverflowError: for a number outside the range of the field.
+    """
+    edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
+    numbers: dict[str, bool | int | float] = {}
+    state: dict[str, Any] = {}
+    declared = vertex.vertex_class.fields
+    written = 0
+    for name, value in values.items():
+        field = declared.get(name) or field_of(vertex.vertex_class, name, at=at)
+        if field.role == "state":
+            state[name] = _state(vertex, field, value, at)
+            continue
+        _check_free(vertex, field, at)
+        written += field.writes
+        if isinstance(value, Tensor):
+            _check_tensor(vertex, field, value, field.depth, at)
+            edges[name] = value
+        elif field.depth == 2 and isinstance(value, list | tuple):
+            for row in value:
+                _check_tensor(vertex, field, row, 1, at)
+            edges[name] = tuple(value)
+        else:
+            numbers[name] = _number(vertex, field, value, at)
+    if written:
+        _check_overlaps(vertex, vertex.connections | edges, at)
+    vertex.connections.update(edges)
+    vertex.state.update(state)
+    for name, number in numbers.items():
+        _connect_number(vertex, declared[name], number)
+
+
+def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    """Connect one row of a list of edges.
+
+    The field counts as connected once the rows seen so far have no gap.
+
+    Args:
+        ref: the row.
+        value: a 1-D tensor.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: when that row is connected already, or may not be written.
+        ElementTypeError: for another element type, or something that is no tensor.
+    """
+    vertex, field, name = ref.vertex, ref.field, ref.field.name
+    assert ref.index is not None
+    rows = vertex.rows.get(name, {})
+    if ref.index in rows or (name in vertex.connections and not rows):
+        raise _connected_already(vertex, f"{name}[{ref.index}]", at)
+    _check_tensor(vertex, field, value, 1, at)
+    assert isinstance(value, Tensor)
+    rows = rows | {ref.index: value}
+    in_order = tuple(rows[i] for i in sorted(rows))
+    if field.writes:
+        _check_overlaps(vertex, vertex.connections | {name: in_order}, at)
+    vertex.rows[name] = rows
+    vertex.connections.pop(name, None)
+    if max(rows) == len(rows) - 1:
+        vertex.connections[name] = in_order
+
+
+def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
+    if field.name in vertex.connections or field.name in vertex.rows:
+        raise _connected_already(vertex, field.name, at)
+
+
+def _connected_already(
+    vertex: VertexInstance, edge: str, at: SourceLocation
+) -> GraphConnectionError:
+    return GraphConnectionError(
+        f"{vertex}: field '{edge}' is connected already",
+        at=at,
+        found=f"vertex added at {vertex.location}",
+        fix="connect each edge once; several tensors go together with pl.concat",
+    )
+
+
+def _check_tensor(
+    vertex: VertexInstance, field: Field, value: object, rank: int, at: SourceLocation
+) -> None:
+    if not isinstance(value, Tensor):
+        raise ElementTypeError(
+            f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
+            at=at,
+            found=f"declared {field}",
+            fix=_tensor_instead(field),
+        )
+    if value.graph is not vertex.graph:
+        raise GraphConnectionError(
+            f"{vertex}: field '{field.name}': '{value.name}' belongs to another graph",
+            at=at,
+            found=f"the vertex is of {vertex.graph!r}, the tensor of {value.graph!r}",
+            fix="make the variable with this graph's add_variable",
+        )
+    if value.element_type is not field.element:
+        raise ElementTypeError(
+            f"{vertex}: field '{field.name}' needs {field.element!r}, "
+            f"but '{value.name}' is {value.element_type!r}",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
+        )
+    if value.num_elements != 1 if rank == 0 else value.rank != rank:
+        raise _wrong_rank(vertex, field, value, rank, at)
+    if field.writes and not value.is_parallel_writeable():
+        raise _not_writeable(vertex, field, value, at)
+
+
+def _wrong_rank(
+    vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
+) -> GraphConnectionError:
+    count = tensor.num_elements
+    needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
+    remedy = (
+        f"connect one element, or declare {field.name} as a Vector",
+        "t.flatten(), or one vertex for each row",
+        "t.expand([0]) for a list of one edge",
+    )[rank]
+    return GraphConnectionError(
+        f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
+        f"rank {tensor.rank} and {count:,} element{'s' * (count != 1)}",
+        at=at,
+        found=f"declared {field}; connected {tensor.element_type.dtype}{list(tensor.shape)}",
+        fix=remedy,
+    )
+
+
+def _not_writeable(
+    vertex: VertexInstance, field: Field, tensor: Tensor, at: SourceLocation
+) -> GraphConnectionError:
+    constant = tensor.contains_constant()
+    return GraphConnectionError(
+        f"{vertex}: field '{field.name}' writes '{tensor.name}', which "
+        + ("is constant" if constant else "holds some elements more than once"),
+        at=at,
+        found=f"declared {field}; connected {tensor.element_type.dtype}{list(tensor.shape)}",
+        fix="write to a variable (add_variable, with an initial_value)"
+        if constant
+        else "connect the view before broadcast, upsample or concat with itself",
+    )
+
+
+def _check_overlaps(
+    vertex: VertexInstance,
+    connections: Mapping[str, Tensor | tuple[Tensor, ...]],
+    at: SourceLocation,
+) -> None:
+    """Refuse two written edges of one vertex that share an element."""
+    edges = list(_written(vertex, connections))
+    if len(edges) < 2:
+        return
+    views = [_flat(tensor) for _, tensor in edges]
+    if len(views) == 2:
+        if not intersects(*views):
+            return
+    elif not contains_aliases(concat_views(views, 0)):
+        return
+    first, second = next(
+        (a, b) for b in range(len(views)) for a in range(b) if intersects(views[a], views[b])
+    )
+    raise GraphConnectionError(
+        f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
+        f"elements of '{edges[first][1].name}'",
+        at=at,
+        found="\n".join(f"{edges[k][0]}: {edges[k][1].var_str()}" for k in (first, second)),
+        fix="give each output its own elements; InOut if it is one value read and written",
+    )
+
+
+def _written(
+    vertex: VertexInstance, connections: Mapping[str, Tensor | tuple[Tensor, ...]]
+) -> Iterator[tuple[str, Tensor]]:
+    fields = vertex.vertex_class.fields
+    for name, value in connections.items():
+        if not fields[name].writes:
+            continue
+        if isinstance(value, tuple):
+            yield from ((f"{name}[{row}]", tensor) for row, tensor in enumerate(value))
+        else:
+            yield name, value
+
+
+def _flat(tensor: Tensor) -> View:
+    return tensor.flatten().view
+
+
+def _number(
+    vertex: VertexInstance, field: Field, value: object, at: SourceLocation
+) -> bool | int | float:
+    if field.role == "input" and field.depth == 0 and isinstance(value, int | float | np.generic):
+        what = f"{vertex}: field '{field.name}'"
+        return scalar(field.element, value, what=what, at=at)
+    _check_tensor(vertex, field, value, field.depth, at)
+    raise AssertionError("a tensor is no number")
+
+
+def _connect_number(vertex: VertexInstance, field: Field, number: bool | int | float) -> None:
+    constant = vertex.graph.add_constant(field.element, (), number)
+    vertex.connections[field.name] = constant
+    vertex.constants.append(constant)
+    if vertex.tile is not None:
+        vertex.graph.set_tile_mapping(constant, vertex.tile)
+
+
+def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
+    what = f"{vertex}: field '{field.name}'"
+    if isinstance(value, Tensor):
+        raise ElementTypeError(
+            f"{what} is given tensor '{value.name}', but it is state",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a number, or declare {field.name} as Input[...]",
+        )
+    if field.depth == 0:
+        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+    values = elements(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+    if values.ndim != 1:
+        raise GraphConnectionError(
+            f"{what} needs values of rank 1, but is given rank {values.ndim}",
+            at=at,
+            found=f"declared {field}; given shape {values.shape}",
+            fix="a list of numbers, or array.ravel()",
+        )
+    values.flags.writeable = False
+    return values
+
+
+def _tensor_instead(field: Field) -> str:
+    kind = repr(field.element)
+    if field.writes:
+        return f"graph.add_variable({kind}, shape)"
+    if field.depth == 2:
+        return "a list of 1-D tensors, or a 2-D tensor"
+    return f"graph.add_constant({kind}, array.shape, array)"
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"

@@ -1,0 +1,670 @@
+"""The graph: variables spread over tiles, and compute sets of vertices.
+
+Everything a program works on is made here, and everything is checked here when it can be:
+names, types, shapes, tiles and edges at the call, what needs the whole program (holes in a
+mapping, races) when an engine is made::
+
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (8,), "x", mapping="linear")
+    with graph.scope("layer1"):
+        cs = graph.add_compute_set("double")              # 'layer1/double'
+    for tile in range(4):
+        graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
+
+All variables share one space of element addresses, with an unused address after each, so
+that no run of elements reaches from one variable into the next.
+
+Semantics: Poplar API reference, "Graph"; a variable has no tile until it is given one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import index as whole_number
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
+from poplite.connect import bind, bind_row
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidTileMapping,
+    PopliteError,
+    SizeOverflowError,
+    TensorCreationError,
+    did_you_mean,
+)
+from poplite.intervals import Int64, overlay
+from poplite.mapping import TileMapping, intervals_of, no_such_tile, split, unmapped_error
+from poplite.partition import spread
+from poplite.source import SourceLocation, here
+from poplite.target import Target
+from poplite.tensor import Tensor
+from poplite.types import ElementTypeLike, element_type
+from poplite.values import elements
+from poplite.variable import Variable
+from poplite.vertex import Vertex
+from poplite.view import Storage, addresses, runs, storages, whole
+
+MappingLike = int | TileMapping | Sequence[Sequence[tuple[int, int]]]
+"""A tile for all elements, or for each tile intervals over the flattened view."""
+
+MAX_ADDRESS = 1 << 62
+
+__all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
+
+
+class Graph:
+    """Variables, compute sets and vertices for one target.
+
+    Args:
+        target: the machine; by default `Target()`.
+
+    Attributes:
+        target: the machine.
+
+    >>> Graph(Target(tiles=4))
+    <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
+    """
+
+    def __init__(self, target: Target | None = None) -> None:
+        self.target = Target() if target is None else target
+        self._variables: list[Variable] = []
+        self._compute_sets: list[ComputeSet] = []
+        self._num_constants = 0
+        self._next_base = 0
+        self._scopes: list[str] = []
+        self._names: dict[str, dict[str, int]] = {"variable": {}, "compute set": {}}
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All variables and constants, in the order they were made."""
+        return tuple(self._variables)
+
+    @property
+    def compute_sets(self) -> tuple[ComputeSet, ...]:
+        """All compute sets, in the order they were made."""
+        return tuple(self._compute_sets)
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices of all compute sets together."""
+        return sum(len(cs.vertices) for cs in self._compute_sets)
+
+    # ---------------------------------------------------------------- names
+
+    @contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Put `name/` in front of the names made inside a `with` block; scopes nest.
+
+        Args:
+            name: one or more parts of a name.
+
+        >>> graph = Graph()
+        >>> with graph.scope("conv1"):
+        ...     w = graph.add_variable("float32", (3,), "w")
+        >>> w.name
+        'conv1/w'
+        """
+        if not isinstance(name, str) or not name:
+            raise TensorCreationError(
+                f"{name!r} is no name for a scope", at=here(), fix="graph.scope('layer1')"
+            )
+        self._scopes.append(name)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def _name(self, kind: str, name: str, default: str) -> str:
+        """Return a name with its scopes that no other object of its kind has."""
+        wanted = "/".join([*self._scopes, name or default])
+        taken = self._names[kind]
+        unique = wanted
+        while unique in taken:
+            taken[wanted] += 1
+            unique = f"{wanted}_{taken[wanted]}"
+        taken[unique] = 0
+        return unique
+
+    # ---------------------------------------------------------------- variables
+
+    def add_variable(
+        self,
+        element_type: ElementTypeLike,
+        shape: int | Sequence[int],
+        name: str = "",
+        *,
+        mapping: Literal["linear"] | MappingLike | None = None,
+        initial_value: npt.ArrayLike | None = None,
+    ) -> Tensor:
+        """Make a variable, and return the tensor of all of it.
+
+        Args:
+            element_type: element type, or a NumPy dtype that one stores.
+            shape: extents; `()` is one element of rank 0.
+            name: name within the current scopes; a name already taken gets a number.
+            mapping: "linear" spreads the elements evenly and in order over all tiles; a
+                tile number or intervals for each tile as for `set_tile_mapping`. Without
+                it, no element has a tile yet.
+            initial_value: as for `set_initial_value`.
+
+        Returns:
+            A tensor of that shape.
+
+        Raises:
+            ElementTypeError: for an unknown element type.
+            TensorCreationError: for a shape that is none.
+            InvalidTileMapping: for a mapping that does not fit.
+
+        >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
+        (2, 4)
+        """
+        at = here()
+        with self._new(element_type, shape, name, False, at) as (variable, tensor):
+            if mapping is not None:
+                self._map_new(variable, tensor, mapping, at)
+            if initial_value is not None:
+                self.set_initial_value(tensor, initial_value)
+        return tensor
+
+    def add_constant(
+        self,
+        element_type: ElementTypeLike,
+        shape: int | Sequence[int],
+        value: npt.ArrayLike,
+        name: str = "",
+        *,
+        mapping: Literal["linear"] | MappingLike | None = None,
+    ) -> Tensor:
+        """Make a constant, and return the tensor of all of it.
+
+        It needs a tile mapping like a variable.  Nothing may write to it.
+
+        Args:
+            element_type: element type, or a NumPy dtype that one stores.
+            shape: extents; `()` is one element of rank 0.
+            value: a number for all elements, an array of that shape, or a flat list.
+            name: name within the current scopes; a name already taken gets a number.
+            mapping: as for `add_variable`.
+
+        Raises:
+            ElementTypeError: for an unknown element type, or values of another kind.
+            TensorCreationError: for a shape that is none, or values of another count.
+            SizeOverflowError: for a value outside the range of the element type.
+            InvalidTileMapping: for a mapping that does not fit.
+
+        >>> graph = Graph()
+        >>> graph.add_constant("int32", (3,), [1, 2, 3], "taps", mapping=0).contains_constant()
+        True
+        """
+        at = here()
+        with self._new(element_type, shape, name, True, at) as (variable, tensor):
+            values = self._values(tensor, value, f"'{variable.name}'", at)
+            values.flags.writeable = False
+            variable.initial_value = values
+            if mapping is not None:
+                self._map_new(variable, tensor, mapping, at)
+        return tensor
+
+    def set_initial_value(self, target: Tensor | FieldRef, value: npt.ArrayLike) -> None:
+        """Set what a variable holds when a program is loaded, or the value of a state field.
+
+        Elements that get no initial value start as zero.
+
+        Args:
+            target: a tensor, whole or a view; or a state field, `vertex["count"]`.
+            value: a number for all elements, an array of the tensor's shape, or a flat list.
+
+        Raises:
+            GraphConnectionError: for constants, and views that hold an element twice.
+            TensorCreationError: for values of another count.
+            ElementTypeError: for values of another kind.
+            SizeOverflowError: for a value outside the range of the element type.
+
+        >>> graph = Graph()
+        >>> x = graph.add_variable("float32", (4,), "x")
+        >>> graph.set_initial_value(x[1:3], 5)
+        >>> graph.variables[0].initial_value
+        array([0., 5., 5., 0.], dtype=float32)
+        """
+        at = here()
+        if isinstance(target, FieldRef):
+            if target.field.is_edge:
+                raise GraphConnectionError(
+                    f"{target.vertex}: field '{target.field.name}' is an edge, not state",
+                    at=at,
+                    found=f"declared {target.field}",
+                    fix=f"graph.connect(vertex['{target.field.name}'], tensor)",
+                )
+            bind(target.vertex, {target.field.name: value}, at)
+            return
+        self._own(target, at)
+        if not target.is_parallel_writeable():
+            constant = target.contains_constant()
+            raise GraphConnectionError(
+                f"'{target.name}': an initial value for a view that "
+                + ("is constant" if constant else "holds some elements more than once"),
+                at=at,
+                found=target.var_str(),
+                fix="give the value to add_constant" if constant else "set the view's source",
+            )
+        values = self._values(target, value, f"'{target.name}'", at).reshape(-1)
+        where = addresses(target.view).reshape(-1)
+        for storage in storages(target.view):
+            variable = self.variable_of(storage)
+            if variable.initial_value is None:
+                variable.initial_value = np.zeros(variable.shape, variable.element_type.dtype)
+            mine = (where >= storage.base) & (where < storage.base + storage.num_elements)
+            variable.initial_value.reshape(-1)[where[mine] - storage.base] = values[mine]
+
+    def variable_of(self, storage: Storage) -> Variable:
+        """Return the variable that owns some storage.
+
+        Args:
+            storage: where a view's elements live.
+
+        Raises:
+            GraphConnectionError: when the storage is not of this graph.
+
+        >>> graph = Graph()
+        >>> x = graph.add_variable("float32", (4,), "x")
+        >>> graph.variable_of(graph.variables[0].storage)
+        <Variable 'x' float32[4]>
+        """
+        if 0 <= storage.id < len(self._variables):
+            variable = self._variables[storage.id]
+            if variable.storage is storage:
+                return variable
+        raise GraphConnectionError(
+            f"{storage!r} is not of {self!r}",
+            at=here(),
+            fix="use the graph that made the tensor: tensor.graph",
+        )
+
+    @contextmanager
+    def _new(
+        self,
+        like: ElementTypeLike,
+        shape: int | Sequence[int],
+        name: str,
+        constant: bool,
+        at: SourceLocation,
+    ) -> Iterator[tuple[Variable, Tensor]]:
+        """Make a variable, and take it back if the `with` block raises."""
+        kind = element_type(like)
+        extents = _shape(shape, name, at)
+        size = math.prod(extents)
+        if self._next_base + size >= MAX_ADDRESS:
+            raise SizeOverflowError(
+                f"'{name}': shape {extents} has {size:,} elements, more than addresses are left",
+                at=at,
+                found=f"a graph has {MAX_ADDRESS:,} addresses; {self._next_base:,} are used",
+                fix="a smaller shape",
+            )
+        storage = Storage(len(self._variables), self._next_base, size, constant)
+        stem = "const" if constant else "var"
+        full_name = self._name("variable", name, f"{stem}{len(self._variables)}")
+        variable = Variable(full_name, kind, extents, storage, at)
+        tensor = Tensor(self, kind, whole(storage, extents))
+        self._next_base += size + 1
+        self._variables.append(variable)
+        try:
+            yield variable, tensor
+        except PopliteError:
+            self._variables.pop()
+            del self._names["variable"][full_name]
+            raise
+        self._num_constants += constant
+
+    def _values(
+        self, tensor: Tensor, value: npt.ArrayLike, what: str, at: SourceLocation
+    ) -> npt.NDArray[Any]:
+        """Return host values in the shape of a tensor: one for all, or one for each."""
+        values = elements(tensor.element_type, value, what=what, at=at)
+        if values.ndim == 0:
+            return np.full(tensor.shape, values)
+        if values.shape not in (tensor.shape, (tensor.num_elements,)):
+            raise TensorCreationError(
+                f"{what}: {values.size:,} values of shape {list(values.shape)} for "
+                f"{tensor.num_elements:,} elements of shape {list(tensor.shape)}",
+                at=at,
+                fix=f"one number for all, or an array of shape {tensor.shape}",
+            )
+        return values.reshape(tensor.shape)
+
+    def _own(self, tensor: Tensor, at: SourceLocation) -> None:
+        if tensor.graph is not self:
+            raise GraphConnectionError(
+                f"'{tensor.name}' belongs to another graph",
+                at=at,
+                found=f"this is {self!r}, the tensor's is {tensor.graph!r}",
+                fix="use the graph that made the tensor: tensor.graph",
+            )
+
+    # ---------------------------------------------------------------- tile mapping
+
+    def set_tile_mapping(self, target: Tensor | VertexInstance, mapping: MappingLike) -> None:
+        """Put elements of a tensor, or a vertex, on tiles.
+
+        Later calls override earlier ones, element by element.
+
+        Args:
+            target: a tensor, whole or a view; or a vertex.
+            mapping: a tile number; for a tensor also, for each tile, a list of intervals
+                `(begin, end)` over the flattened view. Elements in no interval stay as they
+                were.
+
+        Raises:
+            InvalidTileMapping: for a tile the graph does not have, an interval beyond the
+                view, or an element given to two tiles.
+
+        >>> graph = Graph(Target(tiles=2))
+        >>> x = graph.add_variable("float32", (8,), "x")
+        >>> graph.set_tile_mapping(x, 0)
+        >>> graph.set_tile_mapping(x[2:4], 1)
+        >>> graph.tile_mapping(x)[0]
+        [Interval(begin=0, end=2), Interval(begin=4, end=8)]
+        """
+        at = here()
+        if isinstance(target, VertexInstance):
+            if target.graph is not self:
+                raise GraphConnectionError(
+                    f"{target} belongs to another graph",
+                    at=at,
+                    fix="use the graph that made the vertex: vertex.graph",
+                )
+            target.tile = self._tile(mapping, str(target), at)
+            for constant in target.constants:
+                self._paint(constant, target.tile)
+            return
+        self._own(target, at)
+        what = f"'{target.name}'"
+        if isinstance(mapping, TileMapping | Sequence) and not isinstance(mapping, str):
+            self._paint_intervals(target, mapping, what, at)
+        else:
+            self._paint(target, self._tile(mapping, what, at))
+
+    def _tile(self, tile: object, what: str, at: SourceLocation) -> int:
+        try:
+            number = whole_number(tile)  # type: ignore[arg-type]
+        except TypeError:
+            raise InvalidTileMapping(
+                f"{what}: {tile!r:.60} is neither a tile number nor a list of intervals",
+                at=at,
+                fix=f"a tile from 0 to {self.target.tiles - 1}, or [[(0, 4)], [(4, 8)]]",
+            ) from None
+        if not 0 <= number < self.target.tiles:
+            raise no_such_tile(what, number, self.target.tiles, at)
+        return number
+
+    def _map_new(
+        self, variable: Variable, tensor: Tensor, mapping: object, at: SourceLocation
+    ) -> None:
+        what = f"'{variable.name}'"
+        if mapping == "linear":
+            variable.mapping.paint_many(*spread(variable.num_elements, self.target.tiles))
+        elif isinstance(mapping, str):
+            raise InvalidTileMapping(
+                f"{what}: mapping '{mapping}' is not known{did_you_mean(mapping, ['linear'])}",
+                at=at,
+                fix="mapping='linear', a tile number, or a list of intervals for each tile",
+            )
+        else:
+            self.set_tile_mapping(tensor, mapping)  # type: ignore[arg-type]
+
+    def _paint(self, tensor: Tensor, tile: int) -> None:
+        begin, length = runs(tensor.view)
+        self._paint_runs(tensor, begin, begin + length, np.full(len(begin), tile))
+
+    def _paint_intervals(
+        self,
+        tensor: Tensor,
+        mapping: TileMapping | Sequence[Sequence[tuple[int, int]]],
+        what: str,
+        at: SourceLocation,
+    ) -> None:
+        begin, end, tile = intervals_of(
+            mapping, self.target.tiles, tensor.num_elements, what=what, at=at
+        )
+        if not len(begin):
+            return
+        run_begin, run_length = runs(tensor.view)
+        breaks = np.concatenate([[0], np.cumsum(run_length)])
+        source, run, piece_begin, piece_end = overlay(begin, end, breaks)
+        to_address = run_begin[run] - breaks[run]
+        self._paint_runs(tensor, piece_begin + to_address, piece_end + to_address, tile[source])
+
+    def _paint_runs(self, tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
+        """Paint intervals of addresses, each within one variable of a tensor, in order."""
+        owners = storages(tensor.view)
+        for storage in owners:
+            mapping = self.variable_of(storage).mapping
+            if len(owners) == 1:
+                mapping.paint_many(begin - storage.base, end - storage.base, tile)
+                return
+            mine = (begin >= storage.base) & (end <= storage.base + storage.num_elements)
+            mapping.paint_many(begin[mine] - storage.base, end[mine] - storage.base, tile[mine])
+
+    def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
+        """Return where the elements of a tensor live.
+
+        Args:
+            tensor: whole or a view. An element that occurs twice in the view is listed twice.
+            require_complete: refuse a tensor that has elements without a tile.
+
+        Returns:
+            For each tile of the graph, intervals over the flattened view.
+
+        Raises:
+            InvalidTileMapping: when elements have no tile and `require_complete` is set.
+
+        >>> graph = Graph(Target(tiles=4))
+        >>> x = graph.add_variable("float32", (8,), "x", mapping="linear")
+        >>> graph.tile_mapping(x[1:5])
+        <TileMapping 4 elements, 3 tiles, max 2 min 1, 3 intervals>
+        """
+        at = here()
+        self._own(tensor, at)
+        owners = [self.variable_of(storage) for storage in storages(tensor.view)]
+        pairs = [(variable.storage.base, variable.mapping) for variable in owners]
+        tile, _, length = split(pairs, *runs(tensor.view))
+        answer = TileMapping(self.target.tiles, tile, length)
+        if require_complete and not answer.is_complete:
+            first = next(v for v in owners if not v.mapping.is_complete)
+            raise unmapped_error(f"'{tensor.name}'", answer, self.target.tiles, first.location)
+        return answer
+
+    def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
+        """Return where all elements of the variable under a view live.
+
+        Args:
+            tensor: a view of one variable.
+
+        Returns:
+            For each tile of the graph, intervals over the variable's elements; elements
+            without a tile are in none.
+
+        Raises:
+            TensorCreationError: when the tensor views no variable, or several.
+
+        >>> graph = Graph(Target(tiles=2))
+        >>> x = graph.add_variable("float32", (8,), "x", mapping="linear")
+        >>> graph.variable_tile_mapping(x[3]) == graph.tile_mapping(x)
+        True
+        """
+        at = here()
+        self._own(tensor, at)
+        owners = storages(tensor.view)
+        if len(owners) != 1:
+            raise TensorCreationError(
+                f"'{tensor.name}' views {len(owners)} variables, but exactly 1 is needed",
+                at=at,
+                fix="graph.tile_mapping(tensor) answers for any view",
+            )
+        breaks, tiles = self.variable_of(owners[0]).mapping.pieces()
+        return TileMapping(self.target.tiles, tiles, np.diff(breaks))
+
+    # ---------------------------------------------------------------- vertices
+
+    def add_compute_set(self, name: str = "") -> ComputeSet:
+        """Make an empty compute set.
+
+        Args:
+            name: name within the current scopes; a name already taken gets a number.
+
+        >>> Graph().add_compute_set("step").name
+        'step'
+        """
+        full_name = self._name("compute set", name, f"cs{len(self._compute_sets)}")
+        compute_set = ComputeSet(self, full_name, here())
+        self._compute_sets.append(compute_set)
+        return compute_set
+
+    def add_vertex(
+        self,
+        compute_set: ComputeSet,
+        vertex_class: type[Vertex],
+        *,
+        tile: int | None = None,
+        **fields: Any,  # typed by the vertex class, which a signature cannot say
+    ) -> VertexInstance:
+        """Add a vertex to a compute set, and connect it.
+
+        Args:
+            compute_set: where it goes.
+            vertex_class: what it is.
+            tile: the tile it runs on; without it, use `set_tile_mapping(vertex, tile)`.
+            **fields: what goes behind each field: a tensor, a list of 1-D tensors for a list
+                of edges, a number for a scalar Input (it becomes a constant on the vertex's
+                tile) or for State, numbers for State of a Vector. Fields left out can be
+                connected later.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            GraphConnectionError: for a tensor of another rank or graph, or one that may not
+                be written.
+            ElementTypeError: for another element type, or something that is no tensor.
+            InvalidTileMapping: for a tile the graph does not have.
+
+        >>> from poplite.types import FLOAT
+        >>> from poplite.vertex import InOut, Vertex
+        >>> class Double(Vertex):
+        ...     x: InOut[FLOAT]
+        ...     def compute(self) -> None:
+        ...         self.x = 2.0 * self.x
+        >>> graph = Graph(Target(tiles=4))
+        >>> x = graph.add_variable(FLOAT, (4,), "x", mapping="linear")
+        >>> graph.add_vertex(graph.add_compute_set("double"), Double, tile=3, x=x[3])
+        <VertexInstance Double 0 on tile 3 of 'double'>
+        """
+        at = here()
+        if type(compute_set) is not ComputeSet or compute_set.graph is not self:
+            raise GraphConnectionError(
+                f"{compute_set!r} is no compute set of {self!r}",
+                at=at,
+                fix="graph.add_compute_set(name)",
+            )
+        if not (isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)):
+            raise ElementTypeError(
+                f"{vertex_class!r} is no vertex class",
+                at=at,
+                fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
+            )
+        vertex = VertexInstance(compute_set, vertex_class, at)
+        if tile is not None:
+            vertex.tile = self._tile(tile, str(vertex), at)
+        bind(vertex, fields, at)
+        compute_set.vertices.append(vertex)
+        return vertex
+
+    def connect(
+        self, field: FieldRef | tuple[VertexInstance, str], value: Tensor | Sequence[Tensor] | float
+    ) -> None:
+        """Put a tensor behind an edge of a vertex.
+
+        Args:
+            field: `vertex["x"]`, or one row of a list of edges: `vertex["x"][2]`.
+            value: a tensor; a list of 1-D tensors for a list of edges; a number for a scalar
+                Input, which becomes a constant on the vertex's tile.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            GraphConnectionError: for an edge connected already, a tensor of another rank or
+                graph, or one that may not be written.
+            ElementTypeError: for another element type, or something that is no tensor.
+
+        >>> from poplite.types import FLOAT
+        >>> from poplite.vertex import InOut, Vertex
+        >>> class Double(Vertex):
+        ...     x: InOut[FLOAT]
+        ...     def compute(self) -> None:
+        ...         self.x = 2.0 * self.x
+        >>> graph = Graph()
+        >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double)
+        >>> graph.connect(vertex["x"], graph.add_variable(FLOAT, (), "x"))
+        >>> list(vertex.connections)
+        ['x']
+        """
+        at = here()
+        ref = field[0][field[1]] if isinstance(field, tuple) else field
+        if not ref.field.is_edge:
+            raise GraphConnectionError(
+                f"{ref.vertex}: field '{ref.field.name}' is state, not an edge",
+                at=at,
+                found=f"declared {ref.field}",
+                fix=f"graph.set_initial_value(vertex['{ref.field.name}'], value)",
+            )
+        if ref.index is None:
+            bind(ref.vertex, {ref.field.name: value}, at)
+        else:
+            bind_row(ref, value, at)
+
+    def __repr__(self) -> str:
+        variables = len(self._variables) - self._num_constants
+        constants = f"{self._num_constants:,} constants, " if self._num_constants else ""
+        return (
+            f"<Graph {self.target.tiles:,} tiles, {variables:,} variables, {constants}"
+            f"{len(self._compute_sets):,} compute sets, {self.num_vertices:,} vertices>"
+        )
+
+    # ---------------------------------------------------------------- C++ spelling
+
+    addVariable = add_variable
+    addConstant = add_constant
+    setInitialValue = set_initial_value
+    setTileMapping = set_tile_mapping
+    getTileMapping = tile_mapping
+    getVariableTileMapping = variable_tile_mapping
+    addComputeSet = add_compute_set
+    addVertex = add_vertex
+
+    def getTarget(self) -> Target:
+        """C++ spelling of `target`."""
+        return self.target
+
+    def getNumVertices(self) -> int:
+        """C++ spelling of `num_vertices`."""
+        return self.num_vertices
+
+
+def _shape(shape: int | Sequence[int], name: str, at: SourceLocation) -> tuple[int, ...]:
+    try:
+        extents = (whole_number(shape),)  # type: ignore[arg-type]
+    except TypeError:
+        try:
+            extents = tuple(whole_number(extent) for extent in shape)  # type: ignore[union-attr]
+        except TypeError:
+            extents = (-1,)
+    if any(extent < 0 for extent in extents):
+        raise TensorCreationError(
+            f"'{name}': {shape!r:.60} is not a shape",
+            at=at,
+            fix="whole numbers from 0, e.g. (64, 128); () is one element",
+        )
+    return extents

@@ -1,0 +1,273 @@
+"""Checked arguments for tensors: indices, ranges and dimensions, in both dialects.
+
+`t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are
+clamped and may step (also backwards), `None` adds a dimension, `...` stands for the
+dimensions not named.  `t.slice()` and the other methods follow Poplar: whole numbers from
+0, and an error for anything outside.
+
+    t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)
+
+Index arrays are refused: a view has no gather.  Source: NumPy manual, "Basic indexing";
+Poplar API reference, `Tensor::slice`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from poplite.errors import PopliteError, TensorIndexError
+from poplite.source import here
+
+if TYPE_CHECKING:
+    from poplite.tensor import Tensor
+    from poplite.view import View
+
+IndexItem = int | builtins.slice | EllipsisType | None
+Index = IndexItem | tuple[IndexItem, ...]
+"""What `t[...]` takes."""
+
+
+def described(tensor: Tensor) -> str:
+    """Return the line of an error that says which tensor it is about."""
+    name = tensor.name
+    return f"{repr(name) if name else 'the tensor'} has shape {tensor.shape}"
+
+
+def number(value: object, what: str, tensor: Tensor) -> int:
+    """Return a whole number that an argument must be.
+
+    Args:
+        value: what the user gave.
+        what: name of the argument, for the message.
+        tensor: the tensor it was given to.
+
+    Raises:
+        TensorIndexError: when it is something else, or negative.
+
+    >>> import poplite as pl
+    >>> number(np.int32(3), "begin", pl.Graph().add_variable(pl.INT, (4,)))
+    3
+    """
+    try:
+        if isinstance(value, bool | np.bool_ | np.ndarray):
+            raise TypeError
+        result = operator.index(value)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise TensorIndexError(
+            f"{what} is {value!r}, not a whole number",
+            at=here(),
+            found=described(tensor),
+            fix=f"pass an int as {what}",
+        ) from None
+    if result < 0:
+        raise TensorIndexError(
+            f"{what} is {result}, but the least is 0",
+            at=here(),
+            found=described(tensor),
+            fix="count from 0; only t[...] takes negative indices",
+        )
+    return result
+
+
+def numbers(values: Sequence[int], what: str, tensor: Tensor) -> list[int]:
+    """Return whole numbers that an argument must list.
+
+    Raises:
+        TensorIndexError: when it is no list, or lists something else.
+
+    >>> import poplite as pl
+    >>> numbers((2, 1), "begin", pl.Graph().add_variable(pl.INT, (4,)))
+    [2, 1]
+    """
+    if not is_sequence(values):
+        raise TensorIndexError(
+            f"{what} is {values!r}, not a list of whole numbers",
+            at=here(),
+            found=described(tensor),
+            fix=f"pass a list, as in {what}=[{values!r}]",
+        )
+    return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
+
+
+def dimension(value: object, tensor: Tensor) -> int:
+    """Return the number of an existing dimension.
+
+    Raises:
+        TensorIndexError: when the tensor has no such dimension.
+
+    >>> import poplite as pl
+    >>> dimension(1, pl.Graph().add_variable(pl.INT, (4, 2)))
+    1
+    """
+    dim = number(value, "dim", tensor)
+    if dim < len(tensor.view.shape):
+        return dim
+    raise outside(f"dimension {dim} of a tensor of rank {tensor.rank}", tensor, tensor.rank, "dim")
+
+
+def index(value: int, size: int, tensor: Tensor, dim: int) -> int:
+    """Return an index into a dimension, counted from 0.
+
+    Raises:
+        TensorIndexError: when it is not below the size.
+
+    >>> import poplite as pl
+    >>> index(3, 4, pl.Graph().add_variable(pl.INT, (4,)), 0)
+    3
+    """
+    i = number(value, "index", tensor)
+    if i < size:
+        return i
+    raise outside(f"index {i} in dimension {dim} of size {size}", tensor, size, "index")
+
+
+def outside(what: str, tensor: Tensor, size: int, kind: str) -> PopliteError:
+    """Return the error for a number that is not below a size."""
+    fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
+    return TensorIndexError(what, at=here(), found=described(tensor), fix=fix)
+
+
+def span(begin: object, end: object, dim: int, tensor: Tensor) -> tuple[int, int]:
+    """Return the checked range [begin, end) of a dimension.
+
+    Raises:
+        TensorIndexError: when begin > end, or end > size.
+
+    >>> import poplite as pl
+    >>> span(1, 4, 0, pl.Graph().add_variable(pl.INT, (4,)))
+    (1, 4)
+    """
+    first, last = number(begin, "begin", tensor), number(end, "end", tensor)
+    size = tensor.view.shape[dim]
+    if first <= last <= size:
+        return first, last
+    raise TensorIndexError(
+        f"slice [{first}, {last}) in dimension {dim} of size {size}",
+        at=here(),
+        found=described(tensor),
+        fix=f"0 <= begin <= end <= {size}; t[begin:end] clamps instead",
+    )
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Tell whether a value lists others.
+
+    >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(1), is_sequence("12")
+    (True, True, False, False)
+    """
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
+    """Tell whether a value is a (begin, end) pair; lists of intervals are lists.
+
+    >>> is_interval((2, 5)), is_interval([(2, 5)])
+    (True, False)
+    """
+    return isinstance(value, tuple) and len(value) == 2 and not is_sequence(value[0])
+
+
+def select(tensor: Tensor, key: object) -> View:
+    """Apply NumPy's basic indexing.
+
+    Args:
+        tensor: the tensor indexed.
+        key: what stands in the brackets.
+
+    Returns:
+        The view of the elements selected.
+
+    Raises:
+        TensorIndexError: for an index outside, too many indices, or an index array.
+
+    >>> import poplite as pl
+    >>> select(pl.Graph().add_variable(pl.INT, (4, 6)), (slice(None), -1)).shape
+    (4,)
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    shape = tensor.view.shape
+    named = sum(item is not None and item is not Ellipsis for item in items)
+    if named > len(shape):
+        raise TensorIndexError(
+            f"{named} indices for a tensor of rank {len(shape)}",
+            at=here(),
+            found=described(tensor),
+            fix=f"at most {len(shape)} indices; None adds a dimension",
+        )
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
+        raise TensorIndexError(
+            f"'...' stands {ellipses} times in one index, but once is the most",
+            at=here(),
+            found=described(tensor),
+            fix="keep one '...', and write ':' for single dimensions",
+        )
+    view, source, dim = tensor.view, 0, 0
+    for item in items:
+        if item is None:
+            view = view.expand([dim])
+            dim += 1
+        elif item is Ellipsis:
+            source += len(shape) - named
+            dim += len(shape) - named
+        elif isinstance(item, slice):
+            view = _range(view, item, dim, tensor)
+            source, dim = source + 1, dim + 1
+        else:
+            i = _basic_index(item, source, tensor)
+            view = view.slice(i, i + 1, dim).squeeze([dim]) if dim else view.index(i)
+            source += 1
+    return view
+
+
+def _basic_index(item: object, dim: int, tensor: Tensor) -> int:
+    try:
+        if isinstance(item, bool | np.bool_ | np.ndarray):
+            raise TypeError
+        i = operator.index(item)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise TensorIndexError(
+            f"a tensor cannot be indexed with {type(item).__name__} {_short(item)}",
+            at=here(),
+            found=described(tensor),
+            fix="t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
+        ) from None
+    size = tensor.view.shape[dim]
+    if -size <= i < size:
+        return i + size if i < 0 else i
+    raise TensorIndexError(
+        f"index {i} in dimension {dim} of size {size}",
+        at=here(),
+        found=described(tensor),
+        fix=f"use an index from {-size} to {size - 1}" if size else "there is nothing to index",
+    )
+
+
+def _range(view: View, item: slice, dim: int, tensor: Tensor) -> View:
+    try:
+        chosen = range(*item.indices(view.shape[dim]))
+    except (TypeError, ValueError):
+        raise TensorIndexError(
+            f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
+            at=here(),
+            found=described(tensor),
+            fix="begin, end and step are whole numbers, and step is not 0",
+        ) from None
+    if not chosen:
+        return view.slice(0, 0, dim)
+    low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
+    view = view.slice(low, high + 1, dim)
+    if chosen.step < 0:
+        view = view.reverse(dim)
+    return view.sub_sample(abs(chosen.step), dim)
+
+
+def _short(item: object) -> str:
+    text = " ".join(repr(item).split())
+    return text if len(text) <= 40 else text[:37] + "..."

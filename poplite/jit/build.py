@@ -1,0 +1,34 @@
+"""From a Python function to the address of its native code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from poplite.jit import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_loaded: dict[str, int] = {}
+
+
+def build(name: str, source: Callable[[], tuple[Callable[..., Any], Sequence[Any], Any]]) -> int:
+    """Return the address of compiled code, compiling it only when it is nowhere.
+
+    Args:
+        name: `digest` of everything the code depends on.
+        source: called only to compile; returns the function, its Numba argument types and
+            its Numba result type.
+
+    Returns:
+        Address of a C function; valid while the process lives.
+    """
+    if name not in _loaded:
+        content = objects.find(name)
+        if content is None:
+            from poplite.jit.context import compile_object
+
+            content = objects.pack(*compile_object(*source()))
+            objects.store(name, content)
+        _loaded[name] = objects.load(content)
+    return _loaded[name]

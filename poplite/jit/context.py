@@ -1,0 +1,231 @@
+"""A Numba of our own: typing rules, registries and code generation for vertices.
+
+Two things differ from the Numba that users call, and neither touches it, because the
+contexts here are private:
+
+* **Weak numbers.** With Numba's rules `(i + 0.5) * self.step` is computed in double, as an
+  integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
+  with one float32 operand is a float32 operation, and a variable that is a Python number on
+  one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
+* **Objects.** Code is emitted as a native object for the host's processor and loaded by
+  `poplite.jit.objects`, so that a cached program starts without importing Numba.
+
+Importing this module imports Numba; only `poplite.jit.build` does so, when there is
+something to compile.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+from numba.core import codegen, compiler, cpu, types, typing
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.imputils import Registry as LoweringRegistry
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.core.typing.templates import Registry as TypingRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+typing_rules = TypingRegistry()
+"""Typing templates for poplite's own types and intrinsics."""
+
+lowerings = LoweringRegistry("poplite")
+"""Code generation for poplite's own types and intrinsics."""
+
+
+def emitted(
+    emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any], arguments: Sequence[Any], result: Any
+) -> Callable[..., Any]:
+    """Make a function for compiled code out of the instructions it stands for.
+
+    Args:
+        emit: called with target context, builder and argument values; returns the result
+            value, or None where `result` is `types.none`.
+        arguments: Numba types of the arguments.
+        result: Numba type of the result.
+
+    Returns:
+        A function that only compiled code can call.
+    """
+
+    def stub(*args: Any) -> Any:
+        raise NotImplementedError("stands for emitted instructions")
+
+    class _Call(AbstractTemplate):
+        key = stub
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            return signature(result, *arguments)
+
+    typing_rules.register_global(stub, types.Function(_Call))
+
+    @lowerings.lower(stub, *arguments)
+    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        value = emit(context, builder, args)
+        return context.get_dummy_value() if result is types.none else value
+
+    return stub
+
+
+_ARITHMETIC = frozenset(
+    getattr(operator, prefix + name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+    for prefix in ("", "i")
+) | {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+
+
+class WeakNumberContext(typing.Context):
+    """Typing context in which Python numbers yield to float32."""
+
+    def load_additional_registries(self) -> None:
+        """Install mathematics and poplite's own rules; nothing else is needed."""
+        from numba.core.typing import mathdecl
+
+        self.install_registry(mathdecl.registry)
+        self.install_registry(typing_rules)
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Type a call; arithmetic with one float32 operand casts the other to float32."""
+        if func in _ARITHMETIC and len(args) == 2:
+            left, right = (types.unliteral(arg) for arg in args)
+            if (left == types.float32) != (right == types.float32) and all(
+                isinstance(t, (types.Number, types.Boolean)) for t in (left, right)
+            ):
+                args = (types.float32, types.float32)
+        return super().resolve_function_type(func, args, kws)
+
+    def unify_pairs(self, first: Any, second: Any) -> Any:
+        """Unify the types of one variable on two paths; float32 wins over weak numbers."""
+        pair = {types.unliteral(first), types.unliteral(second)}
+        if types.float32 in pair and all(
+            isinstance(t, (types.Number, types.Boolean)) for t in pair
+        ):
+            return types.float32
+        return super().unify_pairs(first, second)
+
+    def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
+        """Type `target.attr = value`; poplite's types may refuse it with a reason."""
+        check = getattr(target, "check_store", None)
+        if check is not None:
+            check(attr, value)
+        return super().resolve_setattr(target, attr, value)
+
+
+class _ObjectLibrary(codegen.CPUCodeLibrary):
+    """A library that ends as an object file and is never run by Numba's own engine."""
+
+    def emit_object(self) -> bytes:
+        """Return the library as an object file."""
+        self._ensure_finalized()
+        return bytes(self._codegen._tm.emit_object(self._final_module))
+
+    def undefined_symbols(self) -> list[str]:
+        """Names the object takes from the process (C library and maths functions)."""
+        self._ensure_finalized()
+        return sorted(
+            function.name
+            for function in self._final_module.functions
+            if function.is_declaration and not function.name.startswith("llvm.")
+        )
+
+    def _finalize_specific(self) -> None:
+        pass
+
+
+class _ObjectCodegen(codegen.JITCPUCodegen):
+    _library_class = _ObjectLibrary
+
+    def _add_module(self, module: Any) -> None:
+        pass
+
+
+class _TargetContext(cpu.CPUContext):
+    """CPU lowering with poplite's registries, and a wrapper that raises nothing."""
+
+    def init(self) -> None:
+        """Set up code generation to objects."""
+        super().init()
+        self._internal_codegen = _ObjectCodegen("poplite")
+
+    def load_additional_registries(self) -> None:
+        """Install the code generation that vertices need."""
+        # Importing these modules fills Numba's builtin registry.
+        from numba.cpython import (  # noqa: F401
+            builtins,
+            iterators,
+            mathimpl,
+            numbers,
+            rangeobj,
+            tupleobj,
+        )
+
+        self.install_registry(mathimpl.registry)
+        self.install_registry(lowerings)
+
+    def create_cfunc_wrapper(self, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
+        """Export the function in C's calling convention.
+
+        Compiled code cannot raise (the supported subset has no `raise`, and the error
+        model divides like C), so the status that Numba's convention returns is dropped.
+        """
+        module = self.create_module("wrapper")
+        native_type = self.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
+        native = ir.Function(module, native_type, fndesc.llvm_func_name)
+        signature = ir.FunctionType(
+            self.get_value_type(fndesc.restype), [self.get_value_type(t) for t in fndesc.argtypes]
+        )
+        wrapper = ir.Function(module, signature, fndesc.llvm_cfunc_wrapper_name)
+        builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
+        _, result = self.call_conv.call_function(
+            builder, native, fndesc.restype, fndesc.argtypes, wrapper.args
+        )
+        builder.ret(result)
+        library.add_ir_module(module)
+
+
+_contexts: tuple[WeakNumberContext, _TargetContext] | None = None
+
+
+def contexts() -> tuple[WeakNumberContext, _TargetContext]:
+    """Return the typing and the target context, refreshed with what is registered now."""
+    global _contexts
+    if _contexts is None:
+        typing_context = WeakNumberContext()
+        _contexts = typing_context, _TargetContext(typing_context)
+    _contexts[1].refresh()
+    return _contexts
+
+
+@global_compiler_lock
+def compile_object(
+    function: Callable[..., Any], arguments: Sequence[Any], result: Any
+) -> tuple[bytes, str, list[str]]:
+    """Compile a Python function to a native object.
+
+    Args:
+        function: the function.
+        arguments: Numba types of its arguments.
+        result: Numba type of its result.
+
+    Returns:
+        Object file, name of the exported C function, and the symbols it needs.
+    """
+    typing_context, target_context = contexts()
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = False
+    flags.no_compile = True
+    flags.nrt = False
+    flags.error_model = "numpy"
+    compiled = compiler.compile_extra(
+        typing_context, target_context, function, tuple(arguments), result, flags, {}
+    )
+    library = compiled.library
+    return (
+        library.emit_object(),
+        compiled.fndesc.llvm_cfunc_wrapper_name,
+        library.undefined_symbols(),
+    )

@@ -1,0 +1,142 @@
+"""Native objects: loaded into the process, kept in a cache folder.
+
+A cache file is one line of JSON (exported name, needed symbols) followed by an object
+file as the compiler emitted it.  Its name is a hash of everything the code depends on,
+so a file is never wrong, only unused.  Files appear whole or not at all (written beside,
+then renamed), so several processes may fill one folder.  Loading needs llvmlite, not
+Numba, and takes well under a millisecond.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from poplite.errors import FileLoadError
+
+
+def cache_folder() -> Path:
+    """Return the folder that compiled vertices are kept in.
+
+    `POPLITE_CACHE_DIR` names it; otherwise it is `poplite` in the user's cache folder.
+
+    >>> cache_folder().is_absolute()
+    True
+    """
+    chosen = os.environ.get("POPLITE_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base).absolute() / "poplite"
+
+
+def digest(*parts: object) -> str:
+    """Return a name for code made from these parts on this machine with these versions.
+
+    Args:
+        parts: anything whose `repr` is the same whenever the code is the same.
+    """
+    text = repr((_environment(), parts))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _environment() -> tuple[str, ...]:
+    sources = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    for folder in (package / "jit", package / "simulator"):
+        for path in sorted(folder.glob("*.py")):
+            sources.update(path.read_bytes())
+    return (
+        sys.version,
+        version("numba"),
+        version("llvmlite"),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        sources.hexdigest(),
+    )
+
+
+def find(name: str) -> bytes | None:
+    """Return the content of a cache file, or None where there is none.
+
+    Raises:
+        FileLoadError: when the file is there but cannot be read.
+    """
+    path = cache_folder() / f"{name}.o"
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileLoadError(
+            f"compiled vertex '{path}' cannot be read: {error.strerror}",
+            fix="give the folder back to your user, or set POPLITE_CACHE_DIR to another one",
+        ) from error
+
+
+def pack(code: bytes, exported: str, needed: list[str]) -> bytes:
+    """Return the content of a cache file."""
+    return json.dumps({"exported": exported, "needed": needed}).encode() + b"\n" + code
+
+
+def store(name: str, content: bytes) -> None:
+    """Write a cache file, whole or not at all.
+
+    Raises:
+        FileLoadError: when the folder cannot be made or written.
+    """
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+            file.write(content)
+        os.replace(file.name, folder / f"{name}.o")
+    except OSError as error:
+        raise FileLoadError(
+            f"the cache folder '{folder}' cannot be written: {error.strerror}",
+            fix="set POPLITE_CACHE_DIR to a folder of yours",
+        ) from error
+
+
+def load(content: bytes) -> int:
+    """Load a cache file's code into the process.
+
+    Args:
+        content: what `pack` returned.
+
+    Returns:
+        Address of the exported C function; the code stays loaded.
+
+    Raises:
+        FileLoadError: when the process lacks a symbol the code needs.
+    """
+    head, _, code = content.partition(b"\n")
+    described = json.loads(head)
+    missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
+    if missing:
+        raise FileLoadError(
+            f"compiled vertex needs {', '.join(missing)}, which this process does not have",
+            fix=f"delete '{cache_folder()}' and run again",
+        )
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return int(engine.get_function_address(described["exported"]))
+
+
+@cache
+def _engine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

@@ -1,0 +1,171 @@
+"""Programs that do something: run a compute set, move data, print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from poplite.compute_set import ComputeSet
+from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.program.base import Program, counted, set_once
+from poplite.source import here
+from poplite.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Execute(Program):
+    """Runs all vertices of a compute set at once.
+
+    Args:
+        compute_set: what runs.
+
+    Raises:
+        ControlProgramError: when it is no compute set.
+
+    >>> from poplite.graph import Graph
+    >>> Execute(Graph().add_compute_set("blur"))
+    <Execute 'blur' 0 vertices>
+    """
+
+    compute_set: ComputeSet
+
+    def __init__(self, compute_set: ComputeSet) -> None:
+        if not isinstance(compute_set, ComputeSet):
+            raise ControlProgramError(
+                f"Execute: {compute_set!r:.80} is no compute set",
+                at=here(),
+                fix="Execute(graph.add_compute_set(name))",
+            )
+        set_once(self, compute_set=compute_set, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"Execute '{self.compute_set.name}'"
+
+    def __repr__(self) -> str:
+        return f"<{self} {len(self.compute_set.vertices):,} vertices>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Copy(Program):
+    """Copies a tensor to another, element by element in flattened order.
+
+    Shapes may differ, and both may lie on any tiles.
+
+    Args:
+        source: what is read.
+        destination: what is written: equally many elements of the same type.
+
+    Raises:
+        ControlProgramError: for different numbers of elements or different graphs, and when
+            source and destination share elements.
+        ElementTypeError: for different element types, or something that is no tensor.
+        GraphConnectionError: when the destination is constant, or holds an element twice.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> a, b = graph.add_variable("int32", (3,), "a"), graph.add_variable("int32", (1, 3), "b")
+    >>> Copy(a, b)
+    <Copy 'a' -> 'b' 3 elements, 12 B>
+    """
+
+    source: Tensor
+    destination: Tensor
+
+    def __init__(self, source: Tensor, destination: Tensor) -> None:
+        for role, tensor in (("source", source), ("destination", destination)):
+            if not isinstance(tensor, Tensor):
+                raise ElementTypeError(
+                    f"Copy: {role} {tensor!r:.60} is not a tensor",
+                    at=here(),
+                    fix="Copy(source, destination); host values go in by engine.write",
+                )
+        title = f"Copy '{source.name}' -> '{destination.name}'"
+        shapes = f"{_shown(source)} to {_shown(destination)}"
+        if source.graph is not destination.graph:
+            raise ControlProgramError(
+                f"{title}: the tensors belong to two graphs",
+                at=here(),
+                found=f"{source.graph!r} and {destination.graph!r}",
+                fix="make both variables with one graph",
+            )
+        if source.element_type is not destination.element_type:
+            raise ElementTypeError(
+                f"{title}: {source.element_type!r} to {destination.element_type!r}",
+                at=here(),
+                found=shapes,
+                fix="a copy does not convert; use a vertex with an Input and an Output",
+            )
+        if source.num_elements != destination.num_elements:
+            raise ControlProgramError(
+                f"{title}: {source.num_elements:,} elements to {destination.num_elements:,}",
+                at=here(),
+                found=shapes,
+                fix="slice or broadcast the source until both have equally many elements",
+            )
+        if not destination.is_parallel_writeable():
+            constant = destination.contains_constant()
+            raise GraphConnectionError(
+                f"{title}: the destination "
+                + ("is constant" if constant else "holds some elements more than once"),
+                at=here(),
+                found=shapes,
+                fix="copy to a variable" if constant else "copy to the view before broadcast",
+            )
+        if source.intersects_with(destination):
+            raise ControlProgramError(
+                f"{title}: source and destination share elements",
+                at=here(),
+                found=f"{source.var_str()} to {destination.var_str()}",
+                fix="copy through a third variable",
+            )
+        set_once(self, source=source, destination=destination, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"Copy '{self.source.name}' -> '{self.destination.name}'"
+
+    def __repr__(self) -> str:
+        elements = self.source.num_elements
+        size = elements * self.source.element_type.size_bytes
+        return f"<{self} {counted(elements, 'element')}, {size:,} B>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class PrintTensor(Program):
+    """Prints a tensor on the host: `title: values`.
+
+    Args:
+        title: what stands before the values; left out, the tensor's name. As in Poplar it
+            comes first when it is given.
+        tensor: what is printed.
+
+    Raises:
+        ElementTypeError: when there is no tensor, or the title is no text.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (3,), "x")
+    >>> PrintTensor(x), PrintTensor("result", x)
+    (<PrintTensor 'x' int32[3]>, <PrintTensor 'result' int32[3]>)
+    """
+
+    title: str
+    tensor: Tensor
+
+    def __init__(self, title: str | Tensor, tensor: Tensor | None = None) -> None:
+        if isinstance(title, Tensor) and tensor is None:
+            title, tensor = title.name, title
+        if not isinstance(title, str) or not isinstance(tensor, Tensor):
+            raise ElementTypeError(
+                f"PrintTensor({title!r:.40}, {tensor!r:.40}) has no tensor to print",
+                at=here(),
+                fix="PrintTensor(t), or PrintTensor('title', t)",
+            )
+        set_once(self, title=title, tensor=tensor, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"PrintTensor '{self.title}'"
+
+    def __repr__(self) -> str:
+        return f"<{self} {_shown(self.tensor)}>"
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"{tensor.element_type.dtype}{list(tensor.shape)}"

@@ -1,0 +1,57 @@
+"""The report of an engine: what it ran since it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """Counts of an engine's runs so far, and the balance of its graph.
+
+    Attributes:
+        runs: calls of `Engine.run` that reached the end.
+        steps: Execute and Copy steps run.
+        vertices: vertices run.
+        bytes_copied: bytes moved by Copy steps.
+        bytes_gathered: bytes moved to and from temporaries, because fields were not
+            contiguous.
+        tiles: tiles of the target.
+        elements_per_tile: fewest and most variable elements on one tile.
+        cycles: tile cycles; None, as they are not modelled yet.
+
+    >>> print(Report(1, 2, 128, 0, 0, 64, (1, 1)))
+    runs                  1
+    steps run             2
+    vertices run          128
+    bytes copied          0 B
+    bytes gathered        0 B
+    elements per tile     1 to 1 (64 tiles)
+    cycles                not modelled yet
+    """
+
+    runs: int
+    steps: int
+    vertices: int
+    bytes_copied: int
+    bytes_gathered: int
+    tiles: int
+    elements_per_tile: tuple[int, int]
+    cycles: int | None = None
+
+    def __str__(self) -> str:
+        least, most = self.elements_per_tile
+        cycles = "not modelled yet" if self.cycles is None else f"{self.cycles:,}"
+        rows = {
+            "runs": f"{self.runs:,}",
+            "steps run": f"{self.steps:,}",
+            "vertices run": f"{self.vertices:,}",
+            "bytes copied": f"{self.bytes_copied:,} B",
+            "bytes gathered": f"{self.bytes_gathered:,} B",
+            "elements per tile": f"{least:,} to {most:,} ({self.tiles:,} tiles)",
+            "cycles": cycles,
+        }
+        return "\n".join(f"{name:<22}{value}" for name, value in rows.items())
+
+    def __repr__(self) -> str:
+        return f"<Report {self.runs:,} runs, {self.steps:,} steps, {self.vertices:,} vertices>"

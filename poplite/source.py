@@ -1,0 +1,56 @@
+"""The user's file and line behind every object.
+
+Errors are only as good as the line they point at, so every variable, compute set,
+vertex and program step remembers where the user made it.  `here()` walks the stack out
+of the package: the first frame whose module is not part of poplite is the user's.
+Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
+thousands of times that), cheap enough for every vertex.
+
+    >>> here().line > 0
+    True
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A place in the user's program.
+
+    Attributes:
+        file: path as Python reported it.
+        line: line number, from 1.
+        function: name of the enclosing function, `<module>` at top level.
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
+        if path.startswith(os.pardir):
+            path = self.file
+        place = f"{path}:{self.line}"
+        return place if self.function == "<module>" else f"{place} in {self.function}"
+
+
+def here() -> SourceLocation:
+    """Return the innermost stack frame outside the package.
+
+    Returns:
+        The user's location; the outermost frame when every frame is poplite's own.
+    """
+    frame = sys._getframe(1)
+    while _is_ours(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
+        frame = frame.f_back
+    code = frame.f_code
+    return SourceLocation(code.co_filename, frame.f_lineno, code.co_name)
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith("poplite.") or module == "poplite"

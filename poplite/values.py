@@ -1,0 +1,147 @@
+"""Host values turned into elements: what may be stored where, and in which range.
+
+One rule for initial values, constants, state fields and host writes.  It is NumPy's
+`same_kind` with a check instead of a wrap::
+
+    bool  ->  integer  ->  float      allowed, left to right and within a kind
+    float ->  integer                 refused (nobody rounds by accident)
+    300   ->  a type that ends at 255 refused (nobody wraps by accident)
+
+    >>> from poplite.types import INT
+    >>> elements(INT, [1, 2], what="'a'")
+    array([1, 2], dtype=int32)
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ElementTypeError, SizeOverflowError
+from poplite.source import SourceLocation
+from poplite.types import ElementType
+
+ElementClass = type[ElementType[Any]]
+Number = bool | int | float | np.generic
+
+_KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def elements(
+    element: ElementClass,
+    value: npt.ArrayLike,
+    *,
+    what: str,
+    at: SourceLocation | None = None,
+) -> npt.NDArray[Any]:
+    """Return a copy of host values, stored as elements.
+
+    Args:
+        element: the element type to store.
+        value: a number or anything NumPy makes an array of.
+        what: the name of what is given the value, for the message.
+        at: the user's line, for the message.
+
+    Returns:
+        A new C-contiguous array of `element.dtype`.
+
+    Raises:
+        ElementTypeError: when the values are of a kind that `element` cannot hold.
+        SizeOverflowError: when a value lies outside the range of `element`.
+
+    >>> from poplite.types import INT
+    >>> elements(INT, 2**31, what="'a'")
+    Traceback (most recent call last):
+    ...
+    poplite.errors.SizeOverflowError: 'a': 2147483648 does not fit INT
+      INT holds -2147483648 to 2147483647
+      try: a value in that range, or a wider element type
+    """
+    array = _as_array(element, value, what, at)
+    if array.dtype.kind in "ui" and element.dtype.kind in "ui" and array.size:
+        limits = np.iinfo(element.dtype)
+        for extreme in (int(array.min()), int(array.max())):
+            if not limits.min <= extreme <= limits.max:
+                raise _overflow(element, extreme, what, at)
+    with np.errstate(over="ignore"):
+        stored = np.array(array, element.dtype, order="C")
+    if element.is_floating_point:
+        lost = np.isinf(stored) & np.isfinite(array)
+        if lost.any():
+            raise _overflow(element, array[lost].flat[0], what, at)
+    return stored
+
+
+def scalar(
+    element: ElementClass, value: Number, *, what: str, at: SourceLocation | None = None
+) -> bool | int | float:
+    """Return one host value as `element` stores it, as a Python number.
+
+    Args:
+        element: the element type to store.
+        value: a Python or NumPy number.
+        what: the name of what is given the value, for the message.
+        at: the user's line, for the message.
+
+    Raises:
+        ElementTypeError: when the value is no number, or of a kind `element` cannot hold.
+        SizeOverflowError: when the value lies outside the range of `element`.
+
+    >>> from poplite.types import FLOAT
+    >>> scalar(FLOAT, 0.1, what="'a'")
+    0.10000000149011612
+    """
+    if element.is_floating_point and type(value) in (int, float):
+        code = "<" + element.dtype.char  # native order does not report overflow
+        try:
+            rounded: float = struct.unpack(code, struct.pack(code, value))[0]
+        except OverflowError:
+            raise _overflow(element, value, what, at) from None
+        return rounded
+    stored = elements(element, value, what=what, at=at)
+    if stored.ndim:
+        raise ElementTypeError(
+            f"{what}: an array of shape {stored.shape} where one {element!r} is needed",
+            at=at,
+            fix="pass a plain number",
+        )
+    number: bool | int | float = stored.item()
+    return number
+
+
+def _as_array(
+    element: ElementClass, value: npt.ArrayLike, what: str, at: SourceLocation | None
+) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged lists
+        array = np.empty(1, np.object_)
+    if array.dtype.kind == "O" and isinstance(value, int):
+        raise _overflow(element, value, what, at)
+    kind = array.dtype.kind
+    if not array.size and isinstance(value, list | tuple):
+        kind = element.dtype.kind  # NumPy calls an empty list float64
+    if _KIND_ORDER.get(kind, 9) > _KIND_ORDER[element.dtype.kind]:
+        shown = repr(value) if len(repr(value)) <= 40 else f"{type(value).__name__}"
+        raise ElementTypeError(
+            f"{what}: {shown} cannot be stored as {element!r}",
+            at=at,
+            found=f"values of {array.dtype}, elements of {element.dtype}",
+            fix="convert it yourself, e.g. with int(...) or array.astype(...)",
+        )
+    return array
+
+
+def _overflow(
+    element: ElementClass, value: object, what: str, at: SourceLocation | None
+) -> SizeOverflowError:
+    limits: Any = np.finfo(element.dtype) if element.is_floating_point else np.iinfo(element.dtype)
+    return SizeOverflowError(
+        f"{what}: {value} does not fit {element!r}",
+        at=at,
+        found=f"{element!r} holds {limits.min} to {limits.max}",
+        fix="a value in that range, or a wider element type",
+    )

@@ -1,0 +1,386 @@
+"""A view: which element of a linear space each index of a tensor means.
+
+A view is `(shape, dims, off, space)`: index (i, j, ...) is the element at position
+`off + dims[0](i) + dims[1](j) + ...` of the space, where each dimension is a stride or a
+short mixed-radix number (see `digits`).  The space is the storage of one variable or a
+`Cat`, the concatenation of other views::
+
+    a = whole(storage, (4, 6))      shape (4, 6)   dims (6, 1)                off 0
+    a.dim_shuffle((1, 0))           shape (6, 4)   dims (1, 6)
+    ... .reshape((24,))             shape (24,)    dims (((6, 1), (4, 6)),)
+    ... .slice(3, 4, 0)             shape (1,)     dims (0,)                  off 18
+
+Every operation returns a new view, visits no element, and assumes checked arguments.
+A view without elements is always `empty(shape)`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from poplite.view.digits import (
+    Digit,
+    Dim,
+    coalesce,
+    compose,
+    cut_points,
+    digits_of,
+    flat_digits,
+    locate,
+    pack,
+    regroup,
+    row_major,
+    slice_digits,
+    sub_sample_digits,
+)
+from poplite.view.space import NOWHERE, Storage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    IntArray = npt.NDArray[np.int64]
+
+Shape = tuple[int, ...]
+
+
+class View:
+    """An immutable view; equal views name the same elements in the same shape.
+
+    Attributes:
+        shape: size of each dimension.
+        dims: stride or digits of each dimension; ignored where the size is 1.
+        off: position of the first element in the space.
+        space: the storage of a variable, or a concatenation of views.
+    """
+
+    __slots__ = ("dims", "off", "shape", "space")
+
+    def __init__(
+        self, shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat
+    ) -> None:
+        self.shape = shape
+        self.dims = dims
+        self.off = off
+        self.space = space
+
+    @property
+    def num_elements(self) -> int:
+        """Number of elements, repeats counted."""
+        return math.prod(self.shape)
+
+    def flat_digits(self) -> list[Digit]:
+        """Return the coalesced digits of the view's row-major order; none when empty."""
+        return [] if self.space is NOWHERE else flat_digits(self.shape, self.dims)
+
+    def slice(self, begin: int, end: int, dim: int) -> View:
+        """Select [begin, end) of one dimension."""
+        shape = self.shape
+        size = end - begin
+        if size == shape[dim]:
+            return self
+        shape = (*shape[:dim], size, *shape[dim + 1 :])
+        if size == 0:
+            return empty(shape)
+        dims = self.dims
+        stride = dims[dim]
+        if isinstance(stride, int):
+            off = self.off + begin * stride
+        else:
+            part = slice_digits(stride, begin, end)
+            if part is None:
+                return self._cut(cut_points(stride, begin, end), dim)
+            dims = (*dims[:dim], pack(part[0]), *dims[dim + 1 :])
+            off = self.off + part[1]
+        view = View(shape, dims, off, self.space)
+        return view if isinstance(self.space, Storage) else prune(view)
+
+    def _cut(self, points: list[int], dim: int) -> View:
+        # Only this path needs concatenation, which itself builds on views.
+        from poplite.view.cat import concat
+
+        return concat([self.slice(a, b, dim) for a, b in pairwise(points)], dim)
+
+    def index(self, i: int) -> View:
+        """Select index i of dimension 0, which disappears."""
+        stride = self.dims[0]
+        step = i * stride if isinstance(stride, int) else locate(stride, i)
+        shape = self.shape[1:]
+        view = View(shape, self.dims[1:], self.off + step, self.space)
+        if isinstance(self.space, Storage):
+            return view if self.space is not NOWHERE else empty(shape)
+        return prune(view)
+
+    def dim_shuffle(self, permutation: Sequence[int]) -> View:
+        """Make dimension k of the result dimension permutation[k] of this view."""
+        shape, dims = self.shape, self.dims
+        return View(
+            tuple([shape[p] for p in permutation]),
+            tuple([dims[p] for p in permutation]),
+            self.off,
+            self.space,
+        )
+
+    def expand(self, indices: Sequence[int]) -> View:
+        """Insert a dimension of size 1 before each listed dimension."""
+        shape, dims = list(self.shape), list(self.dims)
+        for i in sorted(indices, reverse=True):
+            shape.insert(i, 1)
+            dims.insert(i, 0)
+        return View(tuple(shape), tuple(dims), self.off, self.space)
+
+    def squeeze(self, indices: Sequence[int]) -> View:
+        """Remove the listed dimensions, all of size 1."""
+        kept = [i for i in range(len(self.shape)) if i not in indices]
+        return self.dim_shuffle(kept)
+
+    def sub_sample(self, step: int, dim: int) -> View:
+        """Select every step-th index of one dimension, from 0."""
+        size = self.shape[dim]
+        if step == 1 or size < 2:
+            return self
+        stride = self.dims[dim]
+        new: Dim
+        if isinstance(stride, int):
+            new = stride * step
+        else:
+            digits = sub_sample_digits(stride, step)
+            if digits is None:
+                return layer(self).sub_sample(step, dim)
+            new = pack(digits)
+        view = View(
+            (*self.shape[:dim], -(-size // step), *self.shape[dim + 1 :]),
+            (*self.dims[:dim], new, *self.dims[dim + 1 :]),
+            self.off,
+            self.space,
+        )
+        return view if isinstance(self.space, Storage) else prune(view)
+
+    def reverse(self, dim: int) -> View:
+        """Read one dimension backwards."""
+        stride = self.dims[dim]
+        new: Dim
+        if isinstance(stride, int):
+            new = -stride
+            off = self.off + (self.shape[dim] - 1) * stride
+        else:
+            new = tuple([(e, -s) for e, s in stride])
+            off = self.off + sum([(e - 1) * s for e, s in stride])
+        if self.space is NOWHERE:
+            return self
+        return View(self.shape, (*self.dims[:dim], new, *self.dims[dim + 1 :]), off, self.space)
+
+    def broadcast(self, n: int, dim: int) -> View:
+        """Repeat the whole of one dimension n times: 1 2 -> 1 2 1 2."""
+        return self._repeat(n, dim, outer=True)
+
+    def upsample(self, n: int, dim: int) -> View:
+        """Repeat each index of one dimension n times in place: 1 2 -> 1 1 2 2."""
+        return self._repeat(n, dim, outer=False)
+
+    def _repeat(self, n: int, dim: int, *, outer: bool) -> View:
+        if n == 1:
+            return self
+        size = self.shape[dim]
+        shape = (*self.shape[:dim], size * n, *self.shape[dim + 1 :])
+        if n == 0 or self.space is NOWHERE:
+            return empty(shape)
+        digits = digits_of(size, self.dims[dim])
+        new = pack(coalesce(((n, 0), *digits) if outer else (*digits, (n, 0))))
+        return View(shape, (*self.dims[:dim], new, *self.dims[dim + 1 :]), self.off, self.space)
+
+    def reshape(self, shape: Shape) -> View:
+        """Read the elements, in row-major order, in another shape of equal size."""
+        if self.space is NOWHERE:
+            return empty(shape)
+        digits = self.flat_digits()
+        dims = regroup(digits, shape)
+        if dims is not None:
+            return View(shape, dims, self.off, self.space)
+        inner = self._unlayered(digits)
+        if inner is not None:
+            return inner.reshape(shape)
+        return View(shape, row_major(shape), 0, Cat((flat(self),), 1))
+
+    def _unlayered(self, digits: list[Digit]) -> View | None:
+        """Return the view below a layer that this view only reads from end to end."""
+        space = self.space
+        if isinstance(space, Cat) and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
+            return space.kids[0]
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, View):
+            return NotImplemented
+        return self is other or (
+            self.shape == other.shape
+            and self.off == other.off
+            and self.space == other.space
+            and self.flat_digits() == other.flat_digits()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, tuple(self.flat_digits()), self.off, self.space))
+
+    def __repr__(self) -> str:
+        return f"View(shape={self.shape}, dims={self.dims}, off={self.off}, space={self.space!r})"
+
+
+class Cat:
+    """Several views read one after the other, over and over, as one linear space.
+
+    The space repeats `outer` times: one chunk of kid 0, one chunk of kid 1, ...  Kids have
+    shape (outer, chunk).  With `outer` above 1, concatenation along an inner dimension is
+    the row-major order of its result::
+
+        concat of a (2, 3) and b (2, 1) along dimension 1, outer = 2, period = 4
+
+        position  0  1  2  3  4  5  6  7
+        element   a0 a1 a2 b0 a3 a4 a5 b1
+
+    Attributes:
+        kids: the views, none empty.
+        breaks: where each kid's chunk begins in a period, and the period.
+        outer: number of repetitions.
+        num_elements: outer * period.
+        storages: every storage below, in order of first use; some perhaps not reached.
+    """
+
+    __slots__ = (
+        "_hash",
+        "alias_free",
+        "breaks",
+        "kids",
+        "lowered",
+        "num_elements",
+        "outer",
+        "storages",
+    )
+
+    def __init__(self, kids: tuple[View, ...], outer: int) -> None:
+        breaks = [0]
+        below: dict[Storage, None] = {}
+        for kid in kids:
+            breaks.append(breaks[-1] + kid.shape[1])
+            space = kid.space
+            if isinstance(space, Storage):
+                below[space] = None
+            else:
+                below.update(dict.fromkeys(space.storages))
+        self.kids = kids
+        self.breaks = breaks
+        self.outer = outer
+        self.num_elements = outer * breaks[-1]
+        self.storages: tuple[Storage, ...] = tuple(below)
+        # Answers to queries, filled in by `regions` and `aliases` when first asked.
+        self.alias_free: bool | None = None
+        self.lowered: tuple[IntArray, IntArray] | None = None
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Cat):
+            return NotImplemented
+        return self is other or (
+            self.outer == other.outer
+            and self.num_elements == other.num_elements
+            and self.kids == other.kids
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.outer, self.kids))
+        return self._hash
+
+    def __repr__(self) -> str:
+        times = f"{self.outer:,} times, {self.num_elements:,} elements"
+        return f"<Cat of {len(self.kids):,} views, {times}>"
+
+
+def whole(storage: Storage, shape: Shape) -> View:
+    """Return the view of a whole variable in row-major order.
+
+    >>> whole(Storage(0, 0, 24), (4, 6)).dims
+    (6, 1)
+    """
+    return View(shape, row_major(shape), 0, storage) if storage.num_elements else empty(shape)
+
+
+def empty(shape: Shape) -> View:
+    """Return the one view of this shape without elements.
+
+    >>> empty((0, 3)) == empty((0, 3))
+    True
+    """
+    return View(shape, (0,) * len(shape), 0, NOWHERE)
+
+
+def flat(view: View) -> View:
+    """Return a view in the shape a `Cat` repeated once holds: (1, elements)."""
+    digits = view.flat_digits()
+    return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
+
+
+def layer(view: View) -> View:
+    """Return an equal view with plain strides, over a space of its own.
+
+    >>> layer(whole(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
+    (2, 1)
+    """
+    return View(view.shape, row_major(view.shape), 0, Cat((flat(view),), 1))
+
+
+def prune(view: View) -> View:
+    """Move a view that stays inside one kid of its space down to that kid's own space.
+
+    Args:
+        view: not empty.
+
+    Returns:
+        The same elements in the same shape, on the innermost space found.
+    """
+    while isinstance(view.space, Cat):
+        inner = _into_kid(view, view.space)
+        if inner is None:
+            return view
+        view = inner
+    return view
+
+
+def _into_kid(view: View, cat: Cat) -> View | None:
+    breaks = cat.breaks
+    period = breaks[-1]
+    # Steps of whole periods walk the repetitions; the others must stay in one chunk.
+    repetition, low = divmod(view.off, period)
+    high = low
+    for size, dim in zip(view.shape, view.dims, strict=True):
+        for extent, stride in digits_of(size, dim):
+            if stride % period:
+                if stride > 0:
+                    high += (extent - 1) * stride
+                else:
+                    low += (extent - 1) * stride
+    if low < 0:
+        return None
+    k = bisect_right(breaks, low) - 1
+    if k >= len(cat.kids) or high >= breaks[k + 1]:
+        return None
+    kid = cat.kids[k]
+    chunk = breaks[k + 1] - breaks[k]
+    off = repetition * chunk + view.off % period - breaks[k]
+    dims = view.dims
+    if chunk != period:
+        dims = tuple([_rebase(dim, period, chunk) for dim in dims])
+    found = compose(view.shape, dims, off, kid.flat_digits(), kid.off)
+    return None if found is None else View(view.shape, found[0], found[1], kid.space)
+
+
+def _rebase(dim: Dim, period: int, chunk: int) -> Dim:
+    if isinstance(dim, int):
+        return dim // period * chunk if dim % period == 0 else dim
+    return pack(
+        coalesce([(e, s // period * chunk if s % period == 0 else s) for e, s in dim])
+    )

@@ -1,0 +1,62 @@
+"""The colours of every picture.
+
+Categories are Okabe and Ito's set, told apart by most colour-blind readers; its vermilion
+is kept for one thing, "over the limit".  Quantities take one ramp, even in lightness
+(OKLCH, lightness 0.93 to 0.33, hue 150 to 272).  The ramp is read away from the page: the
+lowest step is the one nearest the background, so it runs from pale to deep on a light
+page and from deep to pale on a dark one.
+
+Source: Okabe and Ito, "Color Universal Design" (2008).
+"""
+
+from __future__ import annotations
+
+CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+"""Okabe-Ito without vermilion and black."""
+
+CATEGORY_INK = ("#ffffff", "#1b1b1b", "#ffffff", "#1b1b1b", "#1b1b1b", "#1b1b1b")
+"""Readable text colour upon each category."""
+
+OVER_LIMIT = "#d55e00"
+
+RAMP = (
+    "#c4f3cd", "#90e8c8", "#58dac6", "#23cac7", "#00b7c7", "#00a3c4",
+    "#008ebd", "#0079b1", "#00659f", "#1d528b", "#284372", "#29335a",
+)  # fmt: skip
+"""Pale to deep, in equal steps of lightness."""
+
+RAMP_INK = ("#14323a",) * 6 + ("#ffffff",) * 6
+"""Readable text colour upon each step of the ramp."""
+
+LIGHT = {
+    "page": "#ffffff",
+    "ink": "#1f2933",
+    "soft": "#5b6770",
+    "line": "#c9d1d6",
+    "empty": "#f1f4f5",
+    "mark": "#111111",
+}
+DARK = {
+    "page": "#12181d",
+    "ink": "#e6ebee",
+    "soft": "#9aa8b1",
+    "line": "#3b4750",
+    "empty": "#1c252c",
+    "mark": "#ffffff",
+}
+
+
+def ramp_step(value: int, largest: int) -> int:
+    """Return the step of the ramp for a value.
+
+    Args:
+        value: from 1 to `largest`.
+        largest: the value that takes the last step.
+
+    Returns:
+        A position in `RAMP`.
+
+    >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
+    (0, 0, 1, 11)
+    """
+    return max(0, -(-value * len(RAMP) // largest) - 1)

@@ -1,0 +1,94 @@
+"""Writing a picture: whole or not at all.
+
+A file is first written beside its place under another name, then renamed over it: nobody
+finds half a picture, and a failed write leaves the old one.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(Path(folder) / "map.txt", "0123").read_text()
+    '0123'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from poplite.errors import FileLoadError
+from poplite.source import here
+
+
+def check_folder(path: str | os.PathLike[str]) -> Path:
+    """Check that a file could be written at a path.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileLoadError: when its folder does not exist, or the path is itself a folder.
+
+    >>> check_folder("no/such/map.svg")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'  ...
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: it is a folder",
+            at=here(),
+            fix=f"name a file in it, for instance {str(path / 'map.svg')!r}",
+        )
+    if not path.parent.is_dir():
+        known = next((p for p in path.parent.parents if p.is_dir()), Path())
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
+            at=here(),
+            found=f"the nearest folder that exists is {str(known)!r}",
+            fix=f"mkdir -p {path.parent}",
+        )
+    return path
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write text to a file, UTF-8, whole or not at all.
+
+    Args:
+        path: the file; one that exists is replaced.
+        text: its content.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileLoadError: when the folder does not exist or refuses the file.
+    """
+    path = check_folder(path)
+    scratch = ""
+    try:
+        number, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(number, "wb") as file:
+            file.write(text.encode("utf-8"))
+        os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
+        os.replace(scratch, path)
+    except OSError as error:
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: {error.strerror or error}",
+            at=here(),
+            fix="write to a folder that you may write to",
+        ) from error
+    finally:
+        if scratch:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(scratch)
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,95 @@
+"""Launches made ready to run: driver calls with addresses, cut into balanced chunks.
+
+A launch with little work is one chunk per driver and runs in order.  A launch whose work
+outweighs starting the threads is cut into a few chunks per thread, balanced by the weights
+that lowering gave its rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.opcodes import CHUNK_WORDS
+from poplite.compile.step import Moves, Vertices
+
+Integers = npt.NDArray[np.int64]
+Part = Moves | Vertices
+
+PARALLEL_WEIGHT = 50_000
+"""Elements of work from which threads pay: about four times the cost of starting them."""
+
+CHUNKS_PER_THREAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A range of chunks.
+
+    Attributes:
+        first: first chunk.
+        last: one past the last chunk.
+        parallel: whether threads share them.
+        checked: whether they may record faults.
+    """
+
+    first: int
+    last: int
+    parallel: bool
+    checked: bool
+
+
+class ChunkTable:
+    """All chunks of an engine.
+
+    Args:
+        arena: address of the arena.
+        driver: returns the address of the driver of a group of vertices.
+        mover: address of the driver that moves bytes.
+    """
+
+    def __init__(self, arena: int, driver: Callable[[Vertices], int], mover: int) -> None:
+        self._arena, self._driver, self._mover = arena, driver, mover
+        self._chunks: list[tuple[int, ...]] = []
+        self._rows: list[Integers] = []
+
+    def add(self, parts: Sequence[Part], *, checked: bool) -> Launch:
+        """Add a launch.
+
+        Args:
+            parts: what the launch runs, in this order when it is not parallel.
+            checked: whether the drivers of the vertices check indices.
+        """
+        weights = [part.weights for part in parts]
+        total = int(sum(w.sum() for w in weights))
+        parallel = total >= PARALLEL_WEIGHT
+        target = total / (CHUNKS_PER_THREAD * (os.cpu_count() or 1)) if parallel else total + 1
+        first = len(self._chunks)
+        for part, weight in zip(parts, weights, strict=True):
+            rows = np.ascontiguousarray(part.words if isinstance(part, Vertices) else part.records)
+            self._rows.append(rows)
+            address = self._driver(part) if isinstance(part, Vertices) else self._mover
+            for low, high in _cuts(weight, target):
+                call = (address, self._arena, rows.ctypes.data, low, high)
+                self._chunks.append((*call, *[0] * (CHUNK_WORDS - len(call))))
+        return Launch(first, len(self._chunks), parallel, checked)
+
+    def words(self) -> Integers:
+        """Return the chunk rows that the interpreter reads; the table keeps what they point to."""
+        return np.array(self._chunks, np.int64).reshape(-1, CHUNK_WORDS)
+
+
+def _cuts(weights: Integers, target: float) -> list[tuple[int, int]]:
+    """Cut rows into ranges of about equal weight."""
+    if not len(weights):
+        return []
+    ends = np.cumsum(weights)
+    pieces = max(1, min(len(weights), round(float(ends[-1] / target))))
+    goals = ends[-1] * np.arange(1, pieces) / pieces
+    inner = np.searchsorted(ends, goals) + 1
+    stops = np.unique(np.concatenate([[0], inner, [len(weights)]])).tolist()
+    return list(zip(stops, stops[1:], strict=False))

@@ -1,0 +1,140 @@
+"""The compiled engine: steps bound to addresses, programs bound to the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from poplite.compile.executable import COMPUTE, Code, Executable
+from poplite.compile.opcodes import (
+    CALLED,
+    CHECKED,
+    DONE,
+    FAULT_WORD,
+    FAULT_WORDS,
+    FAULTED,
+    LAUNCH,
+    PARALLEL,
+    STATE_CALLBACK,
+    STATE_ROW,
+    STATE_WORDS,
+)
+from poplite.compile.step import CopyStep, Vertices
+from poplite.compute_set import ComputeSet
+from poplite.errors import TensorIndexError
+from poplite.simulator import native
+from poplite.simulator.chunks import ChunkTable, Launch, Part
+from poplite.simulator.memory import Arena
+
+OP_BUDGET = 20_000
+"""Ops between two returns to Python, where signals such as Ctrl-C are seen."""
+
+
+class CompiledSteps:
+    """The steps of an executable as chunks.
+
+    Args:
+        executable: what to run.
+        arena: its memory; must outlive this object.
+        checked: whether vertices check their indices.
+    """
+
+    def __init__(self, executable: Executable, arena: Arena, checked: bool) -> None:
+        self.executable, self._arena = executable, arena
+
+        def driver(group: Vertices) -> int:
+            return native.driver(group.cls, group.forms, checked)
+
+        self._table = ChunkTable(arena.address, driver, native.mover())
+        self._launches: dict[tuple[int, int], Launch] = {}
+        for number, step in enumerate(executable.steps):
+            phases: list[tuple[Part, ...]] = (
+                [(step.moves,)]
+                if isinstance(step, CopyStep)
+                else [(step.gather,), step.groups, (step.scatter,)]
+            )
+            for phase, parts in enumerate(phases):
+                self._launches[number, phase] = self._table.add(
+                    parts, checked=checked and phase == COMPUTE
+                )
+        self.chunks = self._table.words()
+        self.parallel = any(launch.parallel for launch in self._launches.values())
+
+    def launch(self, step: int, phase: int) -> Launch:
+        """Return the launch of a phase of a step."""
+        return self._launches[step, phase]
+
+    def raise_fault(self, step: int, first: int, last: int) -> None:
+        """Raise the first fault that a checked launch recorded, and forget all of them.
+
+        Args:
+            step: the step that ran.
+            first: first chunk of its launch.
+            last: one past the last chunk.
+        """
+        records = self.chunks[first:last, FAULT_WORD : FAULT_WORD + FAULT_WORDS]
+        faulty = records[records[:, 0] != 0].copy()
+        records[...] = 0
+        # Chunks are in vertex order within a group, not across groups.
+        _, vertex, field, index, length = faulty[np.argmin(faulty[:, 1])].tolist()
+        raise _index_error(self.executable.compute_sets[step], vertex, field, index, length)
+
+
+class CompiledProgram:
+    """One program, ready for the interpreter.
+
+    Args:
+        steps: the bound steps.
+        code: the program's ops.
+        counts: int64[rows], increased for each time a row runs.
+    """
+
+    def __init__(self, steps: CompiledSteps, code: Code, counts: np.ndarray) -> None:
+        self._steps, self._counts = steps, counts
+        self._source = code.ops
+        self._ops = code.ops.copy()
+        for row in np.flatnonzero(code.ops[:, 0] == LAUNCH):
+            launch = steps.launch(int(code.ops[row, 1]), int(code.ops[row, 2]))
+            flags = PARALLEL * launch.parallel | CHECKED * launch.checked
+            self._ops[row, 1:] = launch.first, launch.last, flags
+        self._state = np.zeros(STATE_WORDS, np.int64)
+        self._loops = np.zeros(max(1, code.num_loops), np.int64)
+        self._interpreter = native.interpreter()
+        threads = native.thread_entry_points() if steps.parallel else np.zeros(2, np.int64)
+        arrays = (self._ops, steps.chunks, self._state, self._loops, counts, threads)
+        self._arrays = arrays  # keeps what the addresses point to
+        kernel = native.chunk_kernel() if steps.parallel else 0
+        self._arguments = (*(array.ctypes.data for array in arrays), kernel, OP_BUDGET)
+
+    def run(self, callback: Callable[[int], None]) -> None:
+        """Run to the end.
+
+        Args:
+            callback: runs a host callback by number.
+
+        Raises:
+            TensorIndexError: when a checked vertex indexed outside a field.
+        """
+        self._state[STATE_ROW] = 0
+        while (reason := self._interpreter(*self._arguments)) != DONE:
+            if reason == CALLED:
+                callback(int(self._state[STATE_CALLBACK]))
+            elif reason == FAULTED:
+                row = int(self._state[STATE_ROW])
+                first, last = self._ops[row, 1:3].tolist()
+                self._steps.raise_fault(int(self._source[row, 1]), first, last)
+
+
+def _index_error(
+    compute_set: ComputeSet, number: int, position: int, index: int, length: int
+) -> TensorIndexError:
+    vertex = compute_set.vertices[number]
+    name = list(vertex.vertex_class.fields)[position]
+    return TensorIndexError(
+        f"{vertex}: index {index} is out of range for '{name}' with {length} elements",
+        at=vertex.location,
+        where=f"Execute '{compute_set.name}'",
+        found=f"in {vertex.vertex_class.__name__}.compute ({vertex.vertex_class.location})",
+        fix="Engine(..., interpret=True) stops at the line of compute",
+    )

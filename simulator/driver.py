@@ -1,0 +1,173 @@
+"""One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
+
+A driver is a C function `driver(arena, rows, low, high, faults)`.  It reads descriptor rows
+`low` to `high` (`poplite.compile.descriptor`), builds `self` in registers for every vertex
+of a run and runs the inlined `compute` on it.  The interpreter calls it through a pointer.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numba.core import cgutils, compiler, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.typing.templates import signature
+
+from poplite.compile.descriptor import PREFIX, Column, Forms, columns, width
+from poplite.jit.context import emitted
+from poplite.simulator.fields import (
+    INDEX,
+    RowsType,
+    ScalarType,
+    Scope,
+    SelfType,
+    VectorType,
+    load_element,
+    storage_type,
+)
+from poplite.vertex import Vertex
+
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+WORDS = types.CPointer(types.int64)
+ARGUMENTS = (types.voidptr, WORDS, types.int64, types.int64, WORDS)
+"""arena, rows, low, high, faults."""
+
+
+def driver_source(
+    cls: type[Vertex], forms: Forms, checked: bool
+) -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for a vertex class.
+
+    Args:
+        cls: the vertex class.
+        forms: form of each list field.
+        checked: whether indices are checked.
+
+    Returns:
+        Function, Numba argument types and result type.
+    """
+    kind = SelfType(cls, forms, checked)
+
+    def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
+        _Emitter(context, builder, kind, *args).emit()
+
+    walk = emitted(emit, ARGUMENTS, types.none)
+
+    def driver(arena: Any, rows: Any, low: int, high: int, faults: Any) -> None:
+        walk(arena, rows, low, high, faults)
+
+    return driver, ARGUMENTS, types.none
+
+
+class _Emitter:
+    """Emits the loops of one driver."""
+
+    def __init__(
+        self,
+        context: Any,
+        builder: ir.IRBuilder,
+        kind: SelfType,
+        arena: Any,
+        rows: Any,
+        low: Any,
+        high: Any,
+        faults: Any,
+    ) -> None:
+        self.context, self.builder, self.kind = context, builder, kind
+        self.arena, self.rows, self.low, self.high, self.faults = arena, rows, low, high, faults
+        self.fields = list(kind.cls.fields.values())
+        self.columns: list[Column] = columns(self.fields, kind.forms)
+        self.compute = _compile_compute(context, kind)
+
+    def emit(self) -> None:
+        builder = self.builder
+        row_width = INDEX(width(self.columns))
+        with cgutils.for_range_slice(builder, self.low, self.high, INDEX(1)) as (number, _):
+            row = builder.gep(self.rows, [builder.mul(number, row_width)])
+            words = [self._word(row, i) for i in range(width(self.columns))]
+            with cgutils.for_range(builder, words[0]) as vertex:
+                self._emit_vertex(words, vertex.index)
+
+    def _word(self, row: Any, index: int) -> Any:
+        return self.builder.load(self.builder.gep(row, [INDEX(index)]))
+
+    def _emit_vertex(self, words: list[Any], k: Any) -> None:
+        builder = self.builder
+
+        def along(word: int) -> Any:
+            return builder.add(words[word], builder.mul(k, words[word + 1]))
+
+        parts: dict[tuple[int, str], Any] = {}
+        at = PREFIX
+        for column in self.columns:
+            parts[column.field, column.part] = along(at) if column.affine else words[at]
+            at += 2 if column.affine else 1
+        vertex = along(1)
+        proxy = cgutils.create_struct_proxy(self.kind)(self.context, builder)
+        for number, (name, member) in enumerate(self.kind.members):
+            mine = {part: value for (field, part), value in parts.items() if field == number}
+            setattr(proxy, name, self._member(number, member, mine, vertex))
+        self.context.call_internal(
+            builder,
+            self.compute.fndesc,
+            signature(types.none, self.kind),
+            [proxy._getvalue()],
+        )
+
+    def _member(self, number: int, member: Any, parts: dict[str, Any], vertex: Any) -> Any:
+        builder, field = self.builder, self.fields[number]
+        pointer = storage_type(field.element).as_pointer()
+        base = builder.bitcast(self.arena, pointer)
+        start = parts.get("start")
+        data = base if start is None else builder.gep(base, [start], inbounds=True)
+        if field.role == "state" and field.depth == 0:
+            return load_element(builder, _plain_vector(self.kind, number), data)
+        proxy = cgutils.create_struct_proxy(member)(self.context, builder)
+        proxy.data = data
+        if isinstance(member, VectorType):
+            proxy.length = parts["length"]
+        elif isinstance(member, RowsType):
+            proxy.rows = parts["rows"]
+            if member.form == "stride":
+                proxy.stride, proxy.length = parts["stride"], parts["length"]
+            else:
+                proxy.table = builder.gep(self.rows, [parts["table"]])
+        if self.kind.checked and not isinstance(member, ScalarType):
+            proxy.faults, proxy.vertex = self.faults, vertex
+        return proxy._getvalue()
+
+
+def _plain_vector(kind: SelfType, number: int) -> VectorType:
+    """The vector type under which a state scalar is read from the arena."""
+    field = list(kind.cls.fields.values())[number]
+    name = f"{kind.cls.__module__}.{kind.cls.__qualname__}"
+    others = tuple(f"{name}.{other}" for other in kind.cls.fields if other != field.name)
+    return VectorType(field.element, Scope(f"{name}.{field.name}", others), False, None)
+
+
+@global_compiler_lock
+def _compile_compute(context: Any, kind: SelfType) -> Any:
+    """Compile `compute` as a function to be inlined into its driver."""
+    flags = compiler.Flags()
+    flags.no_compile = True
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    flags.forceinline = True
+    flags.error_model = "numpy"
+    compiled = compiler.compile_internal(
+        context.typing_context,
+        context,
+        context.codegen().create_library(kind.cls.__qualname__),
+        kind.cls.compute,
+        (kind,),
+        types.none,
+        flags,
+        locals={},
+    )
+    context.active_code_library.add_linking_library(compiled.library)
+    return compiled

@@ -1,0 +1,112 @@
+"""The interpreted engine: the same ops, every vertex as plain Python.
+
+For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  It walks
+the ops that the compiled interpreter would run and reads the same descriptor rows, so that
+both engines do the same work in the same order.  It needs no Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.descriptor import PREFIX, columns, width
+from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
+from poplite.compile.step import Moves, Vertices
+from poplite.compute import InterpretedSelf, interpreted
+from poplite.simulator.memory import Arena
+from poplite.vertex import Field
+
+Integers = npt.NDArray[np.int64]
+
+
+def run_ops(
+    ops: Integers,
+    counts: Integers,
+    launch: Callable[[int], None],
+    callback: Callable[[int], None],
+) -> None:
+    """Run ops to the end.
+
+    Args:
+        ops: int64[rows, 4].
+        counts: int64[rows], increased by one for each time a row runs.
+        launch: runs the launch of a row.
+        callback: runs a host callback by number.
+    """
+    assert ops.shape[1] == OP_WORDS
+    left: dict[int, int] = {}
+    row = 0
+    while True:
+        op, a, b, c = ops[row].tolist()
+        counts[row] += 1
+        if op == END:
+            return
+        if op == REPEAT:
+            left[a] = b
+            row = row + 1 if b > 0 else c
+        elif op == AGAIN:
+            left[a] -= 1
+            row = b if left[a] > 0 else row + 1
+        else:
+            callback(a) if op == CALL else launch(row)
+            row += 1
+
+
+def move(moves: Moves, arena: Arena) -> None:
+    """Run copy records."""
+    for to, start, blocks, size, far, near in moves.records.tolist():
+        for block in range(blocks):
+            at, source = to + block * far, start + block * near
+            arena.bytes[at : at + size] = arena.bytes[source : source + size]
+
+
+def run_vertices(group: Vertices, arena: Arena) -> None:
+    """Run a group of vertices as plain Python, in order."""
+    compute = interpreted(group.cls)
+    for _, values in described(group, arena):
+        compute(InterpretedSelf(group.cls, values))
+
+
+def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each vertex of a group: its number and its fields as views of the arena.
+
+    Args:
+        group: descriptor rows and their tables.
+        arena: what they describe.
+    """
+    fields = list(group.cls.fields.values())
+    named = columns(fields, group.forms)
+    size = width(named)
+    for row in range(group.num_rows):
+        words = group.words[row * size : (row + 1) * size].tolist()
+        for k in range(words[0]):
+            parts: dict[int, dict[str, int]] = {number: {} for number in range(len(fields))}
+            at = PREFIX
+            for column in named:
+                step = words[at + 1] if column.affine else 0
+                parts[column.field][column.part] = words[at] + k * step
+                at += 2 if column.affine else 1
+            values = {
+                field.name: _value(field, parts[number], group.words, arena)
+                for number, field in enumerate(fields)
+            }
+            yield words[1] + k * words[2], values
+
+
+def _value(field: Field, part: dict[str, int], words: Integers, arena: Arena) -> Any:
+    elements = arena.typed(field.element)
+    if field.depth == 0:
+        scalar = elements[part["start"] : part["start"] + 1]
+        return scalar[0] if field.role == "state" else scalar
+    if field.depth == 1:
+        return elements[part["start"] : part["start"] + part["length"]]
+    if "table" in part:
+        pairs = words[part["table"] : part["table"] + 2 * part["rows"]].reshape(-1, 2).tolist()
+    else:
+        starts = (part["start"] + row * part["stride"] for row in range(part["rows"]))
+        pairs = [[start, part["length"]] for start in starts]
+    return [elements[start : start + length] for start, length in pairs]

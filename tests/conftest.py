@@ -1,0 +1,60 @@
+"""What all tests share: settings of Hypothesis, and examples as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
+settings.register_profile("poplite", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("poplite")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+def load_script(path: Path) -> ModuleType:
+    """Import a script by its path, as `example_<name>` or `benchmark_<name>`."""
+    name = f"{path.parent.name.rstrip('s')}_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # vertex classes look their module up
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def pi() -> ModuleType:
+    """examples/pi.py."""
+    return load_script(ROOT / "examples" / "pi.py")
+
+
+@pytest.fixture(scope="session")
+def first_tiles() -> ModuleType:
+    """examples/first_tiles.py."""
+    return load_script(ROOT / "examples" / "first_tiles.py")
+
+
+@pytest.fixture(scope="session")
+def heat() -> ModuleType:
+    """examples/heat.py."""
+    return load_script(ROOT / "examples" / "heat.py")
+
+
+@pytest.fixture(scope="session")
+def photo() -> ModuleType:
+    """examples/photo.py."""
+    return load_script(ROOT / "examples" / "photo.py")

@@ -1,0 +1,104 @@
+"""Every code block of the README and of docs/ runs, or is run elsewhere by name.
+
+A block is fenced by three backticks and a language.  `python` blocks of one file run in
+order, in one namespace.  `sh` blocks are not run here: each must be listed below with the
+place that does run it, so that a changed command cannot go unnoticed.  `text` blocks are output
+or drawings; `toml` blocks must parse.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PHOTO = (
+    "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && "
+    ".venv/bin/python examples/photo.py"
+)
+TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest"
+
+SHELL_COMMANDS = {
+    PHOTO: ".ci/run",
+    TESTS: ".ci/run",
+    ".venv/bin/poplite-viz doctor": ".ci/run",
+    ".venv/bin/poplite-viz tiles examples/pi.py:build": "test_viz_commands",
+    ".venv/bin/poplite-viz tensor examples/heat.py:build a --view '0:20, ::2' -o plate.svg": (
+        "test_viz_commands"
+    ),
+    ".venv/bin/pip install -e '.[dev]'": ".ci/run",
+    ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
+    ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
+    ".ci/run": "itself",
+}
+"""Each command of a `sh` block, and where it is run."""
+
+
+def blocks(path: Path, language: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of a file's blocks in one language."""
+    text = path.read_text()
+    for match in BLOCK.finditer(text):
+        if match[1] == language:
+            yield text[: match.start()].count("\n") + 2, match[2]
+
+
+def commands(path: Path) -> list[str]:
+    """Return the commands of a file's `sh` blocks, continued lines joined."""
+    joined = "".join(block for _, block in blocks(path, "sh")).replace("\\\n", " ")
+    lines = (" ".join(line.split()) for line in joined.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_python_blocks_run(
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": f"blocks_of_{path.stem}"}
+    for line, text in blocks(path, "python"):
+        padded = "\n" * (line - 1) + text  # tracebacks show the file's own lines
+        exec(compile(padded, str(path), "exec", dont_inherit=True), names)
+    if path.name == "README.md":
+        assert capsys.readouterr().out.startswith("3.1415")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_blocks_are_of_known_languages(path: Path) -> None:
+    languages = {match[1] for match in BLOCK.finditer(path.read_text())}
+    assert languages <= {"python", "sh", "text", "toml"}
+    assert path.read_text().count("```") == 2 * len(BLOCK.findall(path.read_text()))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_shell_commands_are_known(path: Path) -> None:
+    assert [c for c in commands(path) if c not in SHELL_COMMANDS] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_toml_blocks_parse(path: Path) -> None:
+    for _, text in blocks(path, "toml"):
+        tomllib.loads(text)
+
+
+def test_readme_shows_every_listed_command() -> None:
+    shown = {command for path in FILES for command in commands(path)}
+    assert set(SHELL_COMMANDS) - shown == set()
+
+
+def test_readme_opens_with_the_two_commands_that_ci_runs() -> None:
+    assert commands(ROOT / "README.md")[:2] == [PHOTO, TESTS]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_links_lead_to_files(path: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
+    assert [t for t in targets if not (path.parent / t).exists()] == []

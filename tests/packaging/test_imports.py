@@ -1,0 +1,169 @@
+"""Who may import whom, and what `import poplite` loads."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LAYERS: tuple[frozenset[str], ...] = tuple(
+    frozenset(names.split())
+    for names in (
+        "errors source types target intervals values",
+        "jit",
+        "view",
+        "mapping",
+        "vertex",
+        "compute",
+        "tensor tensor_text indexing partition variable compute_set connect graph",
+        "program",
+        "report",
+        "compile",
+        "simulator",
+        "vertices",
+        "viz",
+        "tools",
+    )
+)
+"""From the left to the right: a package imports its own layer and those before it."""
+
+NUMBA_MODULES = frozenset(
+    {
+        "poplite.jit.context",
+        "poplite.simulator.copies",
+        "poplite.simulator.driver",
+        "poplite.simulator.fields",
+        "poplite.simulator.interpreter",
+    }
+)
+"""Modules that may import numba or llvmlite at top level; others load them to compile."""
+
+OPTIONAL = ("numba", "llvmlite", "matplotlib", "pygraphviz", "graphviz", "rich", "sklearn", "PIL")
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its import name."""
+    named = {}
+    for folder, prefix in (
+        ("poplite", "poplite"),
+        ("simulator", "poplite.simulator"),
+        ("tools", "poplite.tools"),
+        ("vertices", "poplite.vertices"),
+    ):
+        for path in (ROOT / folder).rglob("*.py"):
+            if path == path.resolve():
+                parts = path.relative_to(ROOT / folder).with_suffix("").parts
+                named[".".join((prefix, *parts)).removesuffix(".__init__")] = path
+    return named
+
+
+MODULES = modules()
+
+
+def layer(module: str) -> int | None:
+    """Position of a module's layer; None for the package itself."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return None
+    for position, names in enumerate(LAYERS):
+        if parts[1] in names:
+            return position
+    raise AssertionError(f"{module} has no layer: add it to LAYERS where it belongs")
+
+
+def imported(path: Path, *, top_level: bool) -> list[tuple[int, str]]:
+    """Return (line, module) of the import statements of a file.
+
+    Args:
+        path: a source file.
+        top_level: only those that run when the file is imported.
+    """
+    found = []
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # `from poplite import view` names a module, `from poplite.view import x` a member.
+            inside = node.module or ""
+            whole = [f"{inside}.{alias.name}" for alias in node.names]
+            found += [(node.lineno, name if name in MODULES else inside) for name in whole]
+        deferred = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        type_only = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        if not (top_level and (deferred or type_only)):
+            waiting += ast.iter_child_nodes(node)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_only_what_stands_to_its_left(module: str) -> None:
+    own = layer(module)
+    wrong = []
+    for line, name in imported(MODULES[module], top_level=True):
+        other = layer(name) if name.startswith("poplite.") else None
+        if own is not None and other is not None and other > own:
+            wrong.append(f"line {line} imports {name}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_nothing_below_imports_the_whole_package(module: str) -> None:
+    lines = [n for n, name in imported(MODULES[module], top_level=True) if name == "poplite"]
+    assert lines == [] or module.startswith("poplite.tools")
+
+
+def test_only_listed_modules_import_numba_at_top_level() -> None:
+    users = {
+        module
+        for module, path in MODULES.items()
+        for _, name in imported(path, top_level=True)
+        if name.split(".")[0] in ("numba", "llvmlite")
+    }
+    assert users == NUMBA_MODULES
+
+
+def test_other_modules_import_the_listed_ones_inside_functions() -> None:
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for module, path in MODULES.items()
+        if module not in NUMBA_MODULES
+        for line, name in imported(path, top_level=True)
+        if name in NUMBA_MODULES
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_viz_is_imported_lazily_by_all_but_tools(module: str) -> None:
+    if module.startswith(("poplite.viz", "poplite.tools")):
+        return
+    names = [name for _, name in imported(MODULES[module], top_level=True)]
+    assert not any(name.startswith("poplite.viz") for name in names)
+
+
+def test_import_poplite_loads_nothing_heavy_or_optional() -> None:
+    program = f"import sys, poplite; print([m for m in {OPTIONAL!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_exist() -> None:
+    poplite = importlib.import_module("poplite")
+    assert [name for name in poplite.__all__ if not hasattr(poplite, name)] == []
+    assert len(set(poplite.__all__)) == len(poplite.__all__)
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    poplite = importlib.import_module("poplite")
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert poplite.__version__ == config["project"]["version"]

@@ -1,0 +1,375 @@
+"""Vertices and what may be connected to their fields."""
+
+import numpy as np
+import pytest
+
+from poplite.compute_set import VertexInstance
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidTileMapping,
+    SizeOverflowError,
+    TensorIndexError,
+    UnknownField,
+)
+from poplite.graph import ComputeSet, Graph
+from poplite.target import Target
+from poplite.tensor import Tensor, concat
+from poplite.types import FLOAT, INT
+from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
+
+
+class Axpy(Vertex):
+    a: Input[FLOAT]
+    x: Input[Vector[FLOAT]]
+    y: InOut[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] += self.a * self.x[i]
+
+
+class Gather(Vertex):
+    first: State[INT]
+    weights: State[Vector[FLOAT]]
+    rows: Input[Vector[Vector[FLOAT]]]
+    out: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        self.out[0] = self.weights[0] * self.rows[0][self.first]
+
+
+class Scatter(Vertex):
+    rows: Output[Vector[Vector[FLOAT]]]
+    last: Output[FLOAT]
+
+    def compute(self) -> None:
+        self.last = 0.0
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph(Target(tiles=4))
+
+
+@pytest.fixture
+def cs(graph: Graph) -> ComputeSet:
+    return graph.add_compute_set("step")
+
+
+@pytest.fixture
+def x(graph: Graph) -> Tensor:
+    return graph.add_variable(FLOAT, (8,), "x")
+
+
+@pytest.fixture
+def y(graph: Graph) -> Tensor:
+    return graph.add_variable(FLOAT, (8,), "y")
+
+
+class TestAddVertex:
+    def test_connects_in_one_call(
+        self, graph: Graph, cs: ComputeSet, x: Tensor, y: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Axpy, tile=3, a=x[0], x=x[:4], y=y[:4])
+        assert vertex.connections == {"a": x[0], "x": x[:4], "y": y[:4]}
+        assert (vertex.tile, vertex.index, vertex.vertex_class) == (3, 0, Axpy)
+        assert vertex.location.function == "test_connects_in_one_call"
+        assert cs.vertices == [vertex]
+        assert graph.num_vertices == 1
+        assert repr(vertex) == "<VertexInstance Axpy 0 on tile 3 of 'step'>"
+        assert repr(cs) == "<ComputeSet 'step' 1 vertices on 1 tiles>"
+
+    def test_fields_may_be_connected_later(
+        self, graph: Graph, cs: ComputeSet, x: Tensor, y: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Axpy)
+        assert repr(vertex) == "<VertexInstance Axpy 0 on no tile of 'step'>"
+        graph.connect(vertex["a"], x[0])
+        graph.connect((vertex, "x"), x[:4])
+        graph.connect(vertex["y"], y[:4])
+        graph.set_tile_mapping(vertex, 2)
+        assert vertex.connections == {"a": x[0], "x": x[:4], "y": y[:4]}
+        assert vertex.tile == 2
+
+    def test_a_refused_vertex_leaves_nothing_behind(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        with pytest.raises(GraphConnectionError):
+            graph.add_vertex(cs, Axpy, tile=3, a=1.0, x=x[0])
+        assert cs.vertices == []
+        assert len(graph.variables) == 1
+
+    def test_unknown_fields_are_named_with_the_declared_ones(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        with pytest.raises(
+            UnknownField,
+            match=r"(?s)'Axpy' has no field 'xs' \(did you mean 'x'\?\).*test_connect.py"
+            r".*declared: a: Input\[FLOAT\], x: Input\[Vector\[FLOAT\]\]",
+        ):
+            graph.add_vertex(cs, Axpy, xs=x)
+        vertex = graph.add_vertex(cs, Axpy)
+        with pytest.raises(UnknownField, match="'Axpy' has no field 'z'"):
+            vertex["z"]
+
+    def test_what_is_no_compute_set_or_class(self, graph: Graph, cs: ComputeSet) -> None:
+        with pytest.raises(GraphConnectionError, match="'step' is no compute set of <Graph"):
+            graph.add_vertex("step", Axpy)  # type: ignore[arg-type]
+        with pytest.raises(GraphConnectionError, match="is no compute set of <Graph 4 tiles"):
+            graph.add_vertex(Graph().add_compute_set(), Axpy)
+        with pytest.raises(ElementTypeError, match="'Axpy' is no vertex class"):
+            graph.add_vertex(cs, "Axpy")  # type: ignore[arg-type]
+
+    def test_the_tile_must_exist(self, graph: Graph, cs: ComputeSet) -> None:
+        with pytest.raises(
+            InvalidTileMapping, match="Axpy 0 on no tile: tile 4, but the graph has 4 tiles"
+        ):
+            graph.add_vertex(cs, Axpy, tile=4)
+        vertex = graph.add_vertex(cs, Axpy, tile=1)
+        with pytest.raises(InvalidTileMapping, match="Axpy 0 on tile 1: tile -2"):
+            graph.set_tile_mapping(vertex, -2)
+        with pytest.raises(InvalidTileMapping, match="is neither a tile number"):
+            graph.set_tile_mapping(vertex, [[(0, 1)]])
+        with pytest.raises(GraphConnectionError, match="Axpy 0 on tile 1 belongs to another"):
+            Graph().set_tile_mapping(vertex, 0)
+
+
+class TestRules:
+    def test_doubled_edges(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
+        vertex = graph.add_vertex(cs, Axpy, x=x)
+        with pytest.raises(
+            GraphConnectionError, match="Axpy 0 on no tile: field 'x' is connected already"
+        ):
+            graph.connect(vertex["x"], x)
+
+    def test_another_element_type(self, graph: Graph, cs: ComputeSet) -> None:
+        counts = graph.add_variable(INT, (4,), "counts")
+        with pytest.raises(
+            ElementTypeError,
+            match=r"(?s)Axpy 0 on tile 1: field 'x' needs FLOAT, but 'counts' is INT"
+            r".*declared x: Input\[Vector\[FLOAT\]\].*try: a variable of FLOAT",
+        ):
+            graph.add_vertex(cs, Axpy, tile=1, x=counts)
+
+    def test_a_scalar_edge_takes_one_element_of_any_rank(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        graph.add_vertex(cs, Axpy, a=x[0:1])
+        graph.add_vertex(cs, Axpy, a=x[0].expand([0, 0]))
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"(?s)field 'a' needs exactly 1 element, but 'x.*' has rank 1 and 2 elements"
+            r".*connected float32\[2\]",
+        ):
+            graph.add_vertex(cs, Axpy, a=x[0:2])
+
+    def test_a_vector_edge_takes_rank_1(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"(?s)field 'x' needs rank 1, but 'x' has rank 2 and 8 elements.*flatten",
+        ):
+            graph.add_vertex(cs, Axpy, x=x.reshape((2, 4)))
+        with pytest.raises(GraphConnectionError, match="needs rank 1, but 'x.*' has rank 0 and 1"):
+            graph.add_vertex(cs, Axpy, x=x[0])
+        graph.add_vertex(cs, Axpy, x=x[0:0])
+
+    def test_lists_are_no_vectors(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
+        with pytest.raises(ElementTypeError, match="field 'x' is given a list, not a tensor"):
+            graph.add_vertex(cs, Axpy, x=[x, x])
+        with pytest.raises(
+            ElementTypeError, match="(?s)field 'x' is given a ndarray.*graph.add_constant"
+        ):
+            graph.add_vertex(cs, Axpy, x=np.zeros(3))
+
+    def test_tensors_of_another_graph(self, graph: Graph, cs: ComputeSet) -> None:
+        foreign = Graph().add_variable(FLOAT, (4,), "foreign")
+        with pytest.raises(
+            GraphConnectionError, match="field 'x': 'foreign' belongs to another graph"
+        ):
+            graph.add_vertex(cs, Axpy, x=foreign)
+
+    def test_constants_are_read_only(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
+        constant = graph.add_constant(FLOAT, (4,), 1, "ones")
+        graph.add_vertex(cs, Axpy, x=constant)
+        with pytest.raises(
+            GraphConnectionError, match="field 'y' writes 'ones', which is constant"
+        ):
+            graph.add_vertex(cs, Axpy, y=constant)
+        with pytest.raises(GraphConnectionError, match="field 'y' writes .*, which is constant"):
+            graph.add_vertex(cs, Axpy, y=concat([x, constant]))
+
+    def test_aliased_views_are_read_only(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        aliased = concat([x, x])
+        graph.add_vertex(cs, Axpy, x=aliased)
+        with pytest.raises(
+            GraphConnectionError, match="field 'y' writes 'x', which holds some elements more"
+        ):
+            graph.add_vertex(cs, Axpy, y=aliased)
+
+    def test_a_vertex_may_read_what_it_writes(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        graph.add_vertex(cs, Axpy, a=x[0], x=x, y=x)
+
+    def test_two_outputs_may_not_overlap(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"fields 'rows\[1\]' and 'last' both write elements of 'x'",
+        ):
+            graph.add_vertex(cs, Scatter, rows=[x[:4], x[4:6]], last=x[5])
+        with pytest.raises(
+            GraphConnectionError, match=r"fields 'rows\[0\]' and 'rows\[2\]' both write"
+        ):
+            graph.add_vertex(cs, Scatter, rows=[x[:4], x[6:], x[3:5]])
+        vertex = graph.add_vertex(cs, Scatter, rows=x.reshape((2, 4)))
+        with pytest.raises(GraphConnectionError, match="fields 'rows' and 'last' both write"):
+            graph.connect(vertex["last"], x[7])
+
+
+class TestLists:
+    def test_a_list_or_the_rows_of_a_matrix(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Gather, rows=[x[:1], x[1:4], x[0:0]])
+        assert vertex.connections["rows"] == (x[:1], x[1:4], x[0:0])
+        matrix = x.reshape((2, 4))
+        assert graph.add_vertex(cs, Gather, rows=matrix).connections["rows"] == matrix
+        assert graph.add_vertex(cs, Gather, rows=[]).connections["rows"] == ()
+
+    def test_rows_of_a_list_have_rank_1(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
+        with pytest.raises(GraphConnectionError, match="field 'rows' needs rank 1, but 'x.*rank 0"):
+            graph.add_vertex(cs, Gather, rows=[x[0]])
+        with pytest.raises(GraphConnectionError, match="needs rank 2, or a list of tensors"):
+            graph.add_vertex(cs, Gather, rows=x)
+        with pytest.raises(ElementTypeError, match="field 'rows' is given 1.5, not a tensor"):
+            graph.add_vertex(cs, Gather, rows=[x, 1.5])
+
+    def test_rows_one_by_one_in_any_order(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Gather)
+        graph.connect(vertex["rows"][1], x[1:4])
+        assert "rows" not in vertex.connections
+        graph.connect(vertex["rows"][0], x[:1])
+        assert vertex.connections["rows"] == (x[:1], x[1:4])
+        graph.connect(vertex["rows"][2], x)
+        assert vertex.connections["rows"] == (x[:1], x[1:4], x)
+        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):
+            graph.connect(vertex["rows"][1], x)
+        with pytest.raises(GraphConnectionError, match="field 'rows' is connected already"):
+            graph.connect(vertex["rows"], [x])
+
+    def test_a_row_of_a_list_connected_as_a_whole(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Gather, rows=[x])
+        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):
+            graph.connect(vertex["rows"][1], x)
+
+    def test_written_rows_may_not_overlap(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        vertex = graph.add_vertex(cs, Scatter)
+        graph.connect(vertex["rows"][0], x[:4])
+        with pytest.raises(GraphConnectionError, match=r"'rows\[0\]' and 'rows\[1\]' both write"):
+            graph.connect(vertex["rows"][1], x[3:])
+        assert vertex.connections["rows"] == (x[:4],)
+
+    def test_field_references(self, graph: Graph, cs: ComputeSet) -> None:
+        vertex = graph.add_vertex(cs, Gather)
+        row = vertex["rows"][2]
+        assert (row.is_indexed, row.isIndexed(), row.index, row.getIndex()) == (True, True, 2, 2)
+        assert not vertex["rows"].is_indexed
+        assert repr(row) == "<FieldRef 'rows'[2] of Gather 0 on no tile>"
+        with pytest.raises(TensorIndexError, match="field 'out' is not a list of edges"):
+            vertex["out"][0]
+        with pytest.raises(TensorIndexError, match="field 'rows' is not a list of edges"):
+            row[0]
+        with pytest.raises(TensorIndexError, match="field 'rows' has no row -1"):
+            vertex["rows"][-1]
+
+
+class TestNumbers:
+    def test_a_number_becomes_a_constant_on_the_tile_of_the_vertex(
+        self, graph: Graph, cs: ComputeSet
+    ) -> None:
+        vertex = graph.add_vertex(cs, Axpy, tile=3, a=0.5)
+        constant = vertex.connections["a"]
+        assert isinstance(constant, Tensor)
+        assert constant.contains_constant()
+        assert constant.shape == ()
+        assert graph.tile_mapping(constant)[3] == [(0, 1)]
+        assert graph.variables[0].initial_value == np.float32(0.5)
+
+    def test_it_follows_the_vertex(self, graph: Graph, cs: ComputeSet) -> None:
+        vertex = graph.add_vertex(cs, Axpy)
+        graph.connect(vertex["a"], np.float64(2))
+        assert not graph.variables[0].mapping.is_complete
+        for tile in (1, 2):
+            graph.set_tile_mapping(vertex, tile)
+            assert graph.variables[0].mapping.tiles_used().tolist() == [tile]
+
+    def test_only_for_a_scalar_input(self, graph: Graph, cs: ComputeSet) -> None:
+        with pytest.raises(ElementTypeError, match="field 'y' is given 1.0, not a tensor"):
+            graph.add_vertex(cs, Axpy, y=1.0)
+        with pytest.raises(
+            ElementTypeError, match="(?s)field 'last' is given 1, not .*graph.add_variable"
+        ):
+            graph.add_vertex(cs, Scatter, last=1)
+
+    def test_it_must_fit(self, graph: Graph, cs: ComputeSet) -> None:
+        with pytest.raises(SizeOverflowError, match="field 'a': 1e\\+39 does not fit FLOAT"):
+            graph.add_vertex(cs, Axpy, a=1e39)
+
+
+class TestState:
+    def vertex(self, graph: Graph, cs: ComputeSet, **fields: object) -> VertexInstance:
+        return graph.add_vertex(cs, Gather, **fields)
+
+    def test_numbers_and_vectors(self, graph: Graph, cs: ComputeSet) -> None:
+        host = np.array([1, 2])
+        vertex = self.vertex(graph, cs, first=3, weights=host)
+        host[0] = 9
+        assert vertex.state["first"] == 3
+        weights = vertex.state["weights"]
+        assert isinstance(weights, np.ndarray)
+        assert weights.tolist() == [1, 2]
+        assert weights.dtype == np.float32
+        assert not weights.flags.writeable
+
+    def test_set_later_and_again(self, graph: Graph, cs: ComputeSet) -> None:
+        vertex = self.vertex(graph, cs)
+        graph.set_initial_value(vertex["first"], 3)
+        graph.set_initial_value(vertex["first"], 4)
+        assert vertex.state == {"first": 4}
+
+    def test_values_that_do_not_fit(self, graph: Graph, cs: ComputeSet) -> None:
+        with pytest.raises(SizeOverflowError, match="field 'first': 2147483648 does not fit INT"):
+            self.vertex(graph, cs, first=2**31)
+        with pytest.raises(ElementTypeError, match="field 'first': 0.5 cannot be stored as INT"):
+            self.vertex(graph, cs, first=0.5)
+        with pytest.raises(GraphConnectionError, match="needs values of rank 1, .* rank 2"):
+            self.vertex(graph, cs, weights=[[1.0]])
+        with pytest.raises(GraphConnectionError, match="needs values of rank 1, .* rank 0"):
+            self.vertex(graph, cs, weights=1.0)
+
+    def test_edges_and_state_are_not_confused(
+        self, graph: Graph, cs: ComputeSet, x: Tensor
+    ) -> None:
+        with pytest.raises(ElementTypeError, match="'weights' is given tensor 'x', but it is state"):
+            self.vertex(graph, cs, weights=x)
+        vertex = self.vertex(graph, cs)
+        with pytest.raises(
+            GraphConnectionError,
+            match="(?s)field 'first' is state, not an edge.*set_initial_value",
+        ):
+            graph.connect(vertex["first"], x[0])
+        with pytest.raises(GraphConnectionError, match="(?s)field 'out' is an edge.*graph.connect"):
+            graph.set_initial_value(vertex["out"], 1)

@@ -1,0 +1,275 @@
+"""Variables, constants, names, initial values and tile mappings of a graph."""
+
+import numpy as np
+import pytest
+
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidTileMapping,
+    SizeOverflowError,
+    TensorCreationError,
+)
+from poplite.graph import Graph
+from poplite.target import Target
+from poplite.tensor import concat
+from poplite.types import FLOAT, INT
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph(Target(tiles=4))
+
+
+class TestVariables:
+    def test_a_variable_remembers_what_it_is_and_where_it_was_made(self, graph: Graph) -> None:
+        tensor = graph.add_variable("float32", (2, 3), "x")
+        (variable,) = graph.variables
+        assert (tensor.shape, tensor.element_type, tensor.name) == ((2, 3), FLOAT, "x")
+        assert (variable.name, variable.shape, variable.constant) == ("x", (2, 3), False)
+        assert variable.location.file == __file__
+        assert variable.location.function.startswith("test_a_variable_remembers")
+        assert repr(variable) == "<Variable 'x' float32[2, 3]>"
+        assert graph.variable_of(variable.storage) is variable
+
+    def test_addresses_leave_a_gap_between_variables(self, graph: Graph) -> None:
+        for shape in [(3,), (0,), (), (2,)]:
+            graph.add_variable(INT, shape)
+        assert [v.storage.base for v in graph.variables] == [0, 4, 5, 7]
+
+    def test_a_plain_number_is_a_shape_of_rank_1(self, graph: Graph) -> None:
+        assert graph.add_variable(INT, 5).shape == (5,)
+        assert graph.add_variable(INT, np.int64(5)).shape == (5,)
+
+    @pytest.mark.parametrize("shape", [(2, -1), (2.5,), "ab", None])
+    def test_what_is_no_shape(self, graph: Graph, shape: object) -> None:
+        with pytest.raises(TensorCreationError, match="'x': .* is not a shape"):
+            graph.add_variable(INT, shape, "x")  # type: ignore[arg-type]
+
+    def test_more_elements_than_addresses(self, graph: Graph) -> None:
+        with pytest.raises(SizeOverflowError, match=f"{2**62:,} elements"):
+            graph.add_variable(INT, (2**31, 2**31), "x")
+
+    def test_unknown_element_types(self, graph: Graph) -> None:
+        with pytest.raises(ElementTypeError, match="no element type stores NumPy's complex128"):
+            graph.add_variable(np.complex128, (2,))
+
+    def test_a_variable_that_is_refused_leaves_nothing_behind(self, graph: Graph) -> None:
+        with pytest.raises(SizeOverflowError):
+            graph.add_variable(INT, (1,), "x", initial_value=2**32)
+        with pytest.raises(InvalidTileMapping):
+            graph.add_constant(INT, (1,), 1, "x", mapping=4)
+        assert graph.variables == ()
+        assert graph.add_variable(INT, (1,), "x").name == "x"
+        assert repr(graph) == "<Graph 4 tiles, 1 variables, 0 compute sets, 0 vertices>"
+
+    def test_storage_of_another_graph(self, graph: Graph) -> None:
+        other = Graph()
+        other.add_variable(INT, (2,))
+        with pytest.raises(GraphConnectionError, match="is not of <Graph 4 tiles"):
+            graph.variable_of(other.variables[0].storage)
+
+
+class TestNames:
+    def test_scopes_nest_and_end(self, graph: Graph) -> None:
+        with graph.scope("m4"):
+            with graph.scope("conv"):
+                assert graph.add_variable(INT, (1,), "w").name == "m4/conv/w"
+                assert graph.add_compute_set("step").name == "m4/conv/step"
+            assert graph.add_variable(INT, (1,), "w").name == "m4/w"
+        assert graph.add_variable(INT, (1,), "w").name == "w"
+
+    def test_a_scope_ends_when_its_block_raises(self, graph: Graph) -> None:
+        with pytest.raises(KeyError), graph.scope("m4"):
+            raise KeyError
+        assert graph.add_variable(INT, (1,), "w").name == "w"
+
+    def test_names_left_out_are_made(self, graph: Graph) -> None:
+        assert graph.add_variable(INT, (1,)).name == "var0"
+        assert graph.add_constant(INT, (1,), 1).name == "const1"
+        assert graph.add_compute_set().name == "cs0"
+
+    def test_names_taken_get_a_number(self, graph: Graph) -> None:
+        names = [graph.add_variable(INT, (1,), name).name for name in ["w", "w", "w_1", "w"]]
+        assert names == ["w", "w_1", "w_1_1", "w_2"]
+        assert graph.add_compute_set("w").name == "w"
+
+    @pytest.mark.parametrize("name", ["", None, 3])
+    def test_scopes_need_a_name(self, graph: Graph, name: object) -> None:
+        with pytest.raises(TensorCreationError, match="is no name for a scope"):
+            graph.scope(name).__enter__()  # type: ignore[arg-type]
+
+
+class TestInitialValues:
+    def test_variables_have_none_at_first(self, graph: Graph) -> None:
+        graph.add_variable(INT, (2,))
+        assert graph.variables[0].initial_value is None
+
+    def test_one_number_or_an_array_or_a_flat_list(self, graph: Graph) -> None:
+        graph.add_variable(INT, (2, 2), initial_value=7)
+        graph.add_variable(INT, (2, 2), initial_value=[[1, 2], [3, 4]])
+        graph.add_variable(INT, (2, 2), initial_value=[1, 2, 3, 4])
+        values = [variable.initial_value for variable in graph.variables]
+        assert [v.tolist() for v in values if v is not None] == [
+            [[7, 7], [7, 7]], [[1, 2], [3, 4]], [[1, 2], [3, 4]],
+        ]  # fmt: skip
+        assert values[0] is not None
+        assert values[0].dtype == np.int32
+
+    def test_views_set_only_their_elements(self, graph: Graph) -> None:
+        x = graph.add_variable(FLOAT, (2, 3), "x")
+        y = graph.add_variable(FLOAT, (2,), "y")
+        graph.set_initial_value(x[:, ::-1], [[1, 2, 3], [4, 5, 6]])
+        graph.set_initial_value(concat([y, x[1, 1:]]), [7, 8, 9, 10])
+        values = [variable.initial_value for variable in graph.variables]
+        assert [v.tolist() for v in values if v is not None] == [
+            [[3, 2, 1], [6, 9, 10]], [7, 8],
+        ]  # fmt: skip
+
+    def test_another_number_of_values(self, graph: Graph) -> None:
+        message = r"'x': 3 values of shape \[3\] for 4 elements of shape \[2, 2\]"
+        with pytest.raises(TensorCreationError, match=message):
+            graph.add_variable(INT, (2, 2), "x", initial_value=[1, 2, 3])
+        with pytest.raises(TensorCreationError, match="'c': 4 values of shape"):
+            graph.add_constant(INT, (4,), [[1, 2], [3, 4]], "c")
+
+    def test_values_that_do_not_fit(self, graph: Graph) -> None:
+        with pytest.raises(SizeOverflowError, match="'x': 4294967296 does not fit INT"):
+            graph.add_variable(INT, (1,), "x", initial_value=2**32)
+        with pytest.raises(ElementTypeError, match="'x': 0.5 cannot be stored as INT"):
+            graph.set_initial_value(graph.add_variable(INT, (1,), "x"), 0.5)
+
+    def test_constants_and_aliased_views_are_refused(self, graph: Graph) -> None:
+        constant = graph.add_constant(INT, (2,), 1, "c")
+        with pytest.raises(GraphConnectionError, match="'c': .* is constant"):
+            graph.set_initial_value(constant, 2)
+        x = graph.add_variable(INT, (1,), "x")
+        with pytest.raises(GraphConnectionError, match="'x.*holds some elements more than once"):
+            graph.set_initial_value(x.broadcast(2, 0), 2)
+
+    def test_constants_cannot_be_changed_from_outside(self, graph: Graph) -> None:
+        host = np.array([1, 2], np.int32)
+        tensor = graph.add_constant(INT, (2,), host, "c")
+        host[0] = 9
+        value = graph.variables[0].initial_value
+        assert value is not None
+        assert value.tolist() == [1, 2]
+        assert not value.flags.writeable
+        assert tensor.contains_constant()
+        assert repr(graph.variables[0]) == "<Constant 'c' int32[2]>"
+
+
+class TestTileMapping:
+    def test_linear(self, graph: Graph) -> None:
+        x = graph.add_variable(INT, (10,), mapping="linear")
+        assert graph.tile_mapping(x) == [[(0, 2)], [(2, 5)], [(5, 7)], [(7, 10)]]
+        few = graph.add_variable(INT, (2,), mapping="linear")
+        assert graph.tile_mapping(few) == [[(0, 1)], [(1, 2)]]
+
+    def test_a_tile_or_intervals_at_once(self, graph: Graph) -> None:
+        x = graph.add_variable(INT, (4,), mapping=3)
+        assert graph.tile_mapping(x)[3] == [(0, 4)]
+        y = graph.add_constant(INT, (4,), 0, mapping=[[(2, 4)], [(0, 2)]])
+        assert graph.tile_mapping(y) == [[(2, 4)], [(0, 2)]]
+        z = graph.add_variable(INT, (4,), mapping=graph.tile_mapping(y))
+        assert graph.tile_mapping(z) == graph.tile_mapping(y)
+
+    def test_elements_in_no_interval_stay(self, graph: Graph) -> None:
+        x = graph.add_variable(INT, (4,), mapping=0)
+        graph.set_tile_mapping(x, [[], [(1, 2)]])
+        assert graph.tile_mapping(x) == [[(0, 1), (2, 4)], [(1, 2)]]
+
+    def test_aliased_elements_are_listed_at_each_occurrence(self, graph: Graph) -> None:
+        x = graph.add_variable(INT, (2,), mapping="linear")
+        assert graph.tile_mapping(x.broadcast(2, 0)) == [[(0, 1), (2, 3)], [(1, 2), (3, 4)]]
+
+    def test_the_tile_must_exist(self, graph: Graph) -> None:
+        x = graph.add_variable(INT, (2,), "x")
+        with pytest.raises(
+            InvalidTileMapping,
+            match=r"(?s)'x': tile 4, but the graph has 4 tiles.*tiles are 0-3.*tiles=5",
+        ):
+            graph.set_tile_mapping(x, 4)
+        with pytest.raises(InvalidTileMapping, match="'x': tile -1, but the graph has 4 tiles"):
+            graph.set_tile_mapping(x, -1)
+        with pytest.raises(InvalidTileMapping, match="'x': 1.5 is neither a tile number"):
+            graph.set_tile_mapping(x, 1.5)  # type: ignore[arg-type]
+        with pytest.raises(InvalidTileMapping, match="tile 4, but the graph has 4 tiles"):
+            graph.set_tile_mapping(x, [[], [], [], [], [(0, 1)]])
+
+    def test_unknown_methods_are_named(self, graph: Graph) -> None:
+        with pytest.raises(
+            InvalidTileMapping, match="mapping 'liner' is not known.*did you mean 'linear'"
+        ):
+            graph.add_variable(INT, (2,), "x", mapping="liner")  # type: ignore[arg-type]
+        x = graph.add_variable(INT, (2,), "x")
+        with pytest.raises(InvalidTileMapping, match="'x': 'linear' is neither"):
+            graph.set_tile_mapping(x, "linear")  # type: ignore[arg-type]
+
+    def test_a_hole_is_refused_in_four_parts(self, graph: Graph) -> None:
+        bias = graph.add_variable(FLOAT, (128,), "bias")
+        line = graph.variables[0].location
+        graph.set_tile_mapping(bias, [[(0, 32)], [(32, 64)], [(64, 96)]])
+        with pytest.raises(InvalidTileMapping) as caught:
+            graph.tile_mapping(bias)
+        assert str(caught.value).splitlines() == [
+            f"'bias': elements [96, 128) of 128 have no tile  ({line})",
+            "  mapped so far: [0, 32), [32, 64), [64, 96) on tiles 0-2; the graph has 4 tiles",
+            '  try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"',
+        ]
+        partial = graph.tile_mapping(bias, require_complete=False)
+        assert partial.unmapped == [(96, 128)]
+        assert graph.tile_mapping(bias[:96]).is_complete
+
+    def test_many_holes_are_counted(self, graph: Graph) -> None:
+        x = graph.add_variable(FLOAT, (20,), "x")
+        graph.set_tile_mapping(x[::2], 1)
+        with pytest.raises(
+            InvalidTileMapping, match=r"\[1, 2\), .*\[9, 10\) and 5 more intervals of 20"
+        ):
+            graph.tile_mapping(x)
+
+    def test_the_mapping_of_the_whole_variable(self, graph: Graph) -> None:
+        x = graph.add_variable(FLOAT, (8,), "x")
+        graph.set_tile_mapping(x[:4], 2)
+        assert graph.variable_tile_mapping(x[6:]) == [[], [], [(0, 4)]]
+        y = graph.add_variable(FLOAT, (8,), "y")
+        with pytest.raises(TensorCreationError, match="views 2 variables, but exactly 1"):
+            graph.variable_tile_mapping(concat([x, y]))
+
+    def test_tensors_of_another_graph(self, graph: Graph) -> None:
+        foreign = Graph().add_variable(FLOAT, (8,), "foreign")
+        with pytest.raises(GraphConnectionError, match="'foreign' belongs to another graph"):
+            graph.set_tile_mapping(foreign, 0)
+        with pytest.raises(GraphConnectionError, match="'foreign' belongs to another graph"):
+            graph.tile_mapping(foreign)
+        with pytest.raises(GraphConnectionError, match="'foreign' belongs to another graph"):
+            graph.set_initial_value(foreign, 0)
+
+    def test_no_elements(self, graph: Graph) -> None:
+        empty = graph.add_variable(FLOAT, (0, 3), "empty", mapping="linear")
+        assert graph.tile_mapping(empty).is_complete
+        graph.set_tile_mapping(empty, 0)
+        graph.set_initial_value(empty, 1)
+
+
+def test_reprs(graph: Graph) -> None:
+    assert repr(graph) == "<Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>"
+    graph.add_variable(INT, (2,))
+    graph.add_constant(INT, (2,), 0)
+    graph.add_compute_set("step")
+    assert repr(graph) == (
+        "<Graph 4 tiles, 1 variables, 1 constants, 1 compute sets, 0 vertices>"
+    )
+    assert repr(graph.compute_sets[0]) == "<ComputeSet 'step' 0 vertices on 0 tiles>"
+
+
+def test_poplar_spelling(graph: Graph) -> None:
+    x = graph.addVariable(INT, (2,), "x")
+    graph.setTileMapping(x, 1)
+    graph.setInitialValue(x, 3)
+    assert graph.getTileMapping(x, True) == graph.getVariableTileMapping(x)
+    assert graph.addConstant(INT, (1,), 1).contains_constant()
+    assert graph.addComputeSet("cs").name == "cs"
+    assert graph.getTarget() is graph.target
+    assert graph.getNumVertices() == graph.num_vertices == 0

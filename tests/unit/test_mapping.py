@@ -1,0 +1,148 @@
+"""Tile mappings as data: painting, the answer for a tensor, nested lists, ranges."""
+
+import numpy as np
+import pytest
+
+from poplite.errors import InvalidTileMapping
+from poplite.mapping import (
+    NO_TILE,
+    TileMapping,
+    VariableMapping,
+    intervals_of,
+    ranges,
+    split,
+)
+from poplite.view import Interval
+
+
+def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, np.int64)
+
+
+def test_a_new_variable_has_no_tile() -> None:
+    mapping = VariableMapping(5)
+    assert not mapping.is_complete
+    assert mapping.unmapped() == [(0, 5)]
+    assert mapping.tiles_used().tolist() == []
+
+
+def test_no_elements_are_always_complete() -> None:
+    mapping = VariableMapping(0)
+    assert mapping.is_complete
+    assert mapping.unmapped() == []
+    mapping.paint(0, 0, 3)
+    assert mapping.is_complete
+    assert mapping.tiles_used().tolist() == []
+
+
+def test_the_last_writer_wins() -> None:
+    mapping = VariableMapping(10)
+    mapping.paint(0, 10, 0)
+    mapping.paint(2, 8, 1)
+    mapping.paint_many(ints(7, 3), ints(9, 4), ints(2, 0))
+    breaks, tiles = mapping.pieces()
+    assert breaks.tolist() == [0, 2, 3, 4, 7, 9, 10]
+    assert tiles.tolist() == [0, 1, 0, 1, 2, 0]
+
+
+def test_an_edit_after_a_query_keeps_what_was_there() -> None:
+    mapping = VariableMapping(4)
+    mapping.paint(0, 2, 1)
+    assert mapping.unmapped() == [(2, 4)]
+    mapping.paint(1, 3, 0)
+    assert [a.tolist() for a in mapping.pieces()] == [[0, 1, 3, 4], [1, 0, NO_TILE]]
+
+
+def test_equal_neighbours_are_one_piece() -> None:
+    mapping = VariableMapping(6)
+    for begin in range(6):
+        mapping.paint(begin, begin + 1, begin // 3)
+    assert [a.tolist() for a in mapping.pieces()] == [[0, 3, 6], [0, 1]]
+
+
+def test_split_walks_over_several_variables_in_the_order_of_the_runs() -> None:
+    first, second = VariableMapping(4), VariableMapping(4)
+    first.paint(0, 4, 1)
+    second.paint(2, 4, 0)
+    tile, begin, length = split([(10, second), (5, first)], ints(11, 5), ints(2, 3))
+    assert tile.tolist() == [NO_TILE, 0, 1]
+    assert begin.tolist() == [11, 12, 5]
+    assert length.tolist() == [1, 1, 3]
+
+
+class TestTileMapping:
+    mapping = TileMapping(4, ints(1, 1, 0, NO_TILE, 1), ints(2, 1, 3, 5, 4))
+
+    def test_is_a_list_of_intervals_for_each_tile(self) -> None:
+        assert len(self.mapping) == 4
+        assert list(self.mapping) == [[(3, 6)], [(0, 3), (11, 15)], [], []]
+        assert self.mapping[1][1] == Interval(11, 15)
+        assert self.mapping[-3] == self.mapping[1]
+        with pytest.raises(IndexError, match="tile 4 of 4"):
+            self.mapping[4]
+
+    def test_counts(self) -> None:
+        assert self.mapping.num_elements == 15
+        assert self.mapping.elements_per_tile.tolist() == [3, 7, 0, 0]
+        assert self.mapping.tiles.tolist() == [0, 1]
+        assert self.mapping.num_unmapped == 5
+        assert self.mapping.unmapped == [(6, 11)]
+        assert not self.mapping.is_complete
+
+    def test_equals_nested_lists(self) -> None:
+        assert self.mapping == [[(3, 6)], [(0, 3), (11, 15)]]
+        assert self.mapping == [[(3, 6)], [(0, 3), (11, 15)], [], [], []]
+        assert self.mapping != [[(3, 6)], [(0, 3)]]
+        assert self.mapping != [[], [], [], [], [(0, 1)]]
+        assert self.mapping != 3
+
+    def test_repr_is_one_line_with_the_spread(self) -> None:
+        full = TileMapping(1472, np.arange(32), np.full(32, 256))
+        assert repr(full) == (
+            "<TileMapping 8,192 elements, 32 tiles, max 256 min 256, 32 intervals>"
+        )
+        assert repr(self.mapping) == (
+            "<TileMapping 15 elements, 2 tiles, max 7 min 3, 3 intervals, 5 unmapped>"
+        )
+        assert repr(TileMapping(2, ints(), ints())) == (
+            "<TileMapping 0 elements, 0 tiles, 0 intervals>"
+        )
+
+
+class TestIntervalsOf:
+    def test_a_tile_mapping_is_taken_back(self) -> None:
+        mapping = TileMapping(2, ints(1, 0), ints(2, 3))
+        arrays = intervals_of(mapping, 2, 5, what="'a'")
+        assert [a.tolist() for a in arrays] == [[0, 2], [2, 5], [1, 0]]
+
+    def test_empty_intervals_are_dropped(self) -> None:
+        assert [len(a) for a in intervals_of([[(3, 3)], []], 2, 5, what="'a'")] == [0, 0, 0]
+
+    def test_tiles_beyond_the_graph(self) -> None:
+        with pytest.raises(InvalidTileMapping, match="'a': tile 2, but the graph has 2 tiles"):
+            intervals_of([[], [], [(0, 1)]], 2, 5, what="'a'")
+        intervals_of([[], [], []], 2, 5, what="'a'")
+
+    @pytest.mark.parametrize("interval", [(4, 6), (-1, 2), (3, 1)])
+    def test_intervals_beyond_the_view(self, interval: tuple[int, int]) -> None:
+        begin, end = interval
+        message = rf"interval \[{begin}, {end}\) of tile 1 is not within the view's 5 elements"
+        with pytest.raises(InvalidTileMapping, match=message):
+            intervals_of([[], [interval]], 2, 5, what="'a'")
+
+    def test_an_element_given_to_two_tiles(self) -> None:
+        with pytest.raises(
+            InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"
+        ):
+            intervals_of([[(0, 3)], [(2, 5)]], 2, 5, what="'a'")
+
+    @pytest.mark.parametrize("mapping", [[3, 4], [[(1, 2, 3)]], [[(0.5, 2)]], 7.5])
+    def test_what_is_no_mapping(self, mapping: object) -> None:
+        with pytest.raises(InvalidTileMapping, match="is not a tile mapping"):
+            intervals_of(mapping, 2, 5, what="'a'")  # type: ignore[arg-type]
+
+
+def test_ranges() -> None:
+    assert ranges([]) == "none"
+    assert ranges([3]) == "3"
+    assert ranges([0, 2, 4, 6, 8, 9]) == "0, 2, 4, 6, ..."

@@ -1,0 +1,123 @@
+"""Cutting tensors into pieces of nearly equal size."""
+
+import pytest
+
+from poplite.errors import InvalidTileMapping, TensorCreationError
+from poplite.graph import Graph
+from poplite.partition import (
+    cut,
+    grid_blocks,
+    map_blocks,
+    map_linearly,
+    near_square_grid,
+    spread,
+)
+from poplite.target import Target
+
+
+@pytest.mark.parametrize(("n", "parts"), [(0, 3), (1, 3), (10, 4), (12, 4), (2**40 + 7, 1472)])
+def test_cuts_cover_everything_and_differ_by_at_most_one(n: int, parts: int) -> None:
+    cuts = [cut(i, n, parts) for i in range(parts + 1)]
+    sizes = [b - a for a, b in zip(cuts, cuts[1:], strict=False)]
+    assert (cuts[0], cuts[-1]) == (0, n)
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_fewer_elements_than_tiles_use_the_first_tiles() -> None:
+    begin, end, tile = spread(3, 8)
+    assert begin.tolist() == [0, 1, 2]
+    assert end.tolist() == [1, 2, 3]
+    assert tile.tolist() == [0, 1, 2]
+
+
+def test_nothing_uses_no_tile() -> None:
+    assert [len(a) for a in spread(0, 8)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("grain", [1, 3, 4])
+@pytest.mark.parametrize("least", [1, 5, 8, 100])
+@pytest.mark.parametrize("n", [1, 7, 16, 64, 100])
+def test_grains_stay_together_and_tiles_get_the_minimum(n: int, least: int, grain: int) -> None:
+    begin, end, tile = spread(n, 4, grain=grain, min_elements=least)
+    assert begin[0] == 0
+    assert end[-1] == n
+    assert (begin[1:] == end[:-1]).all()
+    assert (begin % grain == 0).all()
+    assert len(tile) <= 4
+    assert len(tile) == 1 or (end - begin).min() >= least
+
+
+def test_map_linearly_maps_a_view_in_its_own_order() -> None:
+    graph = Graph(Target(tiles=2))
+    x = graph.add_variable("int32", (2, 3), "x")
+    map_linearly(graph, x.T)
+    assert graph.tile_mapping(x.T) == [[(0, 3)], [(3, 6)]]
+    assert graph.tile_mapping(x) == [[(0, 2), (3, 4)], [(2, 3), (4, 6)]]
+
+
+def test_map_linearly_refuses_grain_zero() -> None:
+    graph = Graph(Target(tiles=2))
+    x = graph.add_variable("int32", (4,), "x")
+    with pytest.raises(TensorCreationError, match="'x': grain=0 and min_elements=1"):
+        map_linearly(graph, x, grain=0)
+
+
+def test_map_blocks_puts_block_t_on_tile_t_with_all_channels() -> None:
+    graph = Graph(Target(tiles=4))
+    image = graph.add_variable("float32", (5, 4, 3), "image")
+    blocks = map_blocks(graph, image, (2, 2))
+    assert blocks[2] == (slice(2, 5), slice(0, 2))
+    for tile, block in enumerate(blocks):
+        piece = image[block]
+        assert graph.tile_mapping(piece)[tile] == [(0, piece.num_elements)]
+
+
+def test_map_blocks_chooses_a_grid() -> None:
+    graph = Graph(Target(tiles=6))
+    image = graph.add_variable("float32", (40, 60), "image")
+    assert len(map_blocks(graph, image)) == 6
+    assert graph.tile_mapping(image).elements_per_tile.tolist() == [400] * 6
+
+
+def test_map_blocks_needs_two_dimensions_and_enough_tiles() -> None:
+    graph = Graph(Target(tiles=3))
+    line = graph.add_variable("float32", (5,), "line")
+    with pytest.raises(TensorCreationError, match="'line': rank 1, but blocks need rank 2"):
+        map_blocks(graph, line)
+    image = graph.add_variable("float32", (5, 5), "image")
+    with pytest.raises(InvalidTileMapping, match="tile 3, but the graph has 3 tiles"):
+        map_blocks(graph, image, (2, 2))
+
+
+@pytest.mark.parametrize("grid", [(0, 1), (4, 1), (1, 5)])
+def test_grids_that_do_not_fit(grid: tuple[int, int]) -> None:
+    message = f"a grid of {grid[0]} x {grid[1]} blocks over 3 x 4 elements leaves blocks empty"
+    with pytest.raises(TensorCreationError, match=message):
+        grid_blocks((3, 4), grid)
+
+
+def test_blocks_cover_the_plane_once() -> None:
+    cells = [
+        (i, j)
+        for rows, cols in grid_blocks((7, 5), (3, 2))
+        for i in range(rows.start, rows.stop)
+        for j in range(cols.start, cols.stop)
+    ]
+    assert sorted(cells) == [(i, j) for i in range(7) for j in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "tiles", "grid"),
+    [
+        (427, 640, 1472, (32, 46)),
+        (640, 427, 1472, (46, 32)),
+        (1000, 1000, 1471, (35, 42)),  # a prime: one tile stays idle
+        (5, 5, 64, (5, 5)),
+        (1, 1000, 64, (1, 64)),
+        (1, 1, 1472, (1, 1)),
+        (0, 4, 8, (1, 4)),
+        (100, 100, 1, (1, 1)),
+    ],
+)
+def test_near_square_grids(rows: int, cols: int, tiles: int, grid: tuple[int, int]) -> None:
+    assert near_square_grid(rows, cols, tiles) == grid

@@ -1,0 +1,65 @@
+"""Host values turned into elements."""
+
+import numpy as np
+import pytest
+
+from poplite.errors import ElementTypeError, SizeOverflowError
+from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
+from poplite.values import elements, scalar
+
+
+def test_integers_become_floats_and_bools_become_integers() -> None:
+    assert elements(FLOAT, [1, 2], what="'a'").dtype == np.float32
+    assert elements(INT, np.array([True, False]), what="'a'").tolist() == [1, 0]
+    assert elements(UNSIGNED_INT, [2**32 - 1], what="'a'").tolist() == [2**32 - 1]
+    assert elements(INT, [], what="'a'").shape == (0,)
+
+
+def test_the_result_is_a_copy() -> None:
+    host = np.zeros(2, np.float32)
+    stored = elements(FLOAT, host, what="'a'")
+    host[:] = 1
+    assert stored.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(INT, 0.5), (UNSIGNED_INT, [1.0]), (BOOL, 1), (INT, "x"), (FLOAT, None)]
+)
+def test_values_of_another_kind(kind: type, value: object) -> None:
+    with pytest.raises(ElementTypeError, match=f"cannot be stored as {kind.__name__}"):
+        elements(kind, value, what="'a'")  # type: ignore[arg-type]
+
+
+def test_ragged_lists() -> None:
+    with pytest.raises(ElementTypeError, match="'a': .* cannot be stored as INT"):
+        elements(INT, [[1], [2, 3]], what="'a'")  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (INT, [0, 2**31], "2147483648 does not fit INT"),
+        (UNSIGNED_INT, -1, "-1 does not fit UNSIGNED_INT"),
+        (INT, 2**80, f"{2**80} does not fit INT"),
+        (FLOAT, [1e39], "1e\\+39 does not fit FLOAT"),
+    ],
+)
+def test_values_out_of_range(kind: type, value: float, message: str) -> None:
+    with pytest.raises(SizeOverflowError, match=f"'a': {message}"):
+        elements(kind, value, what="'a'")
+
+
+def test_infinities_and_nans_are_values() -> None:
+    assert np.isinf(elements(FLOAT, [np.inf], what="'a'")).all()
+    assert np.isnan(scalar(FLOAT, float("nan"), what="'a'"))
+
+
+def test_scalars_are_rounded_to_what_is_stored() -> None:
+    assert scalar(FLOAT, 0.1, what="'a'") == float(np.float32(0.1))
+    assert scalar(FLOAT, np.float64(0.1), what="'a'") == float(np.float32(0.1))
+    assert scalar(INT, np.int64(7), what="'a'") == 7
+    assert scalar(BOOL, True, what="'a'") is True
+    with pytest.raises(SizeOverflowError, match="1e\\+39 does not fit FLOAT"):
+        scalar(FLOAT, 1e39, what="'a'")
+    with pytest.raises(ElementTypeError, match=r"an array of shape \(2,\) where one INT"):
+        scalar(INT, [1, 2], what="'a'")  # type: ignore[arg-type]

@@ -1,0 +1,67 @@
+"""poplite.vertices.add: any shapes, any mappings, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.vertices import add
+
+
+@settings(max_examples=25)
+@given(
+    shape=st.lists(st.integers(0, 5), max_size=3).map(tuple),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_sum_of_any_mapping(shape: tuple[int, ...], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = pl.Graph(pl.Target(tiles=5))
+    tensors, arrays = [], []
+    for name in "ab":
+        array = rng.standard_normal(shape).astype(np.float32)
+        tensor = graph.add_variable(pl.FLOAT, shape, name, initial_value=array)
+        flat = tensor.flatten()
+        for i, tile in enumerate(rng.integers(0, 5, tensor.num_elements)):
+            graph.set_tile_mapping(flat[i : i + 1], int(tile))
+        tensors.append(tensor)
+        arrays.append(array)
+    total, step = add(graph, tensors[0], tensors[1])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(total).tobytes() == (arrays[0] + arrays[1]).tobytes()
+    assert graph.tile_mapping(total) == graph.tile_mapping(tensors[0])
+
+
+def test_vertices_are_at_most_the_workers_of_each_tile() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    a = graph.add_variable(pl.FLOAT, (12,), "a")
+    graph.set_tile_mapping(a[0:8], 0)
+    graph.set_tile_mapping(a[8:12], 2)
+    _, step = add(graph, a, a)
+    assert [v.tile for v in step.compute_set.vertices] == [0] * 6 + [2] * 4
+
+
+def test_shapes_must_agree() -> None:
+    graph = pl.Graph()
+    a = graph.add_variable(pl.FLOAT, (2, 3), "a", mapping=0)
+    with pytest.raises(pl.TensorCreationError, match=r"add: shapes \(2, 3\) and \(3, 2\) differ"):
+        add(graph, a, a.T)
+
+
+def test_elements_must_be_float() -> None:
+    graph = pl.Graph()
+    a = graph.add_variable(pl.FLOAT, (2,), "a", mapping=0)
+    b = graph.add_variable(pl.INT, (2,), "b", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match="add: 'b' is INT, but FLOAT is needed"):
+        add(graph, a, b)
+
+
+def test_elements_of_the_first_need_tiles() -> None:
+    graph = pl.Graph()
+    a = graph.add_variable(pl.FLOAT, (4,), "a")
+    graph.set_tile_mapping(a[0:3], 0)
+    with pytest.raises(pl.InvalidTileMapping, match=r"'a'.*4"):
+        add(graph, a, a)

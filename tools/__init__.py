@@ -1,0 +1,1 @@
+"""Commands: `poplite-viz` draws graphs and mappings."""

@@ -1,0 +1,163 @@
+"""`poplite-viz doctor`: what is installed, and whether the cache folder works.
+
+Packages are imported, not only looked up: one that is installed and cannot be imported is
+as missing as one that is not there, and the reason is shown.
+"""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from poplite.errors import PopliteError
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        name: what was looked for.
+        state: what was found.
+        remedy: what to do, empty when nothing need be done.
+        fault: whether poplite cannot work like this.
+    """
+
+    name: str
+    state: str
+    remedy: str = ""
+    fault: bool = False
+
+
+REQUIRED = {
+    "numpy": "arrays",
+    "numba": "compiles vertices",
+    "graphviz": "writes DOT",
+}
+OPTIONAL = {
+    "pygraphviz": ("renders DOT without a system Graphviz", 'pip install "poplite[dot]"'),
+    "matplotlib": ("writes PNG", 'pip install "poplite[png]"'),
+}
+
+
+def doctor() -> int:
+    """Print what was found.
+
+    Returns:
+        Exit code: 1 when something that poplite needs is missing.
+    """
+    findings = examine()
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        mark = "!" if finding.fault else " "
+        print(f"{mark} {finding.name:<{width}}  {finding.state}")
+        if finding.remedy:
+            print(f"  {'':<{width}}    try: {finding.remedy}")
+    faults = [finding.name for finding in findings if finding.fault]
+    if faults:
+        print(f"poplite-viz: not working: {', '.join(faults)}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def examine() -> list[Finding]:
+    """Look at everything poplite uses.
+
+    Returns:
+        Findings, what is needed first.
+
+    >>> examine()[0].name
+    'poplite'
+    """
+    import poplite
+
+    python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
+    return [
+        Finding("poplite", poplite.__version__),
+        Finding("python", f"{python}  {sys.executable}"),
+        *(package(name, use) for name, use in REQUIRED.items()),
+        cache(),
+        dot(),
+        *(package(name, use, install) for name, (use, install) in OPTIONAL.items()),
+    ]
+
+
+def package(name: str, use: str, install: str = "") -> Finding:
+    """Import a package and report its version.
+
+    Args:
+        name: of the module.
+        use: what poplite uses it for.
+        install: command that installs an optional one; empty when it is required.
+
+    Returns:
+        The finding.
+
+    >>> package("numpy", "arrays").fault
+    False
+    >>> package("no_such_package", "nothing").state
+    "missing, needed: nothing (No module named 'no_such_package')"
+    """
+    need = "optional" if install else "needed"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        reason = f" ({error})"
+        state = f"missing, {need}: {use}{reason}"
+        return Finding(name, state, install or f"pip install {name}", fault=not install)
+    except Exception as error:  # whatever a broken package raises is shown, not hidden
+        state = f"cannot be imported, {need}: {use} ({type(error).__name__}: {error})"
+        remedy = f"pip install --force-reinstall {name}"
+        return Finding(name, state, remedy, fault=not install)
+    return Finding(name, getattr(module, "__version__", "version unknown"))
+
+
+def dot() -> Finding:
+    """Report Graphviz's own program.
+
+    Returns:
+        The finding; it is optional.
+
+    >>> dot().fault
+    False
+    """
+    path = shutil.which("dot")
+    if path is None:
+        remedy = 'install Graphviz, or pip install "poplite[dot]"'
+        return Finding("dot", "missing, optional: lays out graphs", remedy)
+    try:
+        answer = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("dot", f"{path} does not run ({error})", "reinstall Graphviz")
+    said = (answer.stderr or answer.stdout).strip()
+    if answer.returncode:
+        return Finding("dot", f"{path} fails ({said})", "reinstall Graphviz")
+    return Finding("dot", f"{said.removeprefix('dot - ')}  {path}")
+
+
+def cache() -> Finding:
+    """Report the folder that compiled vertices are kept in, by writing to it.
+
+    Returns:
+        The finding.
+
+    >>> cache().name
+    'cache folder'
+    """
+    remedy = "set POPLITE_CACHE_DIR to a folder of yours"
+    try:
+        from poplite.jit import cache_folder
+
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            kept = sum(1 for _ in folder.glob("*.o"))
+    except ImportError as error:
+        return Finding("cache folder", f"unknown ({error})", "pip install numba", fault=True)
+    except (OSError, PopliteError, RuntimeError) as error:
+        return Finding("cache folder", f"cannot be written ({error})", remedy, fault=True)
+    return Finding("cache folder", f"{folder}  writable, {kept} compiled")

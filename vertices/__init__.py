@@ -1,0 +1,5 @@
+"""The vertex library: one file per family, each class beside its NumPy reference."""
+
+from poplite.vertices.elementwise import Add, add, add_reference
+
+__all__ = ["Add", "add", "add_reference"]
