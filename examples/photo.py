@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.partition import cut, grid_blocks, near_square_grid
-from poplite.viz import draw_tiles
+from poplite.viz import tiles_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,8 +120,8 @@ def blur(
 ) -> pl.Execute:
     """Add one blur from `x` to `y`: up to six vertices a tile."""
     work = graph.add_compute_set(name)
-    wide = x.flatten([1, 3])  # float32[rows + 2, (cols + 2) * channels]
-    out = y.flatten([1, 3])
+    wide = x.flatten(1, 3)  # float32[rows + 2, (cols + 2) * channels]
+    out = y.flatten(1, 3)
     for tile, (rows, cols) in enumerate(blocks):
         height = rows.stop - rows.start
         workers = min(graph.target.workers, height)
@@ -280,7 +280,7 @@ def run(options: argparse.Namespace) -> None:
         {
             "photo_before.png": png(picture),
             "photo_after.png": png(result),
-            "photo_tiles.svg": str(draw_tiles(graph)).encode(),
+            "photo_tiles.svg": tiles_svg(graph).encode(),
         },
     )
 

@@ -32,6 +32,8 @@ from poplite.errors import (
 from poplite.graph import Graph
 from poplite.mapping import TileMapping
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.report import Report
+from poplite.simulator.engine import Engine
 from poplite.source import SourceLocation
 from poplite.target import Target
 from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
@@ -53,6 +55,7 @@ __all__ = [
     "DeviceRuntimeError",
     "ElementType",
     "ElementTypeError",
+    "Engine",
     "Execute",
     "FileLoadError",
     "Graph",
@@ -68,6 +71,7 @@ __all__ = [
     "PrintTensor",
     "Program",
     "Repeat",
+    "Report",
     "Sequence",
     "SizeOverflowError",
     "SourceLocation",

@@ -16,20 +16,15 @@ from dataclasses import dataclass
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from poplite.errors import TensorIndexError
 from poplite.source import SourceLocation, here
 from poplite.vertex import Field, Vertex, field_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from poplite.graph import Graph
     from poplite.tensor import Tensor
-
-Number = bool | int | float | np.generic
-Connectable = "Tensor | Sequence[Tensor] | Number"
-"""What goes behind an edge: a tensor, a list of 1-D tensors, or a number."""
 
 
 class ComputeSet:

@@ -43,12 +43,25 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
         GraphConnectionError: for an edge connected already, or that may not be written.
         ElementTypeError: for another element type, or something that is no tensor.
         SizeOverflowError: for a number outside the range of the field.
+
+    >>> import poplite as pl
+    >>> class Fill(pl.Vertex):
+    ...     value: pl.Input[pl.FLOAT]
+    ...     x: pl.Output[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = self.value
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("fill"), Fill, tile=0)
+    >>> bind(vertex, {"value": 1.5, "x": graph.add_variable(pl.FLOAT, (4,))}, vertex.location)
+    >>> sorted(vertex.connections)
+    ['value', 'x']
     """
     edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
     declared = vertex.vertex_class.fields
-    written = 0
+    written, rows = 0, False
     for name, value in values.items():
         field = declared.get(name) or field_of(vertex.vertex_class, name, at=at)
         if field.role == "state":
@@ -63,14 +76,17 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
             for row in value:
                 _check_tensor(vertex, field, row, 1, at)
             edges[name] = tuple(value)
+            rows = True
         else:
             numbers[name] = _number(vertex, field, value, at)
-    if written:
+    if written > 1 or (written and (rows or vertex.connections)):
         _check_overlaps(vertex, vertex.connections | edges, at)
     vertex.connections.update(edges)
     vertex.state.update(state)
     for name, number in numbers.items():
-        _connect_number(vertex, declared[name], number)
+        constant = vertex.graph._add_number(declared[name].element, number, vertex.tile, at)
+        vertex.connections[name] = constant
+        vertex.constants.append(constant)
 
 
 def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
@@ -86,6 +102,17 @@ def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     Raises:
         GraphConnectionError: when that row is connected already, or may not be written.
         ElementTypeError: for another element type, or something that is no tensor.
+
+    >>> import poplite as pl
+    >>> class Sum(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("sum"), Sum, tile=0)
+    >>> bind_row(vertex["rows"][0], graph.add_variable(pl.FLOAT, (4,)), vertex.location)
+    >>> len(vertex.connections["rows"])
+    1
     """
     vertex, field, name = ref.vertex, ref.field, ref.field.name
     assert ref.index is not None
@@ -237,14 +264,6 @@ def _number(
         return scalar(field.element, value, what=what, at=at)
     _check_tensor(vertex, field, value, field.depth, at)
     raise AssertionError("a tensor is no number")
-
-
-def _connect_number(vertex: VertexInstance, field: Field, number: bool | int | float) -> None:
-    constant = vertex.graph.add_constant(field.element, (), number)
-    vertex.connections[field.name] = constant
-    vertex.constants.append(constant)
-    if vertex.tile is not None:
-        vertex.graph.set_tile_mapping(constant, vertex.tile)
 
 
 def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:

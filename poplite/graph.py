@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from operator import index as whole_number
-from typing import Any, Literal
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Literal, SupportsIndex, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -39,19 +38,20 @@ from poplite.errors import (
     TensorCreationError,
     did_you_mean,
 )
-from poplite.intervals import Int64, overlay
-from poplite.mapping import TileMapping, intervals_of, no_such_tile, split, unmapped_error
+from poplite.mapping import TileMapping, unmapped_error
+from poplite.names import Names
 from poplite.partition import spread
+from poplite.placement import Nested, mapping_of, paint_intervals, paint_tensor, tile_number
 from poplite.source import SourceLocation, here
 from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.types import ElementTypeLike, element_type
-from poplite.values import elements
-from poplite.variable import Variable
+from poplite.values import ElementClass
+from poplite.variable import ShapeLike, Variable, set_values, shape_of, values_for
 from poplite.vertex import Vertex
-from poplite.view import Storage, addresses, runs, storages, whole
+from poplite.view import Storage, storages, whole
 
-MappingLike = int | TileMapping | Sequence[Sequence[tuple[int, int]]]
+MappingLike = SupportsIndex | Nested
 """A tile for all elements, or for each tile intervals over the flattened view."""
 
 MAX_ADDRESS = 1 << 62
@@ -78,8 +78,7 @@ class Graph:
         self._compute_sets: list[ComputeSet] = []
         self._num_constants = 0
         self._next_base = 0
-        self._scopes: list[str] = []
-        self._names: dict[str, dict[str, int]] = {"variable": {}, "compute set": {}}
+        self._names = Names()
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -96,14 +95,14 @@ class Graph:
         """Vertices of all compute sets together."""
         return sum(len(cs.vertices) for cs in self._compute_sets)
 
-    # ---------------------------------------------------------------- names
-
-    @contextmanager
-    def scope(self, name: str) -> Iterator[None]:
+    def scope(self, name: str) -> AbstractContextManager[None]:
         """Put `name/` in front of the names made inside a `with` block; scopes nest.
 
         Args:
             name: one or more parts of a name.
+
+        Raises:
+            TensorCreationError: when the name is empty.
 
         >>> graph = Graph()
         >>> with graph.scope("conv1"):
@@ -115,29 +114,14 @@ class Graph:
             raise TensorCreationError(
                 f"{name!r} is no name for a scope", at=here(), fix="graph.scope('layer1')"
             )
-        self._scopes.append(name)
-        try:
-            yield
-        finally:
-            self._scopes.pop()
+        return self._names.within(name)
 
-    def _name(self, kind: str, name: str, default: str) -> str:
-        """Return a name with its scopes that no other object of its kind has."""
-        wanted = "/".join([*self._scopes, name or default])
-        taken = self._names[kind]
-        unique = wanted
-        while unique in taken:
-            taken[wanted] += 1
-            unique = f"{wanted}_{taken[wanted]}"
-        taken[unique] = 0
-        return unique
-
-    # ---------------------------------------------------------------- variables
+    # Variables
 
     def add_variable(
         self,
         element_type: ElementTypeLike,
-        shape: int | Sequence[int],
+        shape: ShapeLike,
         name: str = "",
         *,
         mapping: Literal["linear"] | MappingLike | None = None,
@@ -176,7 +160,7 @@ class Graph:
     def add_constant(
         self,
         element_type: ElementTypeLike,
-        shape: int | Sequence[int],
+        shape: ShapeLike,
         value: npt.ArrayLike,
         name: str = "",
         *,
@@ -205,9 +189,8 @@ class Graph:
         """
         at = here()
         with self._new(element_type, shape, name, True, at) as (variable, tensor):
-            values = self._values(tensor, value, f"'{variable.name}'", at)
-            values.flags.writeable = False
-            variable.initial_value = values
+            variable.initial_value = values_for(tensor, value, at)
+            variable.initial_value.flags.writeable = False
             if mapping is not None:
                 self._map_new(variable, tensor, mapping, at)
         return tensor
@@ -245,23 +228,7 @@ class Graph:
             bind(target.vertex, {target.field.name: value}, at)
             return
         self._own(target, at)
-        if not target.is_parallel_writeable():
-            constant = target.contains_constant()
-            raise GraphConnectionError(
-                f"'{target.name}': an initial value for a view that "
-                + ("is constant" if constant else "holds some elements more than once"),
-                at=at,
-                found=target.var_str(),
-                fix="give the value to add_constant" if constant else "set the view's source",
-            )
-        values = self._values(target, value, f"'{target.name}'", at).reshape(-1)
-        where = addresses(target.view).reshape(-1)
-        for storage in storages(target.view):
-            variable = self.variable_of(storage)
-            if variable.initial_value is None:
-                variable.initial_value = np.zeros(variable.shape, variable.element_type.dtype)
-            mine = (where >= storage.base) & (where < storage.base + storage.num_elements)
-            variable.initial_value.reshape(-1)[where[mine] - storage.base] = values[mine]
+        set_values(target, value, at)
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns some storage.
@@ -287,18 +254,35 @@ class Graph:
             fix="use the graph that made the tensor: tensor.graph",
         )
 
+    def _add_number(
+        self, kind: ElementClass, number: bool | int | float, tile: int | None, at: SourceLocation
+    ) -> Tensor:
+        """Make a scalar constant quickly, for a number connected to a vertex.
+
+        Args:
+            kind: its element type.
+            number: its value, already checked and rounded.
+            tile: where it lives, if known.
+            at: the user's line.
+        """
+        variable, tensor = self._make(kind, (), "", True, at)
+        variable.initial_value = np.array(number, kind.dtype)
+        variable.initial_value.flags.writeable = False
+        if tile is not None:
+            variable.mapping.paint(0, 1, tile)
+        return tensor
+
     @contextmanager
     def _new(
         self,
         like: ElementTypeLike,
-        shape: int | Sequence[int],
+        shape: ShapeLike,
         name: str,
         constant: bool,
         at: SourceLocation,
     ) -> Iterator[tuple[Variable, Tensor]]:
         """Make a variable, and take it back if the `with` block raises."""
-        kind = element_type(like)
-        extents = _shape(shape, name, at)
+        kind, extents = element_type(like), shape_of(shape, name, at)
         size = math.prod(extents)
         if self._next_base + size >= MAX_ADDRESS:
             raise SizeOverflowError(
@@ -307,36 +291,32 @@ class Graph:
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {self._next_base:,} are used",
                 fix="a smaller shape",
             )
-        storage = Storage(len(self._variables), self._next_base, size, constant)
-        stem = "const" if constant else "var"
-        full_name = self._name("variable", name, f"{stem}{len(self._variables)}")
-        variable = Variable(full_name, kind, extents, storage, at)
-        tensor = Tensor(self, kind, whole(storage, extents))
-        self._next_base += size + 1
-        self._variables.append(variable)
+        variable, tensor = self._make(kind, extents, name, constant, at)
         try:
             yield variable, tensor
         except PopliteError:
             self._variables.pop()
-            del self._names["variable"][full_name]
+            self._num_constants -= constant
+            self._names.release("variable", variable.name)
             raise
-        self._num_constants += constant
 
-    def _values(
-        self, tensor: Tensor, value: npt.ArrayLike, what: str, at: SourceLocation
-    ) -> npt.NDArray[Any]:
-        """Return host values in the shape of a tensor: one for all, or one for each."""
-        values = elements(tensor.element_type, value, what=what, at=at)
-        if values.ndim == 0:
-            return np.full(tensor.shape, values)
-        if values.shape not in (tensor.shape, (tensor.num_elements,)):
-            raise TensorCreationError(
-                f"{what}: {values.size:,} values of shape {list(values.shape)} for "
-                f"{tensor.num_elements:,} elements of shape {list(tensor.shape)}",
-                at=at,
-                fix=f"one number for all, or an array of shape {tensor.shape}",
-            )
-        return values.reshape(tensor.shape)
+    def _make(
+        self,
+        kind: ElementClass,
+        extents: tuple[int, ...],
+        name: str,
+        constant: bool,
+        at: SourceLocation,
+    ) -> tuple[Variable, Tensor]:
+        number = len(self._variables)
+        default = f"{'const' if constant else 'var'}{number}"
+        full_name = self._names.unique("variable", name or default)
+        storage = Storage(number, self._next_base, math.prod(extents), constant)
+        variable = Variable(full_name, kind, extents, storage, at)
+        self._variables.append(variable)
+        self._next_base += storage.num_elements + 1
+        self._num_constants += constant
+        return variable, Tensor(self, kind, whole(storage, extents))
 
     def _own(self, tensor: Tensor, at: SourceLocation) -> None:
         if tensor.graph is not self:
@@ -347,7 +327,7 @@ class Graph:
                 fix="use the graph that made the tensor: tensor.graph",
             )
 
-    # ---------------------------------------------------------------- tile mapping
+    # Tile mapping
 
     def set_tile_mapping(self, target: Tensor | VertexInstance, mapping: MappingLike) -> None:
         """Put elements of a tensor, or a vertex, on tiles.
@@ -381,27 +361,16 @@ class Graph:
                 )
             target.tile = self._tile(mapping, str(target), at)
             for constant in target.constants:
-                self._paint(constant, target.tile)
+                paint_tensor(constant, target.tile)
             return
         self._own(target, at)
-        what = f"'{target.name}'"
-        if isinstance(mapping, TileMapping | Sequence) and not isinstance(mapping, str):
-            self._paint_intervals(target, mapping, what, at)
+        if isinstance(mapping, TileMapping) or _is_list(mapping):
+            paint_intervals(target, mapping, f"'{target.name}'", at)
         else:
-            self._paint(target, self._tile(mapping, what, at))
+            paint_tensor(target, self._tile(mapping, f"'{target.name}'", at))
 
     def _tile(self, tile: object, what: str, at: SourceLocation) -> int:
-        try:
-            number = whole_number(tile)  # type: ignore[arg-type]
-        except TypeError:
-            raise InvalidTileMapping(
-                f"{what}: {tile!r:.60} is neither a tile number nor a list of intervals",
-                at=at,
-                fix=f"a tile from 0 to {self.target.tiles - 1}, or [[(0, 4)], [(4, 8)]]",
-            ) from None
-        if not 0 <= number < self.target.tiles:
-            raise no_such_tile(what, number, self.target.tiles, at)
-        return number
+        return tile_number(tile, what, self.target.tiles, at)
 
     def _map_new(
         self, variable: Variable, tensor: Tensor, mapping: object, at: SourceLocation
@@ -417,39 +386,6 @@ class Graph:
             )
         else:
             self.set_tile_mapping(tensor, mapping)  # type: ignore[arg-type]
-
-    def _paint(self, tensor: Tensor, tile: int) -> None:
-        begin, length = runs(tensor.view)
-        self._paint_runs(tensor, begin, begin + length, np.full(len(begin), tile))
-
-    def _paint_intervals(
-        self,
-        tensor: Tensor,
-        mapping: TileMapping | Sequence[Sequence[tuple[int, int]]],
-        what: str,
-        at: SourceLocation,
-    ) -> None:
-        begin, end, tile = intervals_of(
-            mapping, self.target.tiles, tensor.num_elements, what=what, at=at
-        )
-        if not len(begin):
-            return
-        run_begin, run_length = runs(tensor.view)
-        breaks = np.concatenate([[0], np.cumsum(run_length)])
-        source, run, piece_begin, piece_end = overlay(begin, end, breaks)
-        to_address = run_begin[run] - breaks[run]
-        self._paint_runs(tensor, piece_begin + to_address, piece_end + to_address, tile[source])
-
-    def _paint_runs(self, tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
-        """Paint intervals of addresses, each within one variable of a tensor, in order."""
-        owners = storages(tensor.view)
-        for storage in owners:
-            mapping = self.variable_of(storage).mapping
-            if len(owners) == 1:
-                mapping.paint_many(begin - storage.base, end - storage.base, tile)
-                return
-            mine = (begin >= storage.base) & (end <= storage.base + storage.num_elements)
-            mapping.paint_many(begin[mine] - storage.base, end[mine] - storage.base, tile[mine])
 
     def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
         """Return where the elements of a tensor live.
@@ -471,13 +407,12 @@ class Graph:
         """
         at = here()
         self._own(tensor, at)
-        owners = [self.variable_of(storage) for storage in storages(tensor.view)]
-        pairs = [(variable.storage.base, variable.mapping) for variable in owners]
-        tile, _, length = split(pairs, *runs(tensor.view))
-        answer = TileMapping(self.target.tiles, tile, length)
+        answer = mapping_of(tensor)
         if require_complete and not answer.is_complete:
-            first = next(v for v in owners if not v.mapping.is_complete)
-            raise unmapped_error(f"'{tensor.name}'", answer, self.target.tiles, first.location)
+            owners = [self.variable_of(storage) for storage in storages(tensor.view)]
+            line = next(v for v in owners if not v.mapping.is_complete).location
+            view = tensor.shape != owners[0].shape
+            raise unmapped_error(tensor.name, answer, self.target.tiles, line, view=view)
         return answer
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
@@ -510,7 +445,7 @@ class Graph:
         breaks, tiles = self.variable_of(owners[0]).mapping.pieces()
         return TileMapping(self.target.tiles, tiles, np.diff(breaks))
 
-    # ---------------------------------------------------------------- vertices
+    # Vertices
 
     def add_compute_set(self, name: str = "") -> ComputeSet:
         """Make an empty compute set.
@@ -521,7 +456,7 @@ class Graph:
         >>> Graph().add_compute_set("step").name
         'step'
         """
-        full_name = self._name("compute set", name, f"cs{len(self._compute_sets)}")
+        full_name = self._names.unique("compute set", name or f"cs{len(self._compute_sets)}")
         compute_set = ComputeSet(self, full_name, here())
         self._compute_sets.append(compute_set)
         return compute_set
@@ -633,7 +568,7 @@ class Graph:
             f"{len(self._compute_sets):,} compute sets, {self.num_vertices:,} vertices>"
         )
 
-    # ---------------------------------------------------------------- C++ spelling
+    # C++ spelling
 
     addVariable = add_variable
     addConstant = add_constant
@@ -653,18 +588,5 @@ class Graph:
         return self.num_vertices
 
 
-def _shape(shape: int | Sequence[int], name: str, at: SourceLocation) -> tuple[int, ...]:
-    try:
-        extents = (whole_number(shape),)  # type: ignore[arg-type]
-    except TypeError:
-        try:
-            extents = tuple(whole_number(extent) for extent in shape)  # type: ignore[union-attr]
-        except TypeError:
-            extents = (-1,)
-    if any(extent < 0 for extent in extents):
-        raise TensorCreationError(
-            f"'{name}': {shape!r:.60} is not a shape",
-            at=at,
-            fix="whole numbers from 0, e.g. (64, 128); () is one element",
-        )
-    return extents
+def _is_list(mapping: object) -> TypeGuard[Sequence[Sequence[tuple[int, int]]]]:
+    return isinstance(mapping, Sequence) and not isinstance(mapping, str)

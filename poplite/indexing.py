@@ -23,9 +23,10 @@ import numpy as np
 
 from poplite.errors import PopliteError, TensorIndexError
 from poplite.source import here
+from poplite.view import concat
 
 if TYPE_CHECKING:
-    from poplite.tensor import Tensor
+    from poplite.tensor_queries import TensorQueries
     from poplite.view import View
 
 IndexItem = int | builtins.slice | EllipsisType | None
@@ -33,13 +34,13 @@ Index = IndexItem | tuple[IndexItem, ...]
 """What `t[...]` takes."""
 
 
-def described(tensor: Tensor) -> str:
+def described(tensor: TensorQueries) -> str:
     """Return the line of an error that says which tensor it is about."""
     name = tensor.name
     return f"{repr(name) if name else 'the tensor'} has shape {tensor.shape}"
 
 
-def number(value: object, what: str, tensor: Tensor) -> int:
+def number(value: object, what: str, tensor: TensorQueries) -> int:
     """Return a whole number that an argument must be.
 
     Args:
@@ -75,7 +76,7 @@ def number(value: object, what: str, tensor: Tensor) -> int:
     return result
 
 
-def numbers(values: Sequence[int], what: str, tensor: Tensor) -> list[int]:
+def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int]:
     """Return whole numbers that an argument must list.
 
     Raises:
@@ -95,7 +96,7 @@ def numbers(values: Sequence[int], what: str, tensor: Tensor) -> list[int]:
     return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
 
 
-def dimension(value: object, tensor: Tensor) -> int:
+def dimension(value: object, tensor: TensorQueries) -> int:
     """Return the number of an existing dimension.
 
     Raises:
@@ -111,7 +112,7 @@ def dimension(value: object, tensor: Tensor) -> int:
     raise outside(f"dimension {dim} of a tensor of rank {tensor.rank}", tensor, tensor.rank, "dim")
 
 
-def index(value: int, size: int, tensor: Tensor, dim: int) -> int:
+def index(value: object, size: int, tensor: TensorQueries, dim: int) -> int:
     """Return an index into a dimension, counted from 0.
 
     Raises:
@@ -127,13 +128,13 @@ def index(value: int, size: int, tensor: Tensor, dim: int) -> int:
     raise outside(f"index {i} in dimension {dim} of size {size}", tensor, size, "index")
 
 
-def outside(what: str, tensor: Tensor, size: int, kind: str) -> PopliteError:
+def outside(what: str, tensor: TensorQueries, size: int, kind: str) -> PopliteError:
     """Return the error for a number that is not below a size."""
     fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
     return TensorIndexError(what, at=here(), found=described(tensor), fix=fix)
 
 
-def span(begin: object, end: object, dim: int, tensor: Tensor) -> tuple[int, int]:
+def span(begin: object, end: object, dim: int, tensor: TensorQueries) -> tuple[int, int]:
     """Return the checked range [begin, end) of a dimension.
 
     Raises:
@@ -173,7 +174,77 @@ def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(value, tuple) and len(value) == 2 and not is_sequence(value[0])
 
 
-def select(tensor: Tensor, key: object) -> View:
+def no_interval(value: object, tensor: TensorQueries) -> PopliteError:
+    """Return the error for a value where an interval is needed."""
+    return TensorIndexError(
+        f"{value!r} is not an interval",
+        at=here(),
+        found=described(tensor),
+        fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
+    )
+
+
+def leading_ranges(
+    tensor: TensorQueries, begin: Sequence[int], end: Sequence[int], dim: object
+) -> View:
+    """Select a range of each leading dimension.
+
+    Args:
+        tensor: the tensor sliced.
+        begin: first index of each leading dimension.
+        end: one past the last.
+        dim: must be None; a dimension makes no sense here.
+
+    Raises:
+        TensorIndexError: for lists that do not fit each other, or a range outside.
+
+    >>> import poplite as pl
+    >>> leading_ranges(pl.Graph().add_variable(pl.INT, (4, 6)), [1], [3], None).shape
+    (2, 6)
+    """
+    first, last = numbers(begin, "begin", tensor), numbers(end, "end", tensor)
+    if len(first) != len(last) or len(first) > tensor.rank or dim is not None:
+        raise TensorIndexError(
+            f"slice with {len(first)} begins and {len(last)} ends"
+            + (f" and dim={dim!r}" if dim is not None else ""),
+            at=here(),
+            found=described(tensor),
+            fix=f"as many begins as ends, one for each leading dimension, at most {tensor.rank}",
+        )
+    view = tensor.view
+    for d, (a, b) in enumerate(zip(first, last, strict=True)):
+        view = view.slice(*span(a, b, d, tensor), d)
+    return view
+
+
+def piece(tensor: TensorQueries, item: object, dim: int) -> View:
+    """Select what one item of `slices` asks for.
+
+    Args:
+        tensor: the tensor sliced.
+        item: an interval, an index, or a list of intervals to concatenate.
+        dim: the dimension.
+
+    Raises:
+        TensorIndexError: for something else, or anything outside the dimension.
+
+    >>> import poplite as pl
+    >>> piece(pl.Graph().add_variable(pl.INT, (4, 6)), [(0, 1), (2, 4)], 1).shape
+    (4, 3)
+    """
+    if is_interval(item):
+        return tensor.view.slice(*span(item[0], item[1], dim, tensor), dim)
+    if is_sequence(item):
+        for part in item:
+            if not is_interval(part):
+                raise no_interval(part, tensor)
+        found = [piece(tensor, part, dim) for part in item]
+        return concat(found, dim) if found else tensor.view.slice(0, 0, dim)
+    i = index(item, tensor.view.shape[dim], tensor, dim)
+    return tensor.view.slice(i, i + 1, dim)
+
+
+def select(tensor: TensorQueries, key: object) -> View:
     """Apply NumPy's basic indexing.
 
     Args:
@@ -226,7 +297,7 @@ def select(tensor: Tensor, key: object) -> View:
     return view
 
 
-def _basic_index(item: object, dim: int, tensor: Tensor) -> int:
+def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
     try:
         if isinstance(item, bool | np.bool_ | np.ndarray):
             raise TypeError
@@ -249,7 +320,7 @@ def _basic_index(item: object, dim: int, tensor: Tensor) -> int:
     )
 
 
-def _range(view: View, item: slice, dim: int, tensor: Tensor) -> View:
+def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
     try:
         chosen = range(*item.indices(view.shape[dim]))
     except (TypeError, ValueError):

@@ -66,9 +66,10 @@ class VariableMapping:
         >>> mapping.is_complete
         True
         """
-        if self._log is None:
-            self._log = array("q")
-        self._log.extend((begin, end, tile))
+        if self._log is None or (begin == 0 and end == self.num_elements):
+            self._log = array("q", (begin, end, tile))  # hides what was there, or is the first
+        else:
+            self._log.extend((begin, end, tile))
 
     def paint_many(self, begin: Int64, end: Int64, tile: Int64) -> None:
         """Put many intervals on tiles, in order.
@@ -98,7 +99,10 @@ class VariableMapping:
         >>> [a.tolist() for a in VariableMapping(3).pieces()]
         [[0, 3], [-1]]
         """
-        if self._log is not None:
+        if self._log is not None and self._is_one():
+            self._breaks, self._tiles = np.array([0, self._log[1]]), np.array([self._log[2]])
+            self._log = None
+        elif self._log is not None:
             log = np.frombuffer(self._log, np.int64).reshape(-1, 3)
             begin, end, tile = paint(
                 np.concatenate([self._breaks[:-1], log[:, 0]]),
@@ -109,14 +113,19 @@ class VariableMapping:
             self._log = None
         return self._breaks, self._tiles
 
+    def _is_one(self) -> bool:
+        """Whether the log is one edit that covers everything, as for most constants."""
+        log = self._log
+        return log is not None and len(log) == 3 and 0 == log[0] < log[1] == self.num_elements
+
     def tiles_used(self) -> Int64:
         """Return the tiles that hold an element, sorted.
 
         >>> VariableMapping(3).tiles_used().tolist()
         []
         """
-        used = np.unique(self.pieces()[1])
-        return used[used != NO_TILE]
+        tiles = self.pieces()[1]
+        return np.unique(tiles[tiles != NO_TILE])
 
     @property
     def is_complete(self) -> bool:
@@ -320,42 +329,47 @@ def intervals_of(
 
 
 def unmapped_error(
-    what: str,
+    name: str,
     mapping: TileMapping,
     num_tiles: int,
     at: SourceLocation | None,
     where: str = "",
+    *,
+    view: bool = False,
 ) -> InvalidTileMapping:
     """Return the error for elements without a tile.
 
     Args:
-        what: the name of what is mapped.
+        name: the variable's name.
         mapping: where its elements live.
         num_tiles: tiles of the graph.
         at: the user's line that made it.
         where: the program step that uses it.
+        view: whether the mapping counts elements of a view, not of all of the variable.
 
     >>> answer = TileMapping(4, np.array([0, NO_TILE]), np.array([96, 32]))
-    >>> print(unmapped_error("'bias'", answer, 4, None))
+    >>> print(unmapped_error("bias", answer, 4, None))
     'bias': elements [96, 128) of 128 have no tile
       mapped so far: [0, 96) on tiles 0; the graph has 4 tiles
       try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"
     """
     first = mapping.unmapped[0]
+    tensor = "view" if view else name.rpartition("/")[2]
     holes = ", ".join(f"[{hole.begin}, {hole.end})" for hole in mapping.unmapped[:SHOWN_FAULTS])
     more = len(mapping.unmapped) - SHOWN_FAULTS
     mapped = [f"[{a}, {b})" for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)] + [
         "..."
     ] * (len(mapping.begin) > 3)
     so_far = f"{', '.join(mapped)} on tiles {ranges(mapping.tiles)}" if mapped else "nothing"
+    title = f"view of '{name}'" if view else f"'{name}'"
+    rest = f" and {more:,} more intervals" if more > 0 else ""
     return InvalidTileMapping(
-        f"{what}: elements {holes}{f' and {more:,} more intervals' * (more > 0)} "
-        f"of {mapping.num_elements:,} have no tile",
+        f"{title}: elements {holes}{rest} of {mapping.num_elements:,} have no tile",
         at=at,
         where=where,
         found=f"mapped so far: {so_far}; the graph has {num_tiles:,} tiles",
-        fix=f"graph.set_tile_mapping({what.strip(chr(39))}.flatten()"
-        f'[{first.begin}:{first.end}], tile), or mapping="linear"',
+        fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
+        'or mapping="linear"',
     )
 
 

@@ -17,28 +17,23 @@ from __future__ import annotations
 
 import enum
 import math
-import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, overload
+from typing import Any, overload
 
-import numpy as np
-
-from poplite import indexing, tensor_text
+from poplite import indexing
 from poplite import view as views
 from poplite.errors import (
     ElementTypeError,
-    PopliteError,
     SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
 )
 from poplite.source import here
-from poplite.types import ElementType, ElementTypeLike, element_type
-from poplite.view import Interval, View
+from poplite.tensor_queries import TensorQueries, VariableInterval, no_tensor
+from poplite.types import ElementTypeLike, element_type
+from poplite.view import View
 
-if TYPE_CHECKING:
-    from poplite.graph import Graph
-    from poplite.variable import Variable
+__all__ = ["Tensor", "UpsampleMethod", "VariableInterval", "append", "concat"]
 
 MOST_ELEMENTS = 2**62
 """Elements of the largest tensor, so that every index fits a 64-bit integer."""
@@ -50,70 +45,23 @@ class UpsampleMethod(enum.Enum):
     REPEAT = "repeat"
 
 
-class VariableInterval(NamedTuple):
-    """The elements [begin, end) of a flattened variable."""
-
-    variable: Variable
-    begin: int
-    end: int
-
-
-class Tensor:
+class Tensor(TensorQueries):
     """An immutable, hashable view of elements of a graph's variables.
 
-    Tensors are equal when they view the same elements in the same shape and type.
+    Its questions are those of `TensorQueries`; here are the operations, which return
+    tensors.
 
-    Attributes:
-        graph: the graph that owns the variables.
-        element_type: what one element is.
-        view: which elements, in which order.
+    >>> import poplite as pl
+    >>> pl.Graph().add_variable(pl.FLOAT, (4, 6), "t")[1:3, ::-1]
+    <Tensor 't' float32[2, 6] on no tile, 48 B>
     """
 
-    __slots__ = ("element_type", "graph", "view")
-    # NumPy functions and operators refuse a tensor instead of making object arrays of it.
-    __array_ufunc__ = None
-
-    def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
-        self.graph = graph
-        self.element_type = element_type
-        self.view = view
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Size of each dimension."""
-        return self.view.shape
-
-    @property
-    def rank(self) -> int:
-        """Number of dimensions."""
-        return len(self.view.shape)
-
-    @property
-    def num_elements(self) -> int:
-        """Number of elements, repeats counted."""
-        return math.prod(self.view.shape)
-
-    @property
-    def name(self) -> str:
-        """Name of the variable viewed, or of several; empty without elements."""
-        return tensor_text.name(self)
+    __slots__ = ()
 
     @property
     def T(self) -> Tensor:  # NumPy's spelling
         """The tensor with its dimensions in opposite order."""
         return self._of(self.view.dim_shuffle(range(self.rank)[::-1]))
-
-    def dim(self, i: int) -> int:
-        """Return the size of one dimension.
-
-        Raises:
-            TensorIndexError: when there is no such dimension.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
-        3
-        """
-        return self.view.shape[indexing.dimension(i, self)]
 
     # Selecting elements
 
@@ -168,38 +116,14 @@ class Tensor:
         """
         if indexing.is_sequence(begin) and not indexing.is_sequence(end):
             if not indexing.is_interval(begin):
-                raise self._no_interval(begin)
+                raise indexing.no_interval(begin, self)
             dim = end if dim is None else dim
             begin, end = begin
         if indexing.is_sequence(begin):
-            return self._slice_leading(begin, end, dim)
+            return self._of(indexing.leading_ranges(self, begin, end, dim))
         d = indexing.dimension(0 if dim is None else dim, self)
         first, last = indexing.span(begin, end, d, self)
         return self._of(self.view.slice(first, last, d))
-
-    def _slice_leading(self, begin: Sequence[int], end: Sequence[int], dim: object) -> Tensor:
-        first = indexing.numbers(begin, "begin", self)
-        last = indexing.numbers(end, "end", self)
-        if len(first) != len(last) or len(first) > self.rank or dim is not None:
-            raise TensorIndexError(
-                f"slice with {len(first)} begins and {len(last)} ends"
-                + (f" and dim={dim!r}" if dim is not None else ""),
-                at=here(),
-                found=indexing.described(self),
-                fix=f"as many begins as ends, one for each leading dimension, at most {self.rank}",
-            )
-        view = self.view
-        for d, (a, b) in enumerate(zip(first, last, strict=True)):
-            view = view.slice(*indexing.span(a, b, d, self), d)
-        return self._of(view)
-
-    def _no_interval(self, value: object) -> PopliteError:
-        return TensorIndexError(
-            f"{value!r} is not an interval",
-            at=here(),
-            found=indexing.described(self),
-            fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
-        )
 
     def slices(
         self,
@@ -226,20 +150,8 @@ class Tensor:
         """
         d = indexing.dimension(dim, self)
         if not indexing.is_sequence(intervals):
-            raise self._no_interval(intervals)
-        return [self._of(self._piece(item, d)) for item in intervals]
-
-    def _piece(self, item: object, dim: int) -> View:
-        if indexing.is_interval(item):
-            return self.view.slice(*indexing.span(item[0], item[1], dim, self), dim)
-        if indexing.is_sequence(item):
-            for part in item:
-                if not indexing.is_interval(part):
-                    raise self._no_interval(part)
-            found = [self._piece(part, dim) for part in item]
-            return views.concat(found, dim) if found else self.view.slice(0, 0, dim)
-        i = indexing.index(item, self.view.shape[dim], self, dim)  # type: ignore[arg-type]
-        return self.view.slice(i, i + 1, dim)
+            raise indexing.no_interval(intervals, self)
+        return [self._of(indexing.piece(self, item, d)) for item in intervals]
 
     def index(self, indices: Sequence[int]) -> Tensor:
         """Select one index of each leading dimension, which disappear.
@@ -484,7 +396,9 @@ class Tensor:
             if place > self.rank:
                 raise indexing.outside(
                     f"expand before dimension {place} of a tensor of rank {self.rank}",
-                    self, self.rank + 1, "index",
+                    self,
+                    self.rank + 1,
+                    "index",
                 )
         return self._of(self.view.expand(places))
 
@@ -586,209 +500,16 @@ class Tensor:
             )
         return Tensor(self.graph, new, self.view)
 
-    # Questions about storage
-
-    def is_contiguous(self) -> bool:
-        """Tell whether the elements are one ascending range of one variable, or none."""
-        return views.is_contiguous(self.view)
-
-    def contains_aliases(self) -> bool:
-        """Tell whether some element of a variable occurs twice."""
-        return views.contains_aliases(self.view)
-
-    def contains_constant(self) -> bool:
-        """Tell whether some element belongs to a constant."""
-        return views.contains_constant(self.view)
-
-    def is_parallel_writeable(self) -> bool:
-        """Tell whether all elements may be written at once: no aliases, no constants."""
-        return not (self.contains_constant() or self.contains_aliases())
-
-    def intersects_with(self, other: Tensor) -> bool:
-        """Tell whether two tensors share an element.
-
-        Raises:
-            ElementTypeError: when `other` is no tensor.
-
-        >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
-        >>> t[0].intersects_with(t[:, 1]), t[0].intersects_with(t[1])
-        (True, False)
-        """
-        if not isinstance(other, Tensor):
-            raise _no_tensor("intersects_with", other)
-        return views.intersects(self.view, other.view)
-
-    def contiguous_regions(self) -> list[Interval]:
-        """Return where the flattened tensor breaks in memory.
-
-        Returns:
-            Intervals that partition [0, num_elements), each a maximal range of consecutive
-            elements of one variable.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6))[:, 2:4].contiguous_regions()
-        [Interval(begin=0, end=2), Interval(begin=2, end=4)]
-        """
-        _, length = views.runs(self.view)
-        end = np.cumsum(length)
-        return list(map(Interval, (end - length).tolist(), end.tolist()))
-
-    def var_regions(self) -> list[VariableInterval]:
-        """Return which ranges of which variables the tensor reads, in order.
-
-        Returns:
-            Ranges that follow each other in the flattened tensor, each maximal.
-
-        >>> import poplite as pl
-        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
-        >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
-        [('t', 2, 4), ('t', 8, 10)]
-        """
-        begin, length = views.runs(self.view)
-        storages = sorted(views.storages(self.view), key=lambda storage: storage.base)
-        bases = np.array([storage.base for storage in storages], np.int64)
-        owner = np.searchsorted(bases, begin, side="right") - 1
-        first = begin - bases[owner] if len(begin) else begin
-        variables = [self.graph.variable_of(storage) for storage in storages]
-        ranges = zip(owner.tolist(), first.tolist(), (first + length).tolist(), strict=True)
-        return [VariableInterval(variables[k], a, b) for k, a, b in ranges]
-
-    def constant_value(self) -> np.generic | None:
-        """Return the value of a one-element constant; None for anything else.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
-        np.int32(8)
-        """
-        if self.num_elements != 1 or not self.contains_constant():
-            return None
-        (variable, begin, _) = self.var_regions()[0]
-        assert variable.initial_value is not None
-        value = variable.initial_value.reshape(-1)[begin]
-        return value.view(self.element_type.dtype)  # type: ignore[no-any-return]
-
-    # Text
-
-    def shape_to_string(self) -> str:
-        """Return the shape as Poplar writes it.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).shape_to_string()
-        '{2,3}'
-        """
-        return "{" + ",".join(map(str, self.shape)) + "}"
-
-    def var_str(self) -> str:
-        """Return the number of the first variable, and what was done to it.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).T.broadcast(2, 0).var_str()
-        'VAR:0 BROADCAST[2] DIMSHUFFLE(1,0)'
-        """
-        return tensor_text.summary(self, lambda variable: str(variable.storage.id))
-
-    def debug_str(self) -> str:
-        """Return the name of the first variable, and what was done to it.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.debug_str()
-        'VAR:t DIMSHUFFLE(1,0)'
-        """
-        return tensor_text.summary(self, lambda variable: variable.name)
-
-    def output(self, stream: TextIO) -> TextIO:
-        """Write the view as an expression; returns the stream."""
-        stream.write(tensor_text.expression(self) + "\n")
-        return stream
-
-    def output_regions(self, stream: TextIO) -> TextIO:
-        """Write the ranges of variables, one a line; returns the stream."""
-        for variable, begin, end in self.var_regions():
-            stream.write(f"{variable.name}[{begin}, {end})\n")
-        return stream
-
-    def dump(self) -> None:
-        """Print the view as an expression.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.dump()
-        float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
-        """
-        self.output(sys.stdout)
-
-    def dump_regions(self) -> None:
-        """Print the ranges of variables.
-
-        >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")[:, 2:4].dump_regions()
-        t[2, 4)
-        t[8, 10)
-        """
-        self.output_regions(sys.stdout)
-
-    def __repr__(self) -> str:
-        return tensor_text.one_line(self)
-
-    # Equality, and what a tensor is not
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tensor):
-            return NotImplemented
-        return (
-            self.graph is other.graph
-            and self.element_type is other.element_type
-            and self.view == other.view
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self.graph), self.element_type, self.view))
-
-    def __bool__(self) -> NoReturn:
-        raise self._no_values("a tensor has no truth value")
-
-    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
-        raise self._no_values("a tensor is not a NumPy array")
-
-    def _no_values(self, what: str) -> PopliteError:
-        return ElementTypeError(
-            f"{what}: it holds no values while a graph is built",
-            at=here(),
-            found=indexing.described(self),
-            fix="engine.read(t) returns the values after a run; t.num_elements counts them",
-        )
-
     def _of(self, view: View) -> Tensor:
         return Tensor(self.graph, self.element_type, view)
 
     # C++ spelling
-
-    def elementType(self) -> type[ElementType[Any]]:
-        """Return `element_type`."""
-        return self.element_type
-
-    def numElements(self) -> int:
-        """Return `num_elements`."""
-        return self.num_elements
 
     subSample = sub_sample
     dimShuffle = dim_shuffle
     dimShufflePartial = dim_shuffle_partial
     dimRoll = dim_roll
     reshapePartial = reshape_partial
-    isContiguous = is_contiguous
-    containsAliases = contains_aliases
-    containsConstant = contains_constant
-    isParallelWriteable = is_parallel_writeable
-    intersectsWith = intersects_with
-    getContiguousRegions = contiguous_regions
-    getVarRegions = var_regions
-    getConstantValue = constant_value
-    shapeToString = shape_to_string
-    getVarStr = var_str
-    getDebugStr = debug_str
-    outputRegions = output_regions
-    dumpRegions = dump_regions
 
 
 @overload
@@ -830,7 +551,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
         )
     for item in items:
         if not isinstance(item, Tensor):
-            raise _no_tensor("concat", item)
+            raise no_tensor("concat", item)
     d = indexing.dimension(d, items[0])
     for i, item in enumerate(items):
         _check_joinable(items[0], item, i, d)
@@ -861,7 +582,7 @@ def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
     """
     for item in (tensor, other):
         if not isinstance(item, Tensor):
-            raise _no_tensor("append", item)
+            raise no_tensor("append", item)
     d = indexing.dimension(dim, tensor)
     if other.rank != tensor.rank - 1:
         raise TensorCreationError(
@@ -896,11 +617,3 @@ def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
             found=f"{first!r}\n{item!r}",
             fix=f"equal ranks, and equal sizes but for dimension {dim}",
         )
-
-
-def _no_tensor(what: str, value: object) -> PopliteError:
-    return ElementTypeError(
-        f"{what}: {type(value).__name__} is not a tensor",
-        at=here(),
-        fix="graph.add_variable(...) and graph.add_constant(...) return tensors",
-    )

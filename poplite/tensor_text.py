@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.mapping import TileMapping
-    from poplite.tensor import Tensor
+    from poplite.tensor_queries import TensorQueries
     from poplite.variable import Variable
 
 FEW_RUNS = 10_000
@@ -32,7 +32,7 @@ SHOWN_NAMES = 3
 SHOWN_RANGES = 3
 
 
-def name(tensor: Tensor) -> str:
+def name(tensor: TensorQueries) -> str:
     """Return the name of the variable viewed, or `concat(...)` of several.
 
     >>> import poplite as pl
@@ -50,7 +50,7 @@ def name(tensor: Tensor) -> str:
     return f"concat({', '.join([*names, *more])})"
 
 
-def type_and_shape(tensor: Tensor) -> str:
+def type_and_shape(tensor: TensorQueries) -> str:
     """Return `float32[64, 128]`.
 
     >>> import poplite as pl
@@ -60,7 +60,7 @@ def type_and_shape(tensor: Tensor) -> str:
     return f"{tensor.element_type.dtype}{list(tensor.shape)}"
 
 
-def one_line(tensor: Tensor) -> str:
+def one_line(tensor: TensorQueries) -> str:
     """Return the repr of a tensor.
 
     >>> import poplite as pl
@@ -78,7 +78,7 @@ def one_line(tensor: Tensor) -> str:
     return text + ">"
 
 
-def _cheap_mapping(tensor: Tensor) -> TileMapping | None:
+def _cheap_mapping(tensor: TensorQueries) -> TileMapping | None:
     view = tensor.view
     space = view.space
     if isinstance(space, Cat):
@@ -89,8 +89,11 @@ def _cheap_mapping(tensor: Tensor) -> TileMapping | None:
         if view.num_elements != space.num_elements or contains_aliases(view):
             return None
         view = whole(space, (space.num_elements,))
-    all_of_it = type(tensor)(tensor.graph, tensor.element_type, view)
-    return tensor.graph.tile_mapping(all_of_it, require_complete=False)
+    # Tensors stand above their text.
+    from poplite.tensor import Tensor
+
+    shown = Tensor(tensor.graph, tensor.element_type, view)
+    return tensor.graph.tile_mapping(shown, require_complete=False)
 
 
 def _tiles(mapping: TileMapping) -> str:
@@ -114,7 +117,7 @@ def _ranges(numbers: npt.NDArray[np.int64]) -> str:
     return ", ".join(texts + (["..."] if len(ranges) > SHOWN_RANGES else []))
 
 
-def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
+def summary(tensor: TensorQueries, label: Callable[[Variable], str]) -> str:
     """Return the first variable and what was done to it, as Poplar's getVarStr does.
 
     Args:
@@ -154,7 +157,7 @@ def _shuffled(view: View) -> list[int]:
     return [by_stride.index(d) for d in stored]
 
 
-def expression(tensor: Tensor) -> str:
+def expression(tensor: TensorQueries) -> str:
     """Return the view behind a tensor, down to its variables.
 
     >>> import poplite as pl
@@ -164,7 +167,7 @@ def expression(tensor: Tensor) -> str:
     return f"{type_and_shape(tensor)}: {_expression(tensor, tensor.view)}"
 
 
-def _expression(tensor: Tensor, view: View) -> str:
+def _expression(tensor: TensorQueries, view: View) -> str:
     if not view.num_elements:
         return "no elements"
     if isinstance(view.space, Storage):

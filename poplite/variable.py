@@ -6,15 +6,26 @@ makes one with every `add_variable` and `add_constant`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from operator import index as whole_number
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
+import numpy as np
+
+from poplite.errors import GraphConnectionError, TensorCreationError
 from poplite.mapping import VariableMapping
 from poplite.source import SourceLocation
-from poplite.types import ElementType
-from poplite.view.space import Storage
+from poplite.values import ElementClass, elements
+from poplite.view import Storage, address_at, addresses, num_runs, storages
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from poplite.tensor import Tensor
+
+ShapeLike = SupportsIndex | Sequence[SupportsIndex]
+"""Extents; a plain number is a shape of rank 1."""
 
 
 class Variable:
@@ -43,7 +54,7 @@ class Variable:
     def __init__(
         self,
         name: str,
-        element_type: type[ElementType[Any]],
+        element_type: ElementClass,
         shape: tuple[int, ...],
         storage: Storage,
         location: SourceLocation,
@@ -66,3 +77,112 @@ class Variable:
     def __repr__(self) -> str:
         kind = "Constant" if self.constant else "Variable"
         return f"<{kind} '{self.name}' {self.element_type.dtype}{list(self.shape)}>"
+
+
+def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
+    """Return extents after checking them.
+
+    Args:
+        shape: what the user gave.
+        name: the variable's name, for the message.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: when an extent is negative, or no whole number.
+
+    >>> from poplite.source import here
+    >>> shape_of([2, 3], "x", here()), shape_of(5, "x", here())
+    ((2, 3), (5,))
+    """
+    try:
+        extents = tuple(
+            [whole_number(extent) for extent in shape]
+            if isinstance(shape, Sequence)
+            else [whole_number(shape)]
+        )
+    except TypeError:
+        extents = (-1,)
+    if any(extent < 0 for extent in extents):
+        raise TensorCreationError(
+            f"'{name}': {shape!r:.60} is not a shape",
+            at=at,
+            fix="whole numbers from 0, e.g. (64, 128); () is one element",
+        )
+    return extents
+
+
+def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.NDArray[Any]:
+    """Return host values in the shape of a tensor: one number for all, or one for each.
+
+    Args:
+        tensor: what is given the values.
+        value: a number, an array of the tensor's shape, or a flat list.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: for values of another count.
+        ElementTypeError: for values of another kind.
+        SizeOverflowError: for a value outside the range of the element type.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.source import here
+    >>> values_for(Graph().add_variable("int32", (2, 2), "x"), [1, 2, 3, 4], here())
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    what, shape = f"'{tensor.name}'", tensor.shape
+    values = elements(tensor.element_type, value, what=what, at=at)
+    if values.ndim == 0:
+        return np.full(shape, values)
+    if values.shape not in (shape, (math.prod(shape),)):
+        raise TensorCreationError(
+            f"{what}: {values.size:,} values of shape {list(values.shape)} for "
+            f"{tensor.num_elements:,} elements of shape {list(shape)}",
+            at=at,
+            fix=f"one number for all, or an array of shape {shape}",
+        )
+    return values.reshape(shape)
+
+
+def set_values(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> None:
+    """Set the initial values of a tensor's elements, in the variables below it.
+
+    Args:
+        tensor: whole or a view.
+        value: as for `values_for`.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: for constants, and views that hold an element twice.
+        PopliteError: as `values_for`.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.source import here
+    >>> graph = Graph()
+    >>> set_values(graph.add_variable("int32", (4,), "x")[1::2], [5, 6], here())
+    >>> graph.variables[0].initial_value
+    array([0, 5, 0, 6], dtype=int32)
+    """
+    if not tensor.is_parallel_writeable():
+        constant = tensor.contains_constant()
+        raise GraphConnectionError(
+            f"'{tensor.name}': an initial value for a view that "
+            + ("is constant" if constant else "holds some elements more than once"),
+            at=at,
+            found=tensor.var_str(),
+            fix="give the value to add_constant" if constant else "set the view's source",
+        )
+    values = values_for(tensor, value, at).reshape(-1)
+    view = tensor.view
+    owners = [tensor.graph.variable_of(storage) for storage in storages(view)]
+    for variable in owners:
+        if variable.initial_value is None:
+            variable.initial_value = np.zeros(variable.shape, variable.element_type.dtype)
+        stored, storage = variable.initial_value.reshape(-1), variable.storage
+        if len(owners) == 1 and num_runs(view) == 1:
+            first = address_at(view, 0) - storage.base
+            stored[first : first + len(values)] = values
+            return
+        where = addresses(view).reshape(-1) - storage.base
+        mine = (where >= 0) & (where < storage.num_elements)
+        stored[where[mine]] = values[mine]

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numba.core import cgutils, compiler, types
-from numba.core.compiler_lock import global_compiler_lock
+from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
 from poplite.compile.descriptor import PREFIX, Column, Forms, columns, width
-from poplite.jit.context import emitted
+from poplite.jit.context import compile_inlined, emitted
 from poplite.simulator.fields import (
     INDEX,
     RowsType,
@@ -28,6 +27,7 @@ from poplite.simulator.fields import (
     load_element,
     storage_type,
 )
+from poplite.simulator.functions import with_our_functions
 from poplite.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class _Emitter:
         self.arena, self.rows, self.low, self.high, self.faults = arena, rows, low, high, faults
         self.fields = list(kind.cls.fields.values())
         self.columns: list[Column] = columns(self.fields, kind.forms)
-        self.compute = _compile_compute(context, kind)
+        compute = with_our_functions(kind.cls.compute)
+        self.compute = compile_inlined(context, compute, [kind], types.none)
 
     def emit(self) -> None:
         builder = self.builder
@@ -114,7 +115,7 @@ class _Emitter:
             setattr(proxy, name, self._member(number, member, mine, vertex))
         self.context.call_internal(
             builder,
-            self.compute.fndesc,
+            self.compute,
             signature(types.none, self.kind),
             [proxy._getvalue()],
         )
@@ -148,26 +149,3 @@ def _plain_vector(kind: SelfType, number: int) -> VectorType:
     name = f"{kind.cls.__module__}.{kind.cls.__qualname__}"
     others = tuple(f"{name}.{other}" for other in kind.cls.fields if other != field.name)
     return VectorType(field.element, Scope(f"{name}.{field.name}", others), False, None)
-
-
-@global_compiler_lock
-def _compile_compute(context: Any, kind: SelfType) -> Any:
-    """Compile `compute` as a function to be inlined into its driver."""
-    flags = compiler.Flags()
-    flags.no_compile = True
-    flags.no_cpython_wrapper = True
-    flags.no_cfunc_wrapper = True
-    flags.forceinline = True
-    flags.error_model = "numpy"
-    compiled = compiler.compile_internal(
-        context.typing_context,
-        context,
-        context.codegen().create_library(kind.cls.__qualname__),
-        kind.cls.compute,
-        (kind,),
-        types.none,
-        flags,
-        locals={},
-    )
-    context.active_code_library.add_linking_library(compiled.library)
-    return compiled

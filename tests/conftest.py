@@ -1,9 +1,13 @@
-"""What all tests share: settings of Hypothesis, and examples as modules."""
+"""What all tests share: settings of Hypothesis, a cache of their own, examples as modules."""
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +15,11 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+if "POPLITE_CACHE_DIR" not in os.environ:
+    # Tests compile what they run, and leave the user's cache alone.
+    os.environ["POPLITE_CACHE_DIR"] = tempfile.mkdtemp(prefix="poplite-tests-")
+    atexit.register(shutil.rmtree, os.environ["POPLITE_CACHE_DIR"], ignore_errors=True)
 
 # No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
 settings.register_profile("poplite", deadline=None, derandomize=True, max_examples=50)

@@ -100,13 +100,13 @@ def package(name: str, use: str, install: str = "") -> Finding:
     >>> package("numpy", "arrays").fault
     False
     >>> package("no_such_package", "nothing").state
-    "missing, needed: nothing (No module named 'no_such_package')"
+    'missing, needed: nothing'
     """
     need = "optional" if install else "needed"
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
-        reason = f" ({error})"
+        reason = "" if error.name == name else f" ({error})"
         state = f"missing, {need}: {use}{reason}"
         return Finding(name, state, install or f"pip install {name}", fault=not install)
     except Exception as error:  # whatever a broken package raises is shown, not hidden

@@ -1,5 +1,8 @@
 """Loading TARGET: `file.py:callable` or `module:callable`.
 
+The callable returns a Graph or (Graph, Program); whatever follows these in a tuple (the
+tensors that a user reads and writes) is left alone.
+
 The user's code runs here, so whatever it does wrong is told as the user's mistake, with
 the user's line, and not as ours.  What it prints goes to standard error: standard output
 is the picture's.
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from poplite.graph import Graph
     from poplite.program import Program
 
-_OURS = Path(__file__).resolve().parent
 _RETURN = "def build() -> Graph: ... return graph   (or return graph, program)"
 
 
@@ -44,7 +46,7 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
 
     >>> load_target("no_such_file.py:build")
     Traceback (most recent call last):
-    poplite.errors.FileLoadError: there is no file 'no_such_file.py' ...
+    poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
     place, _, name = target.rpartition(":")
     with contextlib.redirect_stdout(sys.stderr):
@@ -57,13 +59,11 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
 def _load_file(place: str) -> ModuleType:
     path = Path(place)
     if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else f"no file {place!r}"
         folder = path.parent
         scripts = sorted(p.name for p in folder.glob("*.py")) if folder.is_dir() else []
         found = f"Python files in {str(folder)!r}: {', '.join(scripts[:5])}" if scripts else ""
         raise FileLoadError(
-            f"{place!r} {what}" if path.is_dir() else f"there is {what}"
-            + did_you_mean(path.name, scripts),
+            f"there is no file {place!r}{did_you_mean(path.name, scripts)}",
             found=found,
             fix="give the path of a Python file, from the folder you are in",
         )
@@ -106,11 +106,7 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            known = [
-                key
-                for key, value in vars(found).items()
-                if callable(value) and getattr(value, "__module__", "") == module.__name__
-            ]
+            known = _defined(found, module)
             raise UnknownName(
                 f"{place!r} has no {part!r}{did_you_mean(part, known)}",
                 found=f"it defines:\n{listed(known, 'names')}" if known else "it defines nothing",
@@ -125,6 +121,16 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
     return found  # type: ignore[no-any-return]  # a user's object: anything callable
 
 
+def _defined(owner: Any, module: ModuleType) -> list[str]:
+    """Return the names of the functions and classes made here, functions first."""
+    own = {
+        key: value
+        for key, value in vars(owner).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
+    }
+    return sorted(own, key=lambda key: inspect.isclass(own[key]))
+
+
 def _call(build: Callable[..., object], target: str) -> object:
     try:
         needed = [
@@ -136,8 +142,7 @@ def _call(build: Callable[..., object], target: str) -> object:
         needed = []
     if needed:
         raise FileLoadError(
-            f"{target!r} needs {len(needed)} arguments but is called with none",
-            found=f"without a default: {', '.join(needed)}",
+            f"{target!r} is called without arguments but needs {', '.join(needed)}",
             fix="give them defaults, or name a function that fills them in",
         )
     return _guarded(build, target, "raised")
@@ -155,11 +160,17 @@ def _their_fault(error: BaseException, what: str, verb: str) -> FileLoadError:
     kind = type(error).__name__
     head = f"{what!r} {verb} {kind}" if verb == "raised" else f"{what!r} {verb}: {kind}"
     if isinstance(error, SyntaxError) and error.filename:
-        at = SourceLocation(error.filename, error.lineno or 1, "<module>")
-        return FileLoadError(f"{head}: {error.msg}", at=at, fix="correct that line")
+        line = SourceLocation(error.filename, error.lineno or 1, "<module>")
+        return FileLoadError(f"{head}: {error.msg}", at=line, fix="correct that line")
     at = _their_line(error)
     if isinstance(error, PopliteError):
-        return FileLoadError(head, at=at, found=str(error), fix="see above")
+        return FileLoadError(
+            f"{head}: {error.what}",
+            at=error.at or at,
+            where=error.where,
+            found=error.found,
+            fix=error.fix,
+        )
     if isinstance(error, SystemExit):
         fix = "keep what ends the program under  if __name__ == '__main__':"
         return FileLoadError(f"{head}: {error}", at=at, fix=fix)
@@ -174,13 +185,13 @@ def _their_fault(error: BaseException, what: str, verb: str) -> FileLoadError:
 
 def _their_line(error: BaseException) -> SourceLocation | None:
     """Return the innermost line of the traceback outside poplite and the import system."""
-    package = str(_OURS.parent)
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = frame.filename
-        ours = path.startswith((package, "<frozen")) and "examples" not in path
-        if not ours and frame.lineno is not None:
-            return SourceLocation(path, frame.lineno, frame.name)
-    return None
+    place: SourceLocation | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = frame.f_globals.get("__name__", "")
+        code = frame.f_code
+        if not module.startswith("poplite.") and not code.co_filename.startswith("<frozen"):
+            place = SourceLocation(code.co_filename, line, code.co_name)
+    return place
 
 
 def _checked(result: object, target: str) -> tuple[Graph, Program | None]:
@@ -190,7 +201,7 @@ def _checked(result: object, target: str) -> tuple[Graph, Program | None]:
     match result:
         case Graph():
             return result, None
-        case (Graph() as graph, Program() as program):
+        case (Graph() as graph, Program() as program, *_):
             return graph, program
     raise FileLoadError(
         f"{target!r} returned {_described(result)}, not a Graph or (Graph, Program)",

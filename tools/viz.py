@@ -16,7 +16,8 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from poplite.errors import PopliteError
 
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        run: _Run = arguments.run
+        return run(arguments)
     except PopliteError as error:
         if arguments.traceback:
             traceback.print_exc()
@@ -81,7 +83,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-type _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+_Run: TypeAlias = Callable[[argparse.Namespace], int]
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_picture(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +152,7 @@ def _add_doctor(commands: _Commands) -> None:
     _add_traceback(parser, _doctor)
 
 
-def _add_traceback(parser: argparse.ArgumentParser, run: object) -> None:
+def _add_traceback(parser: argparse.ArgumentParser, run: _Run) -> None:
     parser.add_argument(
         "--traceback", action="store_true", help="show Python's traceback of an error"
     )
@@ -166,8 +169,8 @@ def _target(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    if not text.isdecimal() or int(text) < 40:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of columns from 40 up")
+    if not text.isdecimal() or int(text) < 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of columns from 60 up")
     return int(text)
 
 

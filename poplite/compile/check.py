@@ -14,7 +14,7 @@ Source: Poplar user guide, "Mapping" and "Compute sets".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +34,11 @@ from poplite.graph import Graph
 from poplite.intervals import Int64
 from poplite.mapping import TileMapping, ranges, unmapped_error
 from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
+from poplite.program.base import counted
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.variable import Variable
+from poplite.vertex import Field
 from poplite.view import storages
 
 EdgesOf = Callable[[ComputeSet], EdgeTable]
@@ -71,6 +73,14 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
         GraphConnectionError: when edges or state of a vertex are missing.
         InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
         GraphCycleError: when vertices of one compute set race.
+
+    >>> import poplite as pl
+    >>> from poplite.compile.edges import edge_table
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> check_program(x.graph, {"main": pl.PrintTensor(x)}, edge_table)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    poplite.errors.InvalidTileMapping: 'x': elements [0, 4) of 4 have no tile ...
     """
     used = _used(programs)
     _check_graph(graph, used)
@@ -90,7 +100,7 @@ def _used(programs: Mapping[str, Program]) -> _Used:
                 case Execute(compute_set=compute_set):
                     used.compute_sets.setdefault(compute_set, where)
                 case Copy(source=source, destination=destination):
-                    used.tensors += [(source, where), (destination, where)]
+                    used.tensors.extend([(source, where), (destination, where)])
                 case PrintTensor(tensor=tensor):
                     used.tensors.append((tensor, where))
     return used
@@ -109,7 +119,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise ControlProgramError(
-            f"the program uses {_number(faults, 'object')} of another graph than {graph!r}",
+            f"the program uses {counted(len(faults), 'object')} of another graph than {graph!r}",
             at=faults[0].at,
             where=faults[0].where,
             found=listed([str(fault) for fault in faults], "objects"),
@@ -123,36 +133,47 @@ def _location(tensor: Tensor) -> SourceLocation:
 
 def _check_connected(used: _Used) -> None:
     faults = [
-        _Fault(f"{vertex}: {what}", vertex.location, where)
+        (_Fault(f"{vertex} of '{compute_set.name}': {what}", vertex.location, where), field)
         for compute_set, where in used.compute_sets.items()
         for vertex in compute_set.vertices
-        for what in _missing(vertex)
+        for what, field in _missing(vertex)
     ]
     if not faults:
         return
-    name = next(iter(used.compute_sets)).name
+    first, field = faults[0]
+    several = len(faults) > 1
+    name = f"vertex['{field.name}']"
     raise GraphConnectionError(
-        faults[0].text if len(faults) == 1 else f"{len(faults):,} fields have nothing connected",
-        at=faults[0].at,
-        where=faults[0].where,
-        found=listed([str(fault) for fault in faults], "fields") if len(faults) > 1 else "",
-        fix=f"pass every field to add_vertex, or graph.connect(vertex['field'], tensor) ({name})",
+        f"{len(faults):,} fields of vertices have nothing connected" if several else first.text,
+        at=first.at,
+        where=first.where,
+        found=listed([str(fault) for fault, _ in faults], "fields")
+        if several
+        else f"declared {field}",
+        fix="pass every field to add_vertex, or "
+        + (
+            f"graph.connect({name}, tensor)"
+            if field.is_edge
+            else f"graph.set_initial_value({name}, value)"
+        ),
     )
 
 
-def _missing(vertex: VertexInstance) -> Iterator[str]:
+def _missing(vertex: VertexInstance) -> Iterator[tuple[str, Field]]:
     fields = vertex.vertex_class.fields
     if len(vertex.connections) + len(vertex.state) == len(fields):
         return
     for name, field in fields.items():
-        if name in vertex.rows and name not in vertex.connections:
+        if name in vertex.connections or name in vertex.state:
+            continue
+        if name in vertex.rows:
             rows = vertex.rows[name]
             gaps = [row for row in range(max(rows)) if row not in rows]
-            yield f"rows {ranges(gaps)} of field '{name}' are not connected"
-        elif field.is_edge and name not in vertex.connections:
-            yield f"field '{name}' is not connected, declared {field}"
-        elif not field.is_edge and name not in vertex.state:
-            yield f"field '{name}' has no value, declared {field}"
+            yield f"rows {ranges(gaps)} of field '{name}' are not connected", field
+        elif field.is_edge:
+            yield f"field '{name}' is not connected", field
+        else:
+            yield f"field '{name}' has no value", field
 
 
 def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
@@ -164,7 +185,7 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise InvalidTileMapping(
-            f"{_number(faults, 'vertex', 'vertices')} without a tile",
+            f"{len(faults):,} vertices have no tile" if len(faults) > 1 else "1 vertex has no tile",
             at=faults[0].at,
             where=faults[0].where,
             found=listed([str(fault) for fault in faults], "vertices"),
@@ -177,9 +198,10 @@ def _check_variables_mapped(
     graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]
 ) -> None:
     first_use: dict[Variable, str] = {}
+    variables = graph.variables
     for compute_set, where in used.compute_sets.items():
         for number in np.unique(_owners(graph, tables[compute_set].begin)).tolist():
-            first_use.setdefault(graph.variables[number], where)
+            first_use.setdefault(variables[number], where)
     for tensor, where in used.tensors:
         for storage in storages(tensor.view):
             first_use.setdefault(graph.variable_of(storage), where)
@@ -202,9 +224,7 @@ def _check_variables_mapped(
 def _unmapped(graph: Graph, variable: Variable, where: str) -> InvalidTileMapping:
     breaks, tiles = variable.mapping.pieces()
     mapping = TileMapping(graph.target.tiles, tiles, np.diff(breaks))
-    return unmapped_error(
-        f"'{variable.name}'", mapping, graph.target.tiles, variable.location, where
-    )
+    return unmapped_error(variable.name, mapping, graph.target.tiles, variable.location, where)
 
 
 def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]) -> None:
@@ -213,7 +233,7 @@ def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTabl
         return
     compute_set, first = found[0]
     what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
-    more = f"; {len(found):,} races in all" if len(found) > 1 else ""
+    more = f"; {len(found):,} races found" if len(found) > 1 else ""
     lines = [race.describe(graph) for _, race in found[:SHOWN_FAULTS]]
     raise GraphCycleError(
         f"compute set '{compute_set.name}': {first.writer} {what}{more}",
@@ -231,7 +251,3 @@ def _owners(graph: Graph, address: Int64) -> Int64:
     """Return the number of the variable that owns each address."""
     bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
     return np.searchsorted(bases, address, side="right") - 1
-
-
-def _number(faults: Sequence[object], noun: str, plural: str = "") -> str:
-    return f"1 {noun}" if len(faults) == 1 else f"{len(faults):,} {plural or noun + 's'}"

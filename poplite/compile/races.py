@@ -26,6 +26,7 @@ from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.graph import Graph
 from poplite.intervals import Int64
 from poplite.source import SourceLocation
+from poplite.vertex import Vertex
 
 
 class Race(NamedTuple):
@@ -85,7 +86,21 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> list[Race]:
         table: its edges.
 
     Returns:
-        One race for each pair of edges that is found; empty when there is none.
+        Empty when there is none. Otherwise at least one race for each edge that races; an
+        edge that meets several others is not listed with all of them.
+
+    >>> import poplite as pl
+    >>> from poplite.compile.edges import edge_table
+    >>> class Zero(pl.Vertex):
+    ...     x: pl.Output[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = 0.0
+    >>> graph = pl.Graph()
+    >>> x, cs = graph.add_variable(pl.FLOAT, (), "x"), graph.add_compute_set("zero")
+    >>> for tile in range(2):
+    ...     vertex = graph.add_vertex(cs, Zero, tile=tile, x=x)
+    >>> [(race.writer.tile, race.other.tile) for race in races(cs, edge_table(cs))]
+    [(0, 1)]
     """
     written, read = _written_and_read(compute_set, table)
     first, second = _double_writes(written)
@@ -97,7 +112,7 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> list[Race]:
 
 def _written_and_read(compute_set: ComputeSet, table: EdgeTable) -> tuple[_Runs, _Runs]:
     """Return written runs, sorted, and the runs of edges that only read."""
-    ids: dict[type, int] = {}
+    ids: dict[type[Vertex], int] = {}
     kinds = [ids.setdefault(v.vertex_class, len(ids)) for v in compute_set.vertices]
     width = max((len(cls.fields) for cls in ids), default=0)
     writes = np.zeros((len(ids), width), np.bool_)

@@ -19,6 +19,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -96,18 +97,20 @@ _CASTS: dict[Kind, Callable[[Number], Number]] = {
 }
 
 
-def _binary(
-    on_ints: Callable[[int, int], int], on_floats: Callable[[float, float], float] | None = None
-) -> _BINARY:
-    """Make an operation that casts both operands to the wider kind first."""
-    floats = on_floats or on_ints
+def _binary(on_ints: Callable[[int, int], int], on_floats: Callable[[Any, Any], Any]) -> _BINARY:
+    """Make an operation that casts both operands to the wider kind first.
+
+    Args:
+        on_ints: the operation on unlimited ints.
+        on_floats: the operation on two NumPy floats of one type, whatever that is.
+    """
 
     def operation(left: Number, right: Number) -> Number:
         kind = max(kind_of(left), kind_of(right))
         if kind is Kind.F32:
-            return np.float32(floats(as_f32(left), as_f32(right)))
+            return np.float32(on_floats(as_f32(left), as_f32(right)))
         if kind is Kind.FLOAT:
-            return float(floats(np.float64(left), np.float64(right)))
+            return float(on_floats(np.float64(left), np.float64(right)))
         return wrap(on_ints(int(left), int(right)))
 
     return operation
@@ -122,13 +125,11 @@ def _modulo(left: int, right: int) -> int:
     return left % right if right else 0
 
 
-add = _binary(operator.add)
-subtract = _binary(operator.sub)
-multiply = _binary(operator.mul)
+add = _binary(operator.add, operator.add)
+subtract = _binary(operator.sub, operator.sub)
+multiply = _binary(operator.mul, operator.mul)
 floor_divide = _binary(_floor_divide, operator.floordiv)
 modulo = _binary(_modulo, operator.mod)
-left_shift = _binary(operator.lshift)
-right_shift = _binary(operator.rshift)
 
 
 def divide(left: Number, right: Number) -> Number:
@@ -175,7 +176,25 @@ bit_or = _bitwise(operator.or_)
 bit_xor = _bitwise(operator.xor)
 
 
-def _comparison(test: Callable[[Number, Number], bool]) -> Callable[[Number, Number], bool]:
+def left_shift(value: int, count: int) -> int:
+    """Return `value << count` in 64 bits.
+
+    >>> left_shift(1, 63) == INT_MIN
+    True
+    """
+    return wrap(int(value) << count)
+
+
+def right_shift(value: int, count: int) -> int:
+    """Return `value >> count`; the sign is shifted in.
+
+    >>> right_shift(-5, 1)
+    -3
+    """
+    return int(value) >> count
+
+
+def _comparison(test: Callable[[Any, Any], Any]) -> Callable[[Number, Number], bool]:
     def operation(left: Number, right: Number) -> bool:
         kind = max(kind_of(left), kind_of(right))
         return bool(test(cast(left, kind), cast(right, kind)))
@@ -197,7 +216,7 @@ def negative(value: Number) -> Number:
     >>> negative(True), negative(INT_MIN) == INT_MIN
     (-1, True)
     """
-    return -value if isinstance(value, (float, np.float32)) else wrap(-int(value))
+    return wrap(-int(value)) if isinstance(value, int) else -value
 
 
 def positive(value: Number) -> Number:
@@ -224,6 +243,8 @@ def absolute(value: Number) -> Number:
     >>> absolute(np.float32(-2))
     np.float32(2.0)
     """
+    if isinstance(value, np.float32):
+        return np.float32(abs(value))
     return wrap(abs(value)) if isinstance(value, int) else abs(value)
 
 

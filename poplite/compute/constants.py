@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,11 +43,12 @@ class Constants:
 
     Args:
         scope: the method.
+        local: returns the constant that a local stands for at this point, or None.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, local: Callable[[str], Constant | None]) -> None:
         self._scope = scope
-        self._locals = _assigned_once(scope)
+        self._local = local
 
     def named(self, node: ast.expr) -> Constant | None:
         """Return the number that a name, or an attribute, stands for throughout.
@@ -77,7 +77,7 @@ class Constants:
         )
 
     def evaluate(self, node: ast.expr) -> Constant | None:
-        """Evaluate an expression made of constants and locals that are only names for them.
+        """Evaluate an expression made of constants, and of locals that stand for them.
 
         Args:
             node: any expression whose names are known to be defined.
@@ -89,6 +89,30 @@ class Constants:
             return self._evaluate(node)
         except (ArithmeticError, TypeError, KeyError, ValueError):
             return None
+
+    def truth(self, node: ast.expr) -> bool | None:
+        """Return what a condition always comes to, even if only some of it is constant.
+
+        Args:
+            node: any expression whose names are known to be defined.
+        """
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self.truth(operand)
+                return None if inner is None else not inner
+            case ast.BoolOp(op=op, values=parts):
+                return _joined([self.truth(part) for part in parts], isinstance(op, ast.Or))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                values = [self.evaluate(part) for part in (left, *others)]
+                pairs = zip(ops, values, values[1:], strict=False)
+                return _joined([_compared(op, a, b) for op, a, b in pairs], False)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                known, one, other = (self.truth(part) for part in (test, body, orelse))
+                if known is None:
+                    return one if one is other else None
+                return one if known else other
+        value = self.evaluate(node)
+        return None if value is None else bool(value)
 
     def _of_class(self, node: ast.Attribute) -> Constant | None:
         vertex = self._scope.vertex
@@ -104,11 +128,8 @@ class Constants:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return value
-            case ast.Name(id=name) if name in self._locals:
-                source = self._locals.pop(name)  # a local defined by itself is no constant
-                value = self._evaluate(source)
-                self._locals[name] = source
-                return value
+            case ast.Name(id=name) if name in self._scope.locals:
+                return self._local(name)
             case ast.Name() | ast.Attribute():
                 return self.named(node)
             case ast.UnaryOp(op=op, operand=operand):
@@ -116,18 +137,15 @@ class Constants:
             case ast.BinOp(left=left, op=op, right=right):
                 function = FOLDED[BINARY[type(op)]]
                 return _apply(function, self._evaluate(left), self._evaluate(right))
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                values = [self._evaluate(part) for part in (left, *others)]
-                pairs = zip(ops, values, values[1:], strict=False)
-                found = [_apply(_COMPARED[COMPARISONS[type(op)]], a, b) for op, a, b in pairs]
-                return None if None in found else all(found)
+            case ast.Compare():
+                return self.truth(node)
             case ast.BoolOp(op=op, values=parts):
-                stops = isinstance(op, ast.Or)
+                last: Constant | None = None
                 for part in parts:
-                    value = self._evaluate(part)
-                    if value is None or bool(value) is stops:
-                        return value
-                return not stops
+                    last = self._evaluate(part)
+                    if last is None or bool(last) is isinstance(op, ast.Or):
+                        break
+                return last
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 chosen = self._evaluate(test)
                 return None if chosen is None else self._evaluate(body if chosen else orelse)
@@ -147,16 +165,14 @@ def _apply(function: Callable[..., Constant], *values: Constant | None) -> Const
     return None if None in values else function(*values)
 
 
-def _assigned_once(scope: Scope) -> dict[str, ast.expr]:
-    """Return the locals with a single assignment, and what is assigned."""
-    nodes = list(ast.walk(scope.text.tree))
-    times = Counter(
-        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    return {
-        target.id: node.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name) and times[target.id] == 1
-    }
+def _compared(op: ast.cmpop, one: Constant | None, other: Constant | None) -> bool | None:
+    if one is None or other is None or COMPARISONS[type(op)] not in _COMPARED:
+        return None
+    return _COMPARED[COMPARISONS[type(op)]](one, other)
+
+
+def _joined(truths: list[bool | None], stops: bool) -> bool | None:
+    """What `and` (stops at False) or `or` (stops at True) makes of its parts."""
+    if stops in truths:
+        return stops
+    return None if None in truths else not stops

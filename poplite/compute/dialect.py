@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -28,14 +27,15 @@ from typing import Any, NoReturn
 
 from poplite.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.compute.source_text import SourceText
-from poplite.errors import VertexCompileError
+from poplite.errors import VertexCompileError, did_you_mean
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
 """Operators whose right operand is a literal, and the largest that is allowed."""
 
-Constant = bool | int | float
+SQUARE = 2
+"""The largest power of a float32; a higher one could be rounded once or several times."""
 
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
@@ -97,7 +97,7 @@ _ALLOWED = (
     *(ast.For, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Name, ast.Constant),
     *(ast.Attribute, ast.Subscript, ast.Tuple, ast.Call, ast.BinOp, ast.UnaryOp, ast.BoolOp),
     *(ast.Compare, ast.IfExp, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
-    *(ast.expr_context, ast.arguments, ast.arg),
+    *(ast.expr_context, ast.arguments, ast.arg, ast.keyword),
 )
 
 _ON_HOST = "read files on the host, and hand the values over with engine.write(...)"
@@ -196,10 +196,9 @@ class Scope:
         names = _visible(self)
         if node.id in names:
             return names[node.id]
-        close = difflib.get_close_matches(node.id, [*self.locals, *names], n=1)
         return self.refuse(
             node,
-            f"name '{node.id}' is not defined" + (f" (did you mean '{close[0]}'?)" * len(close)),
+            f"name '{node.id}' is not defined" + did_you_mean(node.id, [*self.locals, *names]),
             "assign it before, or declare a field and write self." + node.id,
         )
 
@@ -252,7 +251,8 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
         if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call):
             scope.refuse(node, "an expression alone on its line has no effect", "assign it")
 
-FOLDED: Mapping[str, Callable[[Any, Any], Constant]] = {
+
+FOLDED: Mapping[str, Callable[[Any, Any], bool | int | float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,

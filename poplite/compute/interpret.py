@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import Any
 
 import numpy as np
 
 from poplite.compute import arithmetic
 from poplite.compute.dialect import scope_of
+from poplite.compute.expressions import Facts
 from poplite.compute.fields import InterpretedSelf
-from poplite.compute.infer import Facts, infer
+from poplite.compute.infer import infer
 from poplite.compute.kinds import Kind
 from poplite.compute.source_text import SourceText, read
 from poplite.errors import VertexCompileError
@@ -73,7 +74,10 @@ class Checked:
     facts: Facts
 
 
-@functools.cache
+_checked: dict[type[Vertex], Checked] = {}
+_interpreted: dict[type[Vertex], Callable[[InterpretedSelf], None]] = {}
+
+
 def check(vertex: type[Vertex]) -> Checked:
     """Check that `compute` keeps to the dialect and that all its numbers have a kind.
 
@@ -86,14 +90,14 @@ def check(vertex: type[Vertex]) -> Checked:
     Raises:
         VertexCompileError: at the first line that is outside the dialect.
     """
-    function = vertex.compute
-    text = read(function) if isinstance(function, FunctionType) else None
-    if text is None:
-        return Checked(vertex, None, Facts())
-    return Checked(vertex, text, infer(scope_of(vertex, text)))
+    if vertex not in _checked:
+        function = vertex.compute
+        text = read(function) if isinstance(function, FunctionType) else None
+        facts = Facts() if text is None else infer(scope_of(vertex, text))
+        _checked[vertex] = Checked(vertex, text, facts)
+    return _checked[vertex]
 
 
-@functools.cache
 def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
     """Return the interpreted form of `compute`.
 
@@ -106,28 +110,26 @@ def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
-    checked = check(vertex)
-    if checked.text is None:
-        raise VertexCompileError(
-            f"'{vertex.__name__}.compute': there is no source text to interpret",
-            at=vertex.location,
-            found="the class comes from a string, or its file has changed since it was imported",
-            fix="put the class into a file, or run it compiled",
-        )
-    compute = _compiled(checked.text, checked.facts, vertex.__module__)
-
-    @functools.wraps(vertex.compute)
-    def run(owner: InterpretedSelf) -> None:
-        with np.errstate(all="ignore"):
-            compute(owner)
-
-    return run
+    if vertex not in _interpreted:
+        checked = check(vertex)
+        if checked.text is None:
+            raise VertexCompileError(
+                f"'{vertex.__name__}.compute': there is no source text to interpret",
+                at=vertex.location,
+                found="the class comes from a string, or its file changed since it was imported",
+                fix="put the class into a file, or run it compiled",
+            )
+        compute = _compiled(checked.text, checked.facts, vertex.__module__)
+        _interpreted[vertex] = np.errstate(all="ignore")(compute)
+    return _interpreted[vertex]
 
 
 def _compiled(text: SourceText, facts: Facts, module: str) -> Callable[[InterpretedSelf], None]:
-    tree = _Instrument(facts).visit(copy.copy(text.tree))
+    tree, facts = copy.deepcopy((text.tree, facts))  # one copy: facts keep pointing at nodes
+    tree = _Instrument(facts).visit(tree)
+    module_tree = ast.fix_missing_locations(ast.Module([tree], []))
     code = compile(
-        ast.fix_missing_locations(ast.Module([tree], [])),
+        module_tree,
         text.function.__code__.co_filename,
         "exec",
         dont_inherit=True,
@@ -137,21 +139,27 @@ def _compiled(text: SourceText, facts: Facts, module: str) -> Callable[[Interpre
 
 
 class _Instrument(ast.NodeTransformer):
-    """Replaces operations by calls; consumes the tree it visits."""
+    """Replaces operations by calls; consumes the tree it visits.
+
+    What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._temporaries = 0
 
-    def visit(self, node: ast.AST) -> ast.AST:
-        constant = self._facts.constants.get(node)  # type: ignore[call-overload]
-        if constant is not None:
-            return ast.copy_location(ast.Constant(constant), node)
-        new = super().visit(node)
+    def visit(self, node: ast.AST) -> Any:
+        if not isinstance(node, ast.expr):
+            return super().visit(node)
+        if node in self._facts.constants:
+            return ast.copy_location(ast.Constant(self._facts.constants[node]), node)
+        new: ast.expr = super().visit(node)
+        is_target = isinstance(getattr(node, "ctx", None), ast.Store)
+        return new if is_target else self._widened(node, new)
+
+    def _widened(self, node: ast.expr, value: ast.expr) -> ast.expr:
         kind = self._facts.casts.get(node)
-        if kind is None or isinstance(getattr(node, "ctx", None), ast.Store):
-            return new
-        return _call(node, _CASTS[kind], new)
+        return value if kind is None else _call(node, _CASTS[kind], value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         arguments = ast.arguments([], [ast.arg("self")], None, [], [], None, [])
@@ -159,22 +167,22 @@ class _Instrument(ast.NodeTransformer):
         return ast.copy_location(ast.FunctionDef(node.name, arguments, body, [], None), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.Assign:
+        assert node.value is not None
         return ast.copy_location(ast.Assign([node.target], self.visit(node.value)), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         target = self.visit(node.target)
         old = copy.deepcopy(target)
         old.ctx = ast.Load()
-        if node.target in self._facts.casts:
-            old = _call(node, _CASTS[self._facts.casts[node.target]], old)
-        new = _call(node, _OPERATIONS[type(node.op)], old, self.visit(node.value))
+        operation = _OPERATIONS[type(node.op)]
+        new = _call(node, operation, self._widened(node.target, old), self.visit(node.value))
         return ast.copy_location(ast.Assign([target], new), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.Call:
         operation = _OPERATIONS[type(node.op)]
         return _call(node, operation, self.visit(node.left), self.visit(node.right))
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ast.copy_location(ast.UnaryOp(node.op, operand), node)
@@ -183,9 +191,10 @@ class _Instrument(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Turn `a < b < c` into `less(a, t := b) and less(t, c)`."""
         tests: list[ast.expr] = []
-        left, last = self.visit(node.left), node.comparators[-1]
+        left: ast.expr = self.visit(node.left)
+        last = node.comparators[-1]
         for op, comparator in zip(node.ops, node.comparators, strict=True):
-            right = self.visit(comparator)
+            right: ast.expr = self.visit(comparator)
             following = right
             if comparator is not last:
                 self._temporaries += 1
@@ -197,12 +206,10 @@ class _Instrument(ast.NodeTransformer):
         whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         return ast.copy_location(whole, node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        node.args = [self.visit(arg) for arg in node.args]
         name = self._facts.calls.get(node)
-        if name is None:
-            node.args = [self.visit(arg) for arg in node.args]
-            return node
-        return _call(node, name, *(self.visit(arg) for arg in node.args))
+        return node if name is None else _call(node, name, *node.args)
 
 
 def _call(node: ast.AST, operation: str, *args: ast.expr) -> ast.Call:

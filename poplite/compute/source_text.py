@@ -127,7 +127,7 @@ def _fingerprint(code: CodeType) -> tuple[object, ...]:
     steps = [
         (step.opname.replace("METHOD", "ATTR"), _operand(step.argval))
         for step in dis.get_instructions(code)
-        if step.opcode not in _JUMPS and step.opname != "PUSH_NULL"
+        if step.opcode not in _JUMPS and step.opname not in ("PUSH_NULL", "EXTENDED_ARG")
     ]
     return code.co_name, code.co_firstlineno, steps
 

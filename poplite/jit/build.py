@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from poplite.jit import objects
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _loaded: dict[str, int] = {}
+_lock = threading.RLock()
 
 
 def build(name: str, source: Callable[[], tuple[Callable[..., Any], Sequence[Any], Any]]) -> int:
@@ -23,12 +25,13 @@ def build(name: str, source: Callable[[], tuple[Callable[..., Any], Sequence[Any
     Returns:
         Address of a C function; valid while the process lives.
     """
-    if name not in _loaded:
-        content = objects.find(name)
-        if content is None:
-            from poplite.jit.context import compile_object
+    with _lock:
+        if name not in _loaded:
+            content = objects.find(name)
+            if content is None:
+                from poplite.jit.context import compile_object
 
-            content = objects.pack(*compile_object(*source()))
-            objects.store(name, content)
-        _loaded[name] = objects.load(content)
-    return _loaded[name]
+                content = objects.pack(*compile_object(*source()))
+                objects.store(name, content)
+            _loaded[name] = objects.load(content)
+        return _loaded[name]

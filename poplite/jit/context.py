@@ -20,8 +20,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
-from numba.core import codegen, compiler, cpu, types, typing
+from numba.core import codegen, compiler, cpu, typed_passes, types, typing, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import Registry as LoweringRegistry
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.core.typing.templates import Registry as TypingRegistry
@@ -89,7 +90,7 @@ class WeakNumberContext(typing.Context):
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Type a call; arithmetic with one float32 operand casts the other to float32."""
-        if func in _ARITHMETIC and len(args) == 2:
+        if getattr(func, "typing_key", func) in _ARITHMETIC and len(args) == 2:
             left, right = (types.unliteral(arg) for arg in args)
             if (left == types.float32) != (right == types.float32) and all(
                 isinstance(t, (types.Number, types.Boolean)) for t in (left, right)
@@ -186,6 +187,35 @@ class _TargetContext(cpu.CPUContext):
         library.add_ir_module(module)
 
 
+class Pipeline(compiler.CompilerBase):
+    """The passes that plain numeric code needs, and none that change what it means.
+
+    Numba prunes branches whose condition it can evaluate before it finds types, which would
+    change the type of a variable that only the pruned branch makes float32.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline, from byte code to machine code."""
+        manager = PassManager("poplite")
+        for step in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.NoPythonSupportedFeatureValidation,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            manager.add_pass(step, step.__name__)
+        manager.finalize()
+        return [manager]
+
+
 _contexts: tuple[WeakNumberContext, _TargetContext] | None = None
 
 
@@ -214,14 +244,15 @@ def compile_object(
         Object file, name of the exported C function, and the symbols it needs.
     """
     typing_context, target_context = contexts()
-    flags = compiler.Flags()
-    flags.no_cpython_wrapper = True
-    flags.no_cfunc_wrapper = False
-    flags.no_compile = True
-    flags.nrt = False
-    flags.error_model = "numpy"
     compiled = compiler.compile_extra(
-        typing_context, target_context, function, tuple(arguments), result, flags, {}
+        typing_context,
+        target_context,
+        function,
+        tuple(arguments),
+        result,
+        _flags(exported=True),
+        {},
+        pipeline_class=Pipeline,
     )
     library = compiled.library
     return (
@@ -229,3 +260,43 @@ def compile_object(
         compiled.fndesc.llvm_cfunc_wrapper_name,
         library.undefined_symbols(),
     )
+
+
+@global_compiler_lock
+def compile_inlined(
+    context: Any, function: Callable[..., Any], arguments: Sequence[Any], result: Any
+) -> Any:
+    """Compile a function to be called, inlined, by the code that is being compiled.
+
+    Args:
+        context: target context of the code being compiled.
+        function: the function.
+        arguments: Numba types of its arguments.
+        result: Numba type of its result.
+
+    Returns:
+        Numba's function descriptor, for `context.call_internal`.
+    """
+    compiled = compiler.compile_extra(
+        context.typing_context,
+        context,
+        function,
+        tuple(arguments),
+        result,
+        _flags(exported=False),
+        {},
+        library=context.codegen().create_library(function.__qualname__),
+        pipeline_class=Pipeline,
+    )
+    context.active_code_library.add_linking_library(compiled.library)
+    return compiled.fndesc
+
+
+def _flags(*, exported: bool) -> Any:
+    flags = compiler.Flags()
+    flags.no_compile = True
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = not exported
+    flags.forceinline = not exported
+    flags.error_model = "numpy"
+    return flags

@@ -1,10 +1,10 @@
 """Native objects: loaded into the process, kept in a cache folder.
 
-A cache file is one line of JSON (exported name, needed symbols) followed by an object
-file as the compiler emitted it.  Its name is a hash of everything the code depends on,
-so a file is never wrong, only unused.  Files appear whole or not at all (written beside,
-then renamed), so several processes may fill one folder.  Loading needs llvmlite, not
-Numba, and takes well under a millisecond.
+A cache file is one line of JSON (exported name, needed symbols, checksum) followed by an
+object file as the compiler emitted it.  Its name is a hash of everything the code depends
+on, so a file is never wrong, only unused.  Files appear whole or not at all (written
+beside, then renamed), so several processes may fill one folder.  Loading needs llvmlite,
+not Numba, and takes well under a millisecond.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import llvmlite.binding as llvm
 
 from poplite.errors import FileLoadError
 
@@ -51,6 +49,8 @@ def digest(*parts: object) -> str:
 
 @cache
 def _environment() -> tuple[str, ...]:
+    import llvmlite.binding as llvm
+
     sources = hashlib.sha256()
     package = Path(__file__).parent.parent
     for folder in (package / "jit", package / "simulator"):
@@ -67,30 +67,56 @@ def _environment() -> tuple[str, ...]:
 
 
 def find(name: str) -> bytes | None:
-    """Return the content of a cache file, or None where there is none.
+    """Return the content of a cache file, or None where there is none that is whole.
+
+    A damaged file counts as none: it is compiled again and replaced.
+
+    Args:
+        name: what `digest` returned.
 
     Raises:
         FileLoadError: when the file is there but cannot be read.
     """
     path = cache_folder() / f"{name}.o"
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise FileLoadError(
             f"compiled vertex '{path}' cannot be read: {error.strerror}",
             fix="give the folder back to your user, or set POPLITE_CACHE_DIR to another one",
         ) from error
+    return content if _is_whole(content) else None
+
+
+def _is_whole(content: bytes) -> bool:
+    head, _, code = content.partition(b"\n")
+    try:
+        return bool(json.loads(head)["checksum"] == hashlib.sha256(code).hexdigest())
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def pack(code: bytes, exported: str, needed: list[str]) -> bytes:
-    """Return the content of a cache file."""
-    return json.dumps({"exported": exported, "needed": needed}).encode() + b"\n" + code
+    """Return the content of a cache file.
+
+    Args:
+        code: the object file.
+        exported: name of the C function in it.
+        needed: symbols it takes from the process.
+    """
+    checksum = hashlib.sha256(code).hexdigest()
+    head = {"exported": exported, "needed": needed, "checksum": checksum}
+    return json.dumps(head).encode() + b"\n" + code
 
 
 def store(name: str, content: bytes) -> None:
     """Write a cache file, whole or not at all.
+
+    Args:
+        name: what `digest` returned.
+        content: what `pack` returned.
 
     Raises:
         FileLoadError: when the folder cannot be made or written.
@@ -120,6 +146,8 @@ def load(content: bytes) -> int:
     Raises:
         FileLoadError: when the process lacks a symbol the code needs.
     """
+    import llvmlite.binding as llvm
+
     head, _, code = content.partition(b"\n")
     described = json.loads(head)
     missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
@@ -136,6 +164,8 @@ def load(content: bytes) -> int:
 
 @cache
 def _engine() -> Any:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)

@@ -150,15 +150,16 @@ class PrintTensor(Program):
     tensor: Tensor
 
     def __init__(self, title: str | Tensor, tensor: Tensor | None = None) -> None:
+        text, shown = title, tensor
         if isinstance(title, Tensor) and tensor is None:
-            title, tensor = title.name, title
-        if not isinstance(title, str) or not isinstance(tensor, Tensor):
+            text, shown = title.name, title
+        if not isinstance(text, str) or not isinstance(shown, Tensor):
             raise ElementTypeError(
                 f"PrintTensor({title!r:.40}, {tensor!r:.40}) has no tensor to print",
                 at=here(),
                 fix="PrintTensor(t), or PrintTensor('title', t)",
             )
-        set_once(self, title=title, tensor=tensor, num_steps=1)
+        set_once(self, title=text, tensor=shown, num_steps=1)
 
     def __str__(self) -> str:
         return f"PrintTensor '{self.title}'"

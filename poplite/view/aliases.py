@@ -154,9 +154,7 @@ def _any_meet(sets: list[_Set], sides: list[int], *, same_side: bool) -> bool:
         if _residues_apart(sets):
             return False
         return _marks_meet(sets, sides, same_side)
-    return any(
-        meet(sets[i].low, sets[i].digits, sets[j].low, sets[j].digits) for i, j in pairs
-    )
+    return any(meet(sets[i].low, sets[i].digits, sets[j].low, sets[j].digits) for i, j in pairs)
 
 
 def _overlapping_spans(
@@ -230,4 +228,3 @@ def _runs_meet(a: tuple[Int64, Int64], b: tuple[Int64, Int64]) -> bool:
     next_b = np.searchsorted(b[1], a[0], side="right")
     inside = next_b < len(b[0])
     return bool((b[0][next_b[inside]] < a[1][inside]).any())
-

@@ -18,9 +18,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from poplite.view.digits import Digit, Digits, coalesce, flat_digits, pack, regroup, row_major
+from poplite.view.digits import (
+    Digit,
+    Digits,
+    coalesce,
+    cut_points,
+    flat_digits,
+    pack,
+    regroup,
+    row_major,
+    slice_digits,
+)
 from poplite.view.space import NOWHERE, Storage
 from poplite.view.view import Cat, Shape, View, empty, flat
 
@@ -57,7 +68,7 @@ def concat(views: Sequence[View], axis: int) -> View:
     if len(pieces) < 2:
         return pieces[0] if pieces else empty(shape)
     outer = math.prod(shape[:axis])
-    parts = [_part(view, axis) for view in pieces]
+    parts = _parts(pieces, axis)
     found = _rebuild(parts)
     if found is None:
         parts = _spliced(parts, outer)
@@ -67,6 +78,19 @@ def concat(views: Sequence[View], axis: int) -> View:
         return _single(parts[0], outer, shape)
     kids = tuple([_kid(part, outer) for part in parts])
     return View(shape, row_major(shape), 0, Cat(kids, outer))
+
+
+def _parts(views: list[View], axis: int) -> list[_Part]:
+    parts: list[_Part] = []
+    shape, dims = views[0].shape, views[0].dims
+    _, outer, digits, size, _ = _part(views[0], axis)
+    for view in views:
+        # Pieces are often alike: slices of one tensor, variables of one shape.
+        if view.shape != shape or view.dims != dims:
+            shape, dims = view.shape, view.dims
+            _, outer, digits, size, _ = _part(view, axis)
+        parts.append(_Part(view.space, outer, digits, size, view.off))
+    return parts
 
 
 def _part(view: View, axis: int) -> _Part:
@@ -81,9 +105,7 @@ def _part(view: View, axis: int) -> _Part:
 
 
 def _kid(part: _Part, outer: int) -> View:
-    return View(
-        (outer, part.size), (pack(part.outer), pack(part.digits)), part.off, part.space
-    )
+    return View((outer, part.size), (pack(part.outer), pack(part.digits)), part.off, part.space)
 
 
 def _single(part: _Part, outer: int, shape: Shape) -> View:
@@ -97,7 +119,7 @@ def _rebuild(parts: list[_Part]) -> _Part | None:
     """Recognise one strided view in all parts together.
 
     Place by place, innermost first: the stride is the first step, the extent is where
-    equal steps end, and every part must then be a run of whole places or stay inside one.
+    equal steps end, and every part must then consist of whole places and ends of them.
     """
     space, outer, _, _, base = parts[0]
     if any(part.space is not space or part.outer != outer for part in parts):
@@ -134,26 +156,43 @@ def _innermost(pieces: list[_Piece]) -> Digit:
 
 
 def _strip(pieces: list[_Piece], extent: int, stride: int) -> list[_Piece] | None:
-    """Replace every run of `extent` elements by one, or return None."""
+    """Replace every run of `extent` elements by one, or return None.
+
+    A piece may begin or end inside a run; it is cut there, though not without limit.
+    """
     stripped: list[_Piece] = []
+    todo = pieces[::-1]
+    cuts_left = 4 * len(pieces)
     filled, start = 0, 0
-    for digits, size, off in pieces:
-        if filled == 0 and size % extent == 0:
-            if digits[-1] == (extent, stride):
-                stripped.append((digits[:-1], size // extent, off))
-                continue
-            return None
-        if digits not in ((), ((size, stride),)):
-            return None
+    while todo:
+        digits, size, off = todo.pop()
+        if filled == 0 and digits[-1:] == ((extent, stride),):
+            stripped.append((digits[:-1], size // extent, off))
+            continue
+        room = extent - filled
+        if size > room or digits not in ((), ((size, stride),)):
+            points = cut_points(digits, 0, min(size, room))
+            points += cut_points(digits, room, size)[1:] if size > room else []
+            cuts_left -= 1
+            if len(points) == 2 or cuts_left < 0:
+                return None
+            todo += [_piece(digits, a, b, off) for a, b in pairwise(points)][::-1]
+            continue
         if filled == 0:
             start = off
-        if off != start + filled * stride or filled + size > extent:
+        if off != start + filled * stride:
             return None
         filled += size
         if filled == extent:
             stripped.append(((), 1, start))
             filled = 0
     return stripped if filled == 0 else None
+
+
+def _piece(digits: Digits, begin: int, end: int, off: int) -> _Piece:
+    part = slice_digits(digits, begin, end)
+    assert part is not None, "cut where slice_digits needs no cut"
+    return tuple(part[0]), end - begin, off + part[1]
 
 
 def _spliced(parts: list[_Part], outer: int) -> list[_Part]:

@@ -160,7 +160,7 @@ def slice_digits(digits: Sequence[Digit], begin: int, end: int) -> tuple[list[Di
     Args:
         digits: of the dimension, at least one.
         begin: first index.
-        end: one past the last index.
+        end: one past the last index; above `begin`.
 
     Returns:
         The digits and offset of the range, or None when it must be cut first.
@@ -196,8 +196,6 @@ def cut_points(digits: Sequence[Digit], begin: int, end: int) -> list[int]:
     >>> cut_points([(2, 50), (3, 9), (4, 1)], 5, 23)
     [5, 8, 12, 20, 23]
     """
-    if end <= begin:
-        return [begin]
     if slice_digits(digits, begin, end) is not None:
         return [begin, end]
     place = place_values(digits)[0]
@@ -323,9 +321,7 @@ class _Composition:
             return [(extent, 0)]
         emitted: list[Digit] = []
         while True:
-            j = next((j for j, w in enumerate(self.places) if w <= step and step % w == 0), None)
-            if j is None:
-                return None
+            j = next(j for j, w in enumerate(self.places) if w <= step and step % w == 0)
             count = step // self.places[j]
             size, stride = self.digits[j]
             room = size - 1 - self.used[j]

@@ -28,6 +28,9 @@ from poplite.view.view import Cat, View
 
 Int64 = npt.NDArray[np.int64]
 
+SMALL = 4096
+"""Runs whose equal lengths are written out, which is faster than a stride of 0."""
+
 
 def runs(view: View) -> tuple[Int64, Int64]:
     """Return the maximal runs of a view, in view order.
@@ -37,7 +40,7 @@ def runs(view: View) -> tuple[Int64, Int64]:
 
     Returns:
         `(begin, length)`: int64[R] first addresses in the graph's space, and int64[R]
-        element counts; read-only where all are equal.
+        element counts; to be read, not written.
 
     >>> from poplite.view.view import whole
     >>> [a.tolist() for a in runs(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
@@ -165,8 +168,11 @@ def storages(view: View) -> tuple[Storage, ...]:
 
 
 def _grid(digits: Sequence[Digit], base: int) -> Int64:
-    values = np.array([base], np.int64)
-    for extent, stride in digits:
+    if not digits:
+        return np.array([base], np.int64)
+    extent, stride = digits[0]
+    values = np.arange(extent, dtype=np.int64) * stride + base
+    for extent, stride in digits[1:]:
         values = (values[:, None] + np.arange(extent, dtype=np.int64) * stride).reshape(-1)
     return values
 
@@ -202,8 +208,11 @@ def _count(digits: Sequence[Digit]) -> int:
 def _strided_runs(digits: Sequence[Digit], base: int) -> tuple[Int64, Int64]:
     rest, run = _split_run(digits)
     begin = _grid(rest, base)
-    carries = _carries(rest, run)
-    if not any(joins for _, _, joins in carries):
+    # Coalesced, a run and one digit never join; most views end here.
+    carries = _carries(rest, run) if len(rest) > 1 else []
+    if not any([joins for _, _, joins in carries]):
+        if len(begin) <= SMALL:
+            return begin, np.full(len(begin), run, np.int64)
         return begin, np.broadcast_to(np.int64(run), begin.shape)
     starts = np.ones(len(begin), np.bool_)
     for extent, inner, joins in carries:
@@ -227,9 +236,7 @@ def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:
     return begin[first], np.add.reduceat(length, first)
 
 
-def _through(
-    begin: Int64, length: Int64, position: Int64, address: Int64
-) -> tuple[Int64, Int64]:
+def _through(begin: Int64, length: Int64, position: Int64, address: Int64) -> tuple[Int64, Int64]:
     """Map runs of positions of a lowered space to runs of addresses."""
     end = begin + length
     first = np.searchsorted(position, begin, side="right") - 1
@@ -276,8 +283,10 @@ def _lowered(cat: Cat) -> tuple[Int64, Int64]:
 
 
 def _lower(cat: Cat) -> tuple[Int64, Int64]:
-    pieces = [runs(kid) for kid in cat.kids]
-    if cat.outer > 1:
+    pieces = [] if _has_plain_chunks(cat) else [runs(kid) for kid in cat.kids]
+    if not pieces:
+        begin, length = _plain_chunks(cat)
+    elif cat.outer > 1:
         begin, length = _interleaved(cat, pieces)
     else:
         begin = np.concatenate([piece[0] for piece in pieces])
@@ -286,6 +295,27 @@ def _lower(cat: Cat) -> tuple[Int64, Int64]:
     position = np.zeros(len(begin) + 1, np.int64)
     np.cumsum(length, out=position[1:])
     return position, begin
+
+
+def _has_plain_chunks(cat: Cat) -> bool:
+    """Tell whether each chunk of each kid is one run, at equal distances."""
+    return all(
+        [
+            isinstance(kid.space, Storage)
+            and isinstance(kid.dims[0], int)
+            and (kid.dims[1] == 1 or kid.shape[1] == 1)
+            for kid in cat.kids
+        ]
+    )
+
+
+def _plain_chunks(cat: Cat) -> tuple[Int64, Int64]:
+    kids = [(kid, kid.space) for kid in cat.kids if isinstance(kid.space, Storage)]
+    first = np.array([space.base + kid.off for kid, space in kids], np.int64)
+    step = np.array([kid.dims[0] for kid, _ in kids], np.int64)
+    begin = first + np.arange(cat.outer, dtype=np.int64)[:, None] * step
+    length = np.broadcast_to(np.diff(cat.breaks), begin.shape)
+    return begin.reshape(-1), length.reshape(-1)
 
 
 def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, Int64]:

@@ -58,7 +58,7 @@ def repeats(digits: Sequence[Digit]) -> bool:
     try:
         return _search_repeat(ordered)
     except _TooLong:
-        return _sums([(e, s // common) for s, e in ordered], 0).bit_count() < count
+        return _sums([(e, s // common) for s, e in ordered]).bit_count() < count
 
 
 def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence[Digit]) -> bool:
@@ -90,8 +90,8 @@ def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence
         return _reaches(ordered, high_b - low_a)
     except _TooLong:
         low = max(low_a, low_b)
-        bits_a = _sums(_positive(digits_a), 0) >> (low - low_a)
-        bits_b = _sums(_positive(digits_b), 0) >> (low - low_b)
+        bits_a = _sums(_positive(digits_a)) >> (low - low_a)
+        bits_b = _sums(_positive(digits_b)) >> (low - low_b)
         return bits_a & bits_b != 0
 
 
@@ -147,7 +147,7 @@ def _reaches(
         target: the sum wanted.
         budget: search steps left, shared between calls.
     """
-    # reach, gcd of the strides below each place, and whether they reach every multiple.
+    # Below each place: reach, gcd of the strides, whether every multiple of it is reached.
     reaches, commons, dense = [0], [0], [True]
     for stride, extent in ordered:
         common = math.gcd(commons[-1], stride)
@@ -169,15 +169,21 @@ def _reaches(
         stride, extent = ordered[i - 1]
         most = min(extent - 1, rest // stride)
         least = max(0, -(-(rest - reaches[i - 1]) // stride))
-        if most - least > left[0]:
+        # x * stride = rest modulo the gcd below: every period-th x.
+        period = max(commons[i - 1] // commons[i], 1)
+        first = rest // commons[i] * pow(stride // commons[i], -1, period)
+        chosen = range(least + (first - least) % period, most + 1, period)
+        if dense[i - 1] and chosen:
+            return True
+        if len(chosen) > left[0]:
             raise _TooLong
-        stack += [(i - 1, rest - x * stride) for x in range(least, most + 1)]
+        stack += [(i - 1, rest - x * stride) for x in chosen]
     return False
 
 
-def _sums(digits: Sequence[Digit], offset: int) -> int:
+def _sums(digits: Sequence[Digit]) -> int:
     """Return the set as bits of one integer: log2(extent) shifts a digit."""
-    width = offset + sum([(e - 1) * s for e, s in digits])
+    width = sum([(e - 1) * s for e, s in digits]) + 1
     if width > LARGEST_SPAN:
         raise SizeOverflowError(
             f"a view over {width:,} addresses has strides too irregular to compare exactly "
@@ -185,7 +191,7 @@ def _sums(digits: Sequence[Digit], offset: int) -> int:
             found=f"digits (extent, stride): {list(digits)}",
             fix="work on smaller slices, or copy the view to a variable of its own",
         )
-    bits = 1 << offset
+    bits = 1
     for extent, stride in digits:
         done = 1
         while done < extent:

@@ -60,9 +60,7 @@ class View:
 
     __slots__ = ("dims", "off", "shape", "space")
 
-    def __init__(
-        self, shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat
-    ) -> None:
+    def __init__(self, shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> None:
         self.shape = shape
         self.dims = dims
         self.off = off
@@ -143,6 +141,8 @@ class View:
         size = self.shape[dim]
         if step == 1 or size < 2:
             return self
+        if step >= size:
+            return self.slice(0, 1, dim)
         stride = self.dims[dim]
         new: Dim
         if isinstance(stride, int):
@@ -195,23 +195,20 @@ class View:
 
     def reshape(self, shape: Shape) -> View:
         """Read the elements, in row-major order, in another shape of equal size."""
-        if self.space is NOWHERE:
+        space = self.space
+        if space is NOWHERE:
             return empty(shape)
         digits = self.flat_digits()
+        if isinstance(space, Cat) and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
+            # A layer read from end to end: what stands below may do without it in this shape.
+            below = space.kids[0]
+            dims = regroup(below.flat_digits(), shape)
+            if dims is not None:
+                return View(shape, dims, below.off, below.space)
         dims = regroup(digits, shape)
         if dims is not None:
-            return View(shape, dims, self.off, self.space)
-        inner = self._unlayered(digits)
-        if inner is not None:
-            return inner.reshape(shape)
+            return View(shape, dims, self.off, space)
         return View(shape, row_major(shape), 0, Cat((flat(self),), 1))
-
-    def _unlayered(self, digits: list[Digit]) -> View | None:
-        """Return the view below a layer that this view only reads from end to end."""
-        space = self.space
-        if isinstance(space, Cat) and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
-            return space.kids[0]
-        return None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
@@ -381,6 +378,4 @@ def _into_kid(view: View, cat: Cat) -> View | None:
 def _rebase(dim: Dim, period: int, chunk: int) -> Dim:
     if isinstance(dim, int):
         return dim // period * chunk if dim % period == 0 else dim
-    return pack(
-        coalesce([(e, s // period * chunk if s % period == 0 else s) for e, s in dim])
-    )
+    return pack(coalesce([(e, s // period * chunk if s % period == 0 else s) for e, s in dim]))

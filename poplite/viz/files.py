@@ -17,7 +17,6 @@ import tempfile
 from pathlib import Path
 
 from poplite.errors import FileLoadError
-from poplite.source import here
 
 
 def check_folder(path: str | os.PathLike[str]) -> Path:
@@ -34,20 +33,18 @@ def check_folder(path: str | os.PathLike[str]) -> Path:
 
     >>> check_folder("no/such/map.svg")
     Traceback (most recent call last):
-    poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'  ...
+    poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
     """
     path = Path(path)
     if path.is_dir():
         raise FileLoadError(
             f"cannot write {str(path)!r}: it is a folder",
-            at=here(),
             fix=f"name a file in it, for instance {str(path / 'map.svg')!r}",
         )
     if not path.parent.is_dir():
         known = next((p for p in path.parent.parents if p.is_dir()), Path())
         raise FileLoadError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
-            at=here(),
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
@@ -78,7 +75,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     except OSError as error:
         raise FileLoadError(
             f"cannot write {str(path)!r}: {error.strerror or error}",
-            at=here(),
             fix="write to a folder that you may write to",
         ) from error
     finally:

@@ -110,8 +110,8 @@ class Page:
         if self.leading < 0:
             first, last = top * self.columns + left, (bottom - 1) * self.columns + right
             return f"elements {first:,}-{last - 1:,}"
-        ends = (top, self.row_unit), (bottom, self.row_unit)
-        ends += (left, self.column_unit), (right, self.column_unit)
+        rows, columns = self.row_unit, self.column_unit
+        ends = (top, rows), (bottom, rows), (left, columns), (right, columns)
         if not self.shape or any(end % unit for end, unit in ends):
             return f"rows {top:,}-{bottom - 1:,}, columns {left:,}-{right - 1:,}"
         t, b, lo, hi = (end // unit for end, unit in ends)

@@ -7,15 +7,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.mapping import NO_TILE, ranges
-from poplite.source import here
 from poplite.viz.words import count_text, shape_text, size_text
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
+    from poplite.variable import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +72,8 @@ class TileLoad:
             return ""
         size = self.size_bytes[used]
         most, least = int(size.argmax()), int(size.argmin())
+        if size[most] == size[least]:
+            return f"{size_text(int(size[most]))} on each used tile"
         return (
             f"most {size_text(int(size[most]))} (tile {used[most]}), "
             f"least {size_text(int(size[least]))} (tile {used[least]}), "
@@ -149,7 +156,7 @@ def find_variable(graph: Graph, name: str) -> Variable:
     >>> from poplite.graph import Graph
     >>> find_variable(Graph(), "x")
     Traceback (most recent call last):
-    poplite.errors.UnknownName: the graph has no variable 'x'  ...
+    poplite.errors.UnknownName: the graph has no variable 'x'...
     """
     known = {variable.name: variable for variable in graph.variables}
     if name in known:
@@ -157,7 +164,6 @@ def find_variable(graph: Graph, name: str) -> Variable:
     shown = [f"{v.name}  {v.element_type.dtype}{shape_text(v.shape)}" for v in known.values()]
     raise UnknownName(
         f"the graph has no variable {name!r}{did_you_mean(name, known)}",
-        at=here(),
         found=f"it has:\n{listed(shown, 'variables')}" if shown else "it has none",
         fix="use one of these names" if shown else "graph.add_variable(..., name=...)",
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Int64 = npt.NDArray[np.int64]
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ownership:
     """The tiles of a tensor's elements.
@@ -71,9 +72,7 @@ class Ownership:
         """
         tiles = np.unique(self.tile[self.tile >= 0])
         where = (
-            f"on {count_text(len(tiles), 'tile')} ({ranges(tiles)})"
-            if len(tiles)
-            else "on no tile"
+            f"on {count_text(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
         )
         missing = int(self.length[self.tile < 0].sum())
         unmapped = f", {count_text(missing, 'element')} unmapped" if missing and len(tiles) else ""
@@ -90,9 +89,8 @@ class Ownership:
         tile, length = self.pieces_in_view()
         tiles = np.unique(tile[tile >= 0])
         on = f"on {count_text(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
-        shape = shape_text(self.view.shape)
-        total = int(length.sum())
-        return f"view [{self.view.text}]: shape {shape}, {count_text(total, 'element')} {on}".rstrip()
+        head = f"view [{self.view.text}]: shape {shape_text(self.view.shape)}"
+        return f"{head}, {count_text(int(length.sum()), 'element')} {on}".rstrip()
 
     def pieces_in_view(self) -> tuple[Int64, Int64]:
         """Cut the view where tiles change.

@@ -1,8 +1,8 @@
 """The pictures of graphs and tensors, as functions of the things drawn.
 
-    picture = tensor_svg(weights, "2:5, ::2")      a str that notebooks show as a picture
-    picture.write("weights.svg")
-    print(tiles_text(graph))
+picture = tensor_svg(weights, "2:5, ::2")      a str that notebooks show as a picture
+picture.write("weights.svg")
+print(tiles_text(graph))
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.source import here
 from poplite.viz.words import shape_text
 
 Int64 = npt.NDArray[np.int64]
@@ -128,7 +127,6 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     if not math.prod(kept):
         raise TensorIndexError(
             f"view [{text}] selects no element",
-            at=here(),
             found=f"the tensor's shape is {shape_text(shape)}",
             fix="widen the empty slice",
         )
@@ -150,12 +148,11 @@ def _spread(entries: tuple[Index, ...], shape: tuple[int, ...], text: str) -> li
     """Give every axis an entry: an ellipsis, and axes at the end not named, take all."""
     dots = [k for k, entry in enumerate(entries) if entry is ...]
     if len(dots) > 1:
-        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", at=here(), fix="use one")
+        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", fix="use one")
     named = len(entries) - len(dots)
     if named > len(shape):
         raise TensorIndexError(
             f"view [{text}] names {named} axes but the tensor has {len(shape)}",
-            at=here(),
             found=f"its shape is {shape_text(shape)}",
             fix=f"give at most {len(shape)} entries",
         )
@@ -172,7 +169,6 @@ def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str)
     if not -extent <= entry < extent:
         raise TensorIndexError(
             f"view [{text}]: index {entry} lies outside axis {axis} of {extent}",
-            at=here(),
             found=f"the tensor's shape is {shape_text(shape)}",
             fix=f"use an index from 0 to {extent - 1}",
         )

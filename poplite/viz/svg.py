@@ -66,7 +66,7 @@ class SvgText(str):
 
 
 def number(value: float) -> str:
-    """Return a coordinate in as few characters as its hundredths need.
+    """Return a coordinate in as few characters as its tenths need.
 
     Args:
         value: in pixels.
@@ -74,10 +74,10 @@ def number(value: float) -> str:
     Returns:
         For example `12`, `0.5`.
 
-    >>> number(12.0), number(0.504)
+    >>> number(12.0), number(0.54)
     ('12', '0.5')
     """
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
@@ -231,6 +231,8 @@ def _fixed() -> str:
         ".bang{fill:#fff;font-weight:700}",
         ".rule{fill:none;stroke-width:1}",
         ".mark{fill:none;stroke-width:1.6}",
+        ".fine{stroke-width:.8}",
+        ".flush{shape-rendering:crispEdges}",
         ".seam{stroke-width:.75}",
         ".hatch{stroke-width:1.2}",
         ".veil{fill-opacity:.72;fill-rule:evenodd}",

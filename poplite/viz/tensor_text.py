@@ -13,8 +13,8 @@ Rows that look the same are one line; tiles too narrow for their number are join
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,11 @@ import numpy.typing as npt
 from poplite.viz.fold import Page, Rectangles, fold, rectangles, tick_step
 from poplite.viz.interval_table import interval_table
 from poplite.viz.ownership import Ownership
-from poplite.viz.terminal import Style
+from poplite.viz.terminal import LEAST_COLUMNS, Style
 
 SHOWN_LINES = 40
+LINES_BEFORE = 3
+"""Lines shown before the view's first one when there are too many."""
 WIDEST_ELEMENT = 8
 """Columns of text for one element, at most."""
 
@@ -38,7 +40,7 @@ def draw_tensor_text(
 
     Args:
         owned: the tiles of its elements, and the view to point out.
-        width: columns to fit; under 40 counts as 40.
+        width: columns to fit; under 60 counts as 60.
         style: colours and character set; plain UTF-8 when omitted.
         full: draw all lines and list all tiles, however many.
 
@@ -63,15 +65,15 @@ def draw_tensor_text(
       none         1    4 B  [3, 4)
     <BLANKLINE>
     """
-    style, width = style or Style(), max(width, 40)
-    lines = [style.bold(line) for line in textwrap.wrap(owned.title, width)]
-    lines += textwrap.wrap(owned.placement(), width)
-    lines += textwrap.wrap(owned.view_summary(), width)
+    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    lines = [style.bold(line) for line in wrap(owned.title, width)]
+    lines += wrap(owned.placement(), width)
+    lines += wrap(owned.view_summary(), width)
     if owned.num_elements:
         page = fold(owned.shape)
         lines += [style.faint(page.caption()), ""]
         lines += _picture(owned, page, width, style, full)
-        lines += ["", style.faint(_legend(owned, style)), ""]
+        lines += ["", *(style.faint(line) for line in wrap(_legend(owned, style), width)), ""]
         lines += interval_table(owned, width=width, style=style, full=full)
     return "\n".join(lines) + "\n"
 
@@ -117,23 +119,33 @@ def _picture(owned: Ownership, page: Page, width: int, style: Style, full: bool)
         turns += [view.top, view.bottom]
     starts = np.unique(np.concatenate(turns))
     starts = starts[starts < page.rows]
-    shown = len(starts) if full or len(starts) <= SHOWN_LINES else SHOWN_LINES - 1
-    labels = [page.row_label(int(row)) for row in starts[:shown]]
-    margin = max([len(label) for label in labels])
+    first, stop = (0, len(starts)) if full else _window(starts, view)
+    labels = [page.row_label(row) for row in starts[first:stop].tolist()]
+    margin = max(len(label) for label in labels)
     room = width - margin - 3
     element = min(WIDEST_ELEMENT, room // page.columns)
     ruler = _Ruler(page.columns, page.columns * element if element else room)
-    rows = [_across(tiles, row) for row in starts[:shown].tolist()]
-    views = [_across(view, row) if view else None for row in starts[:shown].tolist()]
+    rows = [_across(tiles, row) for row in starts[first:stop].tolist()]
+    views = [_across(view, row) if view else None for row in starts[first:stop].tolist()]
     need = _least_room(rows, ruler) + (view is not None)
     lines = [style.faint(" " * (margin + 2) + _ticks(page, ruler))]
+    lines += [f"... {first:,} lines before"] if first else []
     for label, row, seen in zip(labels, rows, views, strict=True):
         lines.append(style.faint(f"{label:>{margin}} ") + _row(row, seen, ruler, need, style))
-    if shown < len(starts):
-        more = len(starts) - shown
-        first = page.row_label(int(starts[shown]))
-        lines.append(f"... {more:,} more lines, from {first} on; -o FILE.txt writes them all")
+    if stop < len(starts):
+        begin = page.row_label(int(starts[stop]))
+        more = f"{len(starts) - stop:,} more lines, from {begin} on"
+        lines.append(f"... {more}; -o FILE.txt writes them all")
     return lines
+
+
+def _window(starts: Int64, view: Rectangles | None) -> tuple[int, int]:
+    """Return which lines are drawn when there are too many: the first, or the view's."""
+    if len(starts) <= SHOWN_LINES:
+        return 0, len(starts)
+    first = 0 if view is None else int(np.searchsorted(starts, view.top.min())) - LINES_BEFORE
+    first = max(0, min(first, len(starts) - SHOWN_LINES))
+    return first, first + SHOWN_LINES - 1
 
 
 def _ticks(page: Page, ruler: _Ruler) -> str:
@@ -157,9 +169,7 @@ def _across(page: Rectangles, row: int) -> Rectangles:
     )
 
 
-def _row(
-    tiles: Rectangles, view: Rectangles | None, ruler: _Ruler, need: int, style: Style
-) -> str:
+def _row(tiles: Rectangles, view: Rectangles | None, ruler: _Ruler, need: int, style: Style) -> str:
     bar = style.faint("|" if style.ascii_only else "│")
     marks = _marks(tiles, view, ruler, style)
     text = ""
@@ -173,9 +183,7 @@ def _row(
     return text + bar
 
 
-def _marks(
-    tiles: Rectangles, view: Rectangles | None, ruler: _Ruler, style: Style
-) -> list[str]:
+def _marks(tiles: Rectangles, view: Rectangles | None, ruler: _Ruler, style: Style) -> list[str]:
     """Return for each text column whether it is in the view, unmapped or blank."""
     low, high = ruler.covered()
     lost = tiles.value < 0

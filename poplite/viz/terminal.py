@@ -1,12 +1,15 @@
 r"""How text pictures look in a terminal: colours, or none, and the character set.
 
 >>> Style().warning("! over"), Style(color=True).warning("! over")
-('! over', '\\x1b[1;31m! over\\x1b[0m')
+('! over', '\x1b[1;31m! over\x1b[0m')
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+LEAST_COLUMNS = 60
+"""Width that every text picture may count on."""
 
 CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;5;227")
 """The Okabe-Ito colours of `colors.CATEGORIES`, nearest of a terminal's 256."""
@@ -34,7 +37,7 @@ class Style:
             text: one line or a part of it.
 
         >>> Style(color=True).bold("x")
-        '\\x1b[1mx\\x1b[0m'
+        '\x1b[1mx\x1b[0m'
         """
         return self._coded(text, "1")
 
@@ -45,7 +48,7 @@ class Style:
             text: one line or a part of it.
 
         >>> Style(color=True).faint("x")
-        '\\x1b[2mx\\x1b[0m'
+        '\x1b[2mx\x1b[0m'
         """
         return self._coded(text, "2")
 
@@ -56,7 +59,7 @@ class Style:
             text: the cells.
 
         >>> Style(color=True).shade("##!")
-        '\\x1b[36m##\\x1b[0m\\x1b[1;31m!\\x1b[0m'
+        '\x1b[36m##\x1b[0m\x1b[1;31m!\x1b[0m'
         """
         parts = text.split("!")
         return self.warning("!").join(self._coded(part, "36") for part in parts)
@@ -68,7 +71,7 @@ class Style:
             text: one line or a part of it.
 
         >>> Style(color=True).warning("x")
-        '\\x1b[1;31mx\\x1b[0m'
+        '\x1b[1;31mx\x1b[0m'
         """
         return self._coded(text, "1;31")
 

@@ -10,12 +10,14 @@ As SVG, a square a tile with a tooltip.  Both draw a `TileLoad` and compute noth
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 import numpy as np
 
 from poplite.viz.colors import RAMP, ramp_step
 from poplite.viz.load import TileLoad
 from poplite.viz.svg import Canvas, SvgText, text_width
-from poplite.viz.terminal import Style
+from poplite.viz.terminal import LEAST_COLUMNS, Style
 from poplite.viz.words import count_text, size_text
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -24,6 +26,7 @@ LONGEST_LINE = 64
 
 MARGIN = 20
 MAP_WIDTH = 768
+SCALE_WIDTH = 430
 NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its tile number is written into it."""
 
@@ -33,7 +36,7 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
 
     Args:
         load: what lies on the tiles.
-        width: columns to fit; under 20 counts as 20.
+        width: columns to fit; under 60 counts as 60.
         style: colours and character set; plain UTF-8 when omitted.
 
     Returns:
@@ -41,7 +44,7 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
 
     >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
     >>> print(draw_tiles_text(load, style=Style(ascii_only=True)))
-    x
+    bytes per tile: x
     28 B on 3 of 4 tiles (0, 2-3)
     most 16 B (tile 3), least 4 B (tile 0), mean 9 B a used tile
     ! 1 tile over its 12 B (3)
@@ -51,24 +54,28 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
     scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
     <BLANKLINE>
     """
-    style = style or Style()
+    style, width = style or Style(), max(width, LEAST_COLUMNS)
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
     tiles = len(load.size_bytes)
     label_width = max(3, len(f"{tiles - 1:,}"))
-    room = max(width, 20) - label_width - 3
-    a_line = next(n for n in (LONGEST_LINE, 32, 16, 8) if n <= room)
+    room = width - label_width - 3
+    a_line = next(n for n in (LONGEST_LINE, 32) if n <= room)
     cells = _shades(load, ramp)
-    lines = [style.bold(load.title), load.summary()]
-    lines += [load.balance()] if load.balance() else []
-    lines += [style.warning(line) for line in load.warnings()]
+    lines = [style.bold(line) for line in wrap(_heading(load), width)]
+    lines += wrap(load.summary(), width) + wrap(load.balance(), width)
+    lines += [style.warning(part) for line in load.warnings() for part in wrap(line, width)]
     lines.append("")
     for first in range(0, tiles, a_line):
         label = style.faint(f"{first:>{label_width},} {bar}")
         row = style.shade(cells[first : first + a_line])
         lines.append(f"{label}{row}{style.faint(bar)}")
-    lines += ["", style.faint(_scale_text(load, ramp))]
+    lines += ["", *(style.faint(line) for line in wrap(_scale_text(load, ramp), width))]
     return "\n".join(lines) + "\n"
+
+
+def _heading(load: TileLoad) -> str:
+    return f"bytes per tile: {load.title}"
 
 
 def _shades(load: TileLoad, ramp: str) -> str:
@@ -82,7 +89,7 @@ def _scale_text(load: TileLoad, ramp: str) -> str:
     largest = int(load.size_bytes.max(initial=0))
     if not largest:
         return "scale: blank 0 B"
-    first = size_text(largest // (len(ramp) - 1))
+    first = size_text(max(1, largest // (len(ramp) - 1)))
     return (
         f"scale: blank 0 B, {ramp[1]} up to {first}, {ramp[-1]} up to {size_text(largest)}, "
         f"! over {size_text(load.limit_bytes)}"
@@ -109,9 +116,11 @@ def draw_tiles_svg(load: TileLoad) -> SvgText:
     notes = [load.summary(), *filter(None, [load.balance()]), *load.warnings()]
     left = round(MARGIN + 8 + text_width(f"{tiles - 1:,}", 11))
     top = MARGIN + 48 + 18 * len(notes)
-    inner = max(across * side, 460.0, *(text_width(line, 12) - left + MARGIN for line in notes))
-    canvas = Canvas(left + inner + MARGIN, top + down * side + 62, title=load.title)
-    canvas.text(MARGIN, MARGIN + 14, load.title, "head ink")
+    heading = _heading(load)
+    widest = max(text_width(heading, 16), *(text_width(line, 12) for line in notes))
+    inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
+    canvas = Canvas(round(left + inner + MARGIN), top + down * side + 62, title=heading)
+    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, line in enumerate(notes):
         kind = "line ink" if line.startswith("!") else "line soft"
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, kind)

@@ -1,7 +1,7 @@
-"""Numbers, names and tile sets as words, the same in every picture.
+"""Numbers and shapes as words, the same in every picture.
 
->>> size_text(638_976), count_text(1, "tile"), tiles_text_of([0, 1, 2, 7])
-('638,976 B', '1 tile', '0-2, 7')
+>>> size_text(638_976), count_text(1, "tile"), shape_text((64, 128))
+('638,976 B', '1 tile', '[64, 128]')
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ SHELL_COMMANDS = {
     PHOTO: ".ci/run",
     TESTS: ".ci/run",
     ".venv/bin/poplite-viz doctor": ".ci/run",
-    ".venv/bin/poplite-viz tiles examples/pi.py:build": "test_viz_commands",
+    ".venv/bin/poplite-viz tiles examples/pi.py:build": "tests/docs/test_viz_commands.py",
     ".venv/bin/poplite-viz tensor examples/heat.py:build a --view '0:20, ::2' -o plate.svg": (
-        "test_viz_commands"
+        "tests/docs/test_viz_commands.py"
     ),
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",

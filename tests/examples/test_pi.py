@@ -10,7 +10,7 @@ import pytest
 
 def test_small_run_prints_pi(pi: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert pi.main(["--tiles", "8", "--slices", "100"]) == 0
-    assert "pi = 3.14160" in capsys.readouterr().out
+    assert "pi = 3.14159" in capsys.readouterr().out
 
 
 def test_full_size_is_within_tolerance(pi: ModuleType) -> None:

@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "mapping",
         "vertex",
         "compute",
-        "tensor tensor_text indexing partition variable compute_set connect graph",
+        "tensor tensor_queries tensor_text indexing partition variable compute_set connect names placement graph",
         "program",
         "report",
         "compile",
@@ -40,6 +40,7 @@ NUMBA_MODULES = frozenset(
         "poplite.simulator.copies",
         "poplite.simulator.driver",
         "poplite.simulator.fields",
+        "poplite.simulator.functions",
         "poplite.simulator.interpreter",
     }
 )

@@ -1,5 +1,7 @@
 """Vertices and what may be connected to their fields."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -68,9 +70,7 @@ def y(graph: Graph) -> Tensor:
 
 
 class TestAddVertex:
-    def test_connects_in_one_call(
-        self, graph: Graph, cs: ComputeSet, x: Tensor, y: Tensor
-    ) -> None:
+    def test_connects_in_one_call(self, graph: Graph, cs: ComputeSet, x: Tensor, y: Tensor) -> None:
         vertex = graph.add_vertex(cs, Axpy, tile=3, a=x[0], x=x[:4], y=y[:4])
         assert vertex.connections == {"a": x[0], "x": x[:4], "y": y[:4]}
         assert (vertex.tile, vertex.index, vertex.vertex_class) == (3, 0, Axpy)
@@ -164,9 +164,7 @@ class TestRules:
         ):
             graph.add_vertex(cs, Axpy, a=x[0:2])
 
-    def test_a_vector_edge_takes_rank_1(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_a_vector_edge_takes_rank_1(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         with pytest.raises(
             GraphConnectionError,
             match=r"(?s)field 'x' needs rank 1, but 'x' has rank 2 and 8 elements.*flatten",
@@ -201,9 +199,7 @@ class TestRules:
         with pytest.raises(GraphConnectionError, match="field 'y' writes .*, which is constant"):
             graph.add_vertex(cs, Axpy, y=concat([x, constant]))
 
-    def test_aliased_views_are_read_only(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_aliased_views_are_read_only(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         aliased = concat([x, x])
         graph.add_vertex(cs, Axpy, x=aliased)
         with pytest.raises(
@@ -216,9 +212,7 @@ class TestRules:
     ) -> None:
         graph.add_vertex(cs, Axpy, a=x[0], x=x, y=x)
 
-    def test_two_outputs_may_not_overlap(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_two_outputs_may_not_overlap(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         with pytest.raises(
             GraphConnectionError,
             match=r"fields 'rows\[1\]' and 'last' both write elements of 'x'",
@@ -234,9 +228,7 @@ class TestRules:
 
 
 class TestLists:
-    def test_a_list_or_the_rows_of_a_matrix(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_a_list_or_the_rows_of_a_matrix(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         vertex = graph.add_vertex(cs, Gather, rows=[x[:1], x[1:4], x[0:0]])
         assert vertex.connections["rows"] == (x[:1], x[1:4], x[0:0])
         matrix = x.reshape((2, 4))
@@ -251,9 +243,7 @@ class TestLists:
         with pytest.raises(ElementTypeError, match="field 'rows' is given 1.5, not a tensor"):
             graph.add_vertex(cs, Gather, rows=[x, 1.5])
 
-    def test_rows_one_by_one_in_any_order(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_rows_one_by_one_in_any_order(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         vertex = graph.add_vertex(cs, Gather)
         graph.connect(vertex["rows"][1], x[1:4])
         assert "rows" not in vertex.connections
@@ -273,9 +263,7 @@ class TestLists:
         with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):
             graph.connect(vertex["rows"][1], x)
 
-    def test_written_rows_may_not_overlap(
-        self, graph: Graph, cs: ComputeSet, x: Tensor
-    ) -> None:
+    def test_written_rows_may_not_overlap(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         vertex = graph.add_vertex(cs, Scatter)
         graph.connect(vertex["rows"][0], x[:4])
         with pytest.raises(GraphConnectionError, match=r"'rows\[0\]' and 'rows\[1\]' both write"):
@@ -330,7 +318,7 @@ class TestNumbers:
 
 
 class TestState:
-    def vertex(self, graph: Graph, cs: ComputeSet, **fields: object) -> VertexInstance:
+    def vertex(self, graph: Graph, cs: ComputeSet, **fields: Any) -> VertexInstance:
         return graph.add_vertex(cs, Gather, **fields)
 
     def test_numbers_and_vectors(self, graph: Graph, cs: ComputeSet) -> None:
@@ -363,7 +351,9 @@ class TestState:
     def test_edges_and_state_are_not_confused(
         self, graph: Graph, cs: ComputeSet, x: Tensor
     ) -> None:
-        with pytest.raises(ElementTypeError, match="'weights' is given tensor 'x', but it is state"):
+        with pytest.raises(
+            ElementTypeError, match="'weights' is given tensor 'x', but it is state"
+        ):
             self.vertex(graph, cs, weights=x)
         vertex = self.vertex(graph, cs)
         with pytest.raises(

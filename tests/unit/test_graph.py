@@ -96,8 +96,8 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["", None, 3])
     def test_scopes_need_a_name(self, graph: Graph, name: object) -> None:
-        with pytest.raises(TensorCreationError, match="is no name for a scope"):
-            graph.scope(name).__enter__()  # type: ignore[arg-type]
+        with pytest.raises(TensorCreationError, match="is no name for a scope.*test_graph.py"):
+            graph.scope(name)  # type: ignore[arg-type]
 
 
 class TestInitialValues:
@@ -221,6 +221,17 @@ class TestTileMapping:
         assert partial.unmapped == [(96, 128)]
         assert graph.tile_mapping(bias[:96]).is_complete
 
+    def test_a_hole_in_a_view_counts_the_elements_of_the_view(self, graph: Graph) -> None:
+        with graph.scope("head"):
+            bias = graph.add_variable(FLOAT, (128,), "bias", mapping=[[(0, 96)]])
+        with pytest.raises(
+            InvalidTileMapping,
+            match=r"(?s)^view of 'head/bias': elements \[6, 8\) of 8 .*view.flatten\(\)\[6:8\]",
+        ):
+            graph.tile_mapping(bias[90:98])
+        with pytest.raises(InvalidTileMapping, match=r"(?s)^'head/bias': .*\(bias.flatten"):
+            graph.tile_mapping(bias)
+
     def test_many_holes_are_counted(self, graph: Graph) -> None:
         x = graph.add_variable(FLOAT, (20,), "x")
         graph.set_tile_mapping(x[::2], 1)
@@ -258,9 +269,7 @@ def test_reprs(graph: Graph) -> None:
     graph.add_variable(INT, (2,))
     graph.add_constant(INT, (2,), 0)
     graph.add_compute_set("step")
-    assert repr(graph) == (
-        "<Graph 4 tiles, 1 variables, 1 constants, 1 compute sets, 0 vertices>"
-    )
+    assert repr(graph) == ("<Graph 4 tiles, 1 variables, 1 constants, 1 compute sets, 0 vertices>")
     assert repr(graph.compute_sets[0]) == "<ComputeSet 'step' 0 vertices on 0 tiles>"
 
 

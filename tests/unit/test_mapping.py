@@ -131,9 +131,7 @@ class TestIntervalsOf:
             intervals_of([[], [interval]], 2, 5, what="'a'")
 
     def test_an_element_given_to_two_tiles(self) -> None:
-        with pytest.raises(
-            InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"
-        ):
+        with pytest.raises(InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"):
             intervals_of([[(0, 3)], [(2, 5)]], 2, 5, what="'a'")
 
     @pytest.mark.parametrize("mapping", [[3, 4], [[(1, 2, 3)]], [[(0.5, 2)]], 7.5])

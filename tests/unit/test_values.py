@@ -32,7 +32,7 @@ def test_values_of_another_kind(kind: type, value: object) -> None:
 
 def test_ragged_lists() -> None:
     with pytest.raises(ElementTypeError, match="'a': .* cannot be stored as INT"):
-        elements(INT, [[1], [2, 3]], what="'a'")  # type: ignore[list-item]
+        elements(INT, [[1], [2, 3]], what="'a'")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,359 @@
+"""Types the expressions of a `compute`: the kind of every number, the field of every vector.
+
+Everything that is no number, vector or list of vectors is refused at the node where it is
+used, with what to write instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from poplite.compute.constants import Constant, Constants, is_self
+from poplite.compute.dialect import (
+    BINARY,
+    COMPARISONS,
+    FUNCTIONS,
+    LIMITS,
+    SQUARE,
+    UNARY,
+    Scope,
+    check_range,
+    is_count,
+)
+from poplite.compute.kinds import Kind, binary_kind, element_kind, literal_kind, unary_kind
+from poplite.compute.values import Elements, Mixed, Number, State, Value, meet_numbers
+from poplite.errors import did_you_mean
+from poplite.vertex import Field
+
+_CALLS: tuple[tuple[object, str], ...] = (
+    (open, "read files on the host, and hand the values over with engine.write(...)"),
+    (print, "store the value in an Output field, and print engine.read(...)"),
+    (range, "range(...) stands in a for statement only"),
+    (sum, "loop over the elements: total += self.x[i]"),
+    (dict, "use a State[Vector[...]] field, indexed by number"),
+    (list, "use an InOut[Vector[...]] field for working memory"),
+)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about the nodes of one `compute`.
+
+    Attributes:
+        kinds: kind of every number expression.
+        casts: expressions whose value is widened after it is computed.
+        constants: names that stand for a number fixed at compile time.
+        calls: calls by the function's name in `poplite.compute.arithmetic`.
+    """
+
+    kinds: dict[ast.expr, Kind] = field(default_factory=dict)
+    casts: dict[ast.expr, Kind] = field(default_factory=dict)
+    constants: dict[ast.expr, Constant] = field(default_factory=dict)
+    calls: dict[ast.Call, str] = field(default_factory=dict)
+
+
+class Expressions:
+    """Types expressions in the state that statements have led to.
+
+    Args:
+        scope: the method.
+        prune: whether branches under a condition known at compile time are left out.
+    """
+
+    def __init__(self, scope: Scope, *, prune: bool) -> None:
+        self.facts = Facts()
+        self._scope = scope
+        self._prune = prune
+        self._state: State | None = {}
+        self._settled = True
+        self._constants = Constants(scope, self._local_constant)
+
+    def _local_constant(self, name: str) -> Constant | None:
+        local = (self._state or {}).get(name)
+        return None if local is None else local.constant
+
+    def _known(self, node: ast.expr) -> bool | None:
+        """Return whether a condition is true, when what it rules out is to be left out."""
+        return self._constants.truth(node) if self._prune else None
+
+    def _value(self, node: ast.expr) -> Value:
+        """Type an expression; note its kind when it is a number."""
+        self.facts.casts.pop(node, None)
+        constant = self._constants.named(node)
+        if constant is not None:
+            self.facts.constants[node] = constant
+            value: Value = Number(literal_kind(constant))
+        else:
+            value = getattr(self, f"_{type(node).__name__}")(node)
+        if isinstance(value, Number):
+            self.facts.kinds[node] = value.kind
+        return value
+
+    def _number(self, node: ast.expr) -> Number:
+        value = self._value(node)
+        if not isinstance(value, Number):
+            self._scope.refuse(
+                node, f"{value} is used as a number", f"index it: {ast.unparse(node)}[i]"
+            )
+        return value
+
+    def _Constant(self, node: ast.Constant) -> Number:
+        if not isinstance(node.value, (bool, int, float)):
+            self._scope.refuse(node, f"{node.value!r} is not a number", "use 0, 0.0 or False")
+        check_range(self._scope, node, node.value)
+        return Number(literal_kind(node.value))
+
+    def _Name(self, node: ast.Name) -> Value:
+        assert self._state is not None
+        if node.id == "self":
+            self._scope.refuse(node, "self is used as a value", "use its fields: self.name")
+        local = self._state.get(node.id)
+        if local is None or local.unset:
+            may = "is" if local is None else "may be"
+            self._scope.refuse(
+                node,
+                f"local '{node.id}' {may} unset here",
+                f"assign {node.id} before the if or loop that assigns it",
+            )
+        value = local.value
+        if isinstance(value, Mixed):
+            self._scope.refuse(
+                node,
+                f"local '{node.id}' is {value.one} on one path and {value.other} on another",
+                "use two names",
+            )
+        if isinstance(value, Number):
+            if value.clash and self._settled:
+                self._scope.refuse(
+                    node,
+                    f"local '{node.id}' is an int, a Python float or a float32, by path",
+                    f"write float(...) where {node.id} takes the int",
+                )
+            if local.ragged:
+                self.facts.casts[node] = value.kind
+        return value
+
+    def _Attribute(self, node: ast.Attribute) -> Value:
+        if not is_self(node.value):
+            owner = self._value(node.value)
+            hint = "len(...)" if node.attr in ("size", "shape") else "elements by index"
+            self._scope.refuse(node, f"{owner} has no attribute '{node.attr}'", f"use {hint}")
+        read = self._field(node)
+        return Elements(read, read.depth) if read.depth else self._read(node, read)
+
+    def _field(self, node: ast.Attribute) -> Field:
+        fields = self._scope.vertex.fields
+        if not is_self(node.value):
+            self._scope.refuse(node, f"'{ast.unparse(node)}' is no field", "use self.name")
+        if node.attr not in fields:
+            owner = self._scope.vertex
+            what = f"'{owner.__name__}' has no field '{node.attr}'"
+            if node.attr in vars(owner):
+                what = f"'{node.attr}' is neither a field nor a number"
+            self._scope.refuse(
+                node,
+                what + did_you_mean(node.attr, fields),
+                f"use a declared field, or declare '{node.attr}'",
+                found="declared: " + (", ".join(map(str, fields.values())) or "no fields"),
+            )
+        return fields[node.attr]
+
+    def _read(self, node: ast.expr, source: Field) -> Number:
+        if source.role == "output":
+            self._scope.refuse(
+                node,
+                f"output '{source.name}' is read",
+                f"declare {source.name}: InOut[...] to read what it holds",
+                found=f"declared: {source}",
+            )
+        return Number(element_kind(source.element))
+
+    def _Subscript(self, node: ast.Subscript) -> Value:
+        source, depth = self._element(node)
+        return Elements(source, depth) if depth else self._read(node, source)
+
+    def _element(self, node: ast.Subscript) -> tuple[Field, int]:
+        """Type `vector[index]`: return its field, and the depth of what it gives."""
+        whole = self._value(node.value)
+        if not isinstance(whole, Elements):
+            self._scope.refuse(node, f"{whole} is indexed", "index vectors; use scalars as is")
+        index = self._value(node.slice)
+        if not isinstance(index, Number) or index.kind is not Kind.INT:
+            self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
+        constant = self._constants.evaluate(node.slice)
+        if constant is not None and constant < 0 and self._settled:
+            self._scope.refuse(
+                node.slice,
+                f"index {constant} is negative; indices count from 0",
+                f"{ast.unparse(node.value)}[len({ast.unparse(node.value)}) - {-constant}]",
+            )
+        return whole.field, whole.depth - 1
+
+    def _BinOp(self, node: ast.BinOp) -> Number:
+        return self._binary(node, node.op, node.left, self._number(node.left), node.right)
+
+    def _binary(
+        self, node: ast.AST, op: ast.operator, left: ast.expr, one: Number, right: ast.expr
+    ) -> Number:
+        symbol, other = BINARY[type(op)], self._number(right)
+        if symbol == "@":
+            self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
+        if symbol in LIMITS:
+            self._check_count(right, symbol)
+        if symbol == "**":
+            self._check_power(node, one, right)
+        kind = binary_kind(symbol, one.kind, other.kind)
+        if kind is None:
+            self._scope.refuse(
+                node, f"'{symbol}' takes ints; here are {one} and {other}", "write int(...)"
+            )
+        return Number(kind, long=kind is Kind.INT)
+
+    def _check_count(self, node: ast.expr, symbol: str) -> None:
+        """Allow `x ** 3`, `x << 3`, `x << self.SHIFT` and `x << (n & 63)`."""
+        limit, parts = LIMITS[symbol], [node]
+        if symbol != "**" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+            parts = [node.left, node.right]
+        constants = [None if symbol == "**" else self._constants.evaluate(part) for part in parts]
+        if any(is_count(part, limit) for part in parts) or any(
+            constant is not None and 0 <= constant <= limit for constant in constants
+        ):
+            return
+        what, fix = "literal", "multiply, or use math.sqrt"
+        if symbol != "**":
+            what, fix = "constant", f"x {symbol} (n & {limit})"
+        self._scope.refuse(
+            node, f"the right side of '{symbol}' is an int {what} from 0 to {limit}", fix
+        )
+
+    def _check_power(self, node: ast.AST, base: Number, exponent: ast.expr) -> None:
+        """Allow powers of a float32 whose one rounding all compilers agree on."""
+        wide = base.kind is Kind.F32 and not is_count(exponent, SQUARE)
+        if wide or isinstance(node, ast.AugAssign):
+            what = f"{base} to the power of {ast.unparse(exponent)}" if wide else "'**='"
+            self._scope.refuse(node, f"{what} is not available", "multiply: x * x * x")
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Number:
+        symbol, operand = UNARY[type(node.op)], self._number(node.operand)
+        kind = unary_kind(symbol, operand.kind)
+        if kind is None:
+            fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"
+            self._scope.refuse(node, f"'{symbol}' takes an int; this is {operand}", fix)
+        return Number(kind, long=kind is Kind.INT and operand.long)
+
+    def _Compare(self, node: ast.Compare) -> Number:
+        for op in node.ops:
+            if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+                symbol = COMPARISONS[type(op)]
+                self._scope.refuse(node, f"'{symbol}' compares no numbers", "use == or a loop")
+        for part in (node.left, *node.comparators):
+            self._number(part)
+        return Number(Kind.BOOL)
+
+    def _BoolOp(self, node: ast.BoolOp) -> Number:
+        """Type `a and b` as a value: one of its parts, in the wider kind."""
+        parts = []
+        for part in node.values:
+            parts.append(self._number(part))
+            if isinstance(part, (ast.BoolOp, ast.IfExp)) and part in self.facts.casts:
+                self._scope.refuse(
+                    part,
+                    f"'{ast.unparse(part)}' gives numbers of different kinds to and/or",
+                    "assign it to a local first, or write float(...) or int(...)",
+                )
+            if self._known(part) is isinstance(node.op, ast.Or):
+                break
+        return self._meeting(node, parts)
+
+    def _IfExp(self, node: ast.IfExp) -> Number:
+        self._test(node.test)
+        known = self._known(node.test)
+        both = ((node.body, True), (node.orelse, False))
+        return self._meeting(
+            node, [self._number(part) for part, taken in both if known in (None, taken)]
+        )
+
+    def _meeting(self, node: ast.expr, parts: list[Number]) -> Number:
+        result = functools.reduce(meet_numbers, parts)
+        if result.clash and self._settled:
+            self._scope.refuse(
+                node, "an int, a Python float and a float32 meet here", "write float(...)"
+            )
+        if any(part.kind is not result.kind for part in parts):
+            self.facts.casts[node] = result.kind
+        return result
+
+    def _test(self, node: ast.expr) -> None:
+        """Type a condition: its parts are tested as they are, not as one value."""
+        match node:
+            case ast.BoolOp(values=parts):
+                for part in parts:
+                    self._test(part)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self._test(operand)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                for part in (test, body, orelse):
+                    self._test(part)
+            case _:
+                self._number(node)
+
+    def _Tuple(self, node: ast.Tuple) -> Number:
+        self._scope.refuse(node, "a tuple is no value", "use one local for each number")
+
+    def _Call(self, node: ast.Call) -> Number:
+        function = None if self._scope.is_local(node.func) else self._scope.global_of(node.func)
+        if function is len and len(node.args) == 1 and not node.keywords:
+            return self._len(node.args[0])
+        name = next((name for known, name in FUNCTIONS.items() if known is function), None)
+        if name is None or node.keywords:
+            self._refuse_call(node, function)
+        self.facts.calls[node] = name
+        if name in ("minimum", "maximum") and len(node.args) < 2:
+            self._scope.refuse(
+                node,
+                f"{ast.unparse(node.func)} takes at least 2 numbers, not {len(node.args)}",
+                "loop over the elements of a vector: best = max(best, self.x[i])",
+            )
+        values = [self._number(arg) for arg in node.args]
+        if name in ("minimum", "maximum"):
+            return Number(max(v.kind for v in values), any(v.long for v in values))
+        if len(values) != 1:
+            self._scope.refuse(
+                node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"
+            )
+        return self._function(node, name, values[0])
+
+    def _len(self, node: ast.expr) -> Number:
+        value = self._value(node)
+        if not isinstance(value, Elements):
+            self._scope.refuse(node, f"len of {value}", "len takes a vector or list of vectors")
+        return Number(Kind.INT)
+
+    def _function(self, node: ast.Call, name: str, value: Number) -> Number:
+        if name == "as_bool":
+            return Number(Kind.BOOL)
+        if name == "truncate":
+            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+        if name == "as_float":
+            return Number(max(value.kind, Kind.FLOAT))
+        if value.kind is Kind.BOOL:
+            self._scope.refuse(
+                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) round it"
+            )
+        if name in ("floor", "ceil"):
+            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+        return Number(value.kind if name == "absolute" else max(value.kind, Kind.FLOAT), value.long)
+
+    def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
+        known = ", ".join(sorted(str(getattr(f, "__name__", f)) for f in FUNCTIONS))
+        fix = next((fix for refused, fix in _CALLS if refused is function), "")
+        if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
+            fix = "write the body of the method here"
+        self._scope.refuse(
+            node,
+            f"{ast.unparse(node.func)}(...) cannot be called in compute",
+            fix or f"one of: len, {known}",
+        )

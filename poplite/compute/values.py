@@ -1,0 +1,147 @@
+"""What a variable of `compute` may hold, and what it holds where paths meet.
+
+A variable has the wider kind of the paths that meet.  It then is *ragged*: its value may
+still be of the narrower kind, and each use widens it::
+
+    FLOAT ──┐
+            ├── F32, ragged
+    F32  ───┘
+
+Widening at the use gives what widening at the meeting gives, with one exception: an int of
+more than 53 bits that meets a Python float and then a float32 would be rounded twice or
+once.  Numba decides that by how it nests the meetings; here it is marked as a clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from poplite.compute.constants import Constant
+from poplite.compute.kinds import Kind
+from poplite.vertex import Field
+
+
+class Number(NamedTuple):
+    """A number.
+
+    Attributes:
+        kind: its kind.
+        long: whether it is an int that may need more than 53 bits, or a float that a
+            meeting of paths made of such an int.
+        clash: whether such a float met a float32, which would round the int twice.
+    """
+
+    kind: Kind
+    long: bool = False
+    clash: bool = False
+
+    def __str__(self) -> str:
+        return str(self.kind)
+
+
+class Elements(NamedTuple):
+    """A vector (depth 1) or a list of vectors (depth 2), behind a field."""
+
+    field: Field
+    depth: int
+
+    def __str__(self) -> str:
+        return f"a {'vector' if self.depth == 1 else 'list of vectors'} of '{self.field.name}'"
+
+
+class Mixed(NamedTuple):
+    """What a variable holds after paths met that agree on nothing."""
+
+    one: str
+    other: str
+
+
+Value = Number | Elements | Mixed
+
+
+class Local(NamedTuple):
+    """A local variable at one point.
+
+    Attributes:
+        value: what it holds.
+        ragged: whether its value may still be of a narrower kind.
+        unset: whether some path leads here without assigning it.
+        constant: its value, where every path assigns the same constant.
+    """
+
+    value: Value
+    ragged: bool = False
+    unset: bool = False
+    constant: Constant | None = None
+
+
+State = dict[str, Local]
+
+
+def meet_numbers(one: Number, other: Number) -> Number:
+    """Return what a number is that comes from one of two places.
+
+    >>> meet_numbers(Number(Kind.INT), Number(Kind.F32)).kind
+    Kind.F32
+    """
+    low, high = sorted((one, other))
+    if low.kind is high.kind:
+        return Number(high.kind, low.long or high.long, low.clash or high.clash)
+    if high.kind is Kind.F32:
+        clash = low.kind is Kind.FLOAT and low.long
+        return Number(Kind.F32, clash=clash or low.clash or high.clash)
+    return Number(high.kind, low.long or high.long, low.clash or high.clash)
+
+
+def _meet_locals(one: Local | None, other: Local | None) -> Local:
+    if one is None or other is None:
+        only = one or other
+        assert only is not None
+        return only._replace(unset=True)
+    unset = one.unset or other.unset
+    constant = one.constant if one.constant == other.constant else None
+    a, b = one.value, other.value
+    if isinstance(a, Number) and isinstance(b, Number):
+        ragged = one.ragged or other.ragged or a.kind is not b.kind
+        return Local(meet_numbers(a, b), ragged, unset, constant)
+    if a == b or isinstance(a, Mixed):
+        return Local(a, unset=unset)
+    return Local(b if isinstance(b, Mixed) else Mixed(str(a), str(b)), unset=unset)
+
+
+def meet(states: Iterable[State | None]) -> State | None:
+    """Return the state where paths meet; None when no path gets there."""
+    reached = [state for state in states if state is not None]
+    if not reached:
+        return None
+    result = dict(reached[0])
+    for state in reached[1:]:
+        for name in result.keys() | state.keys():
+            result[name] = _meet_locals(result.get(name), state.get(name))
+    return result
+
+
+def kinds_of(state: State) -> dict[str, object]:
+    """Return what each variable holds, without its marks."""
+    return {
+        name: local.value.kind if isinstance(local.value, Number) else local.value
+        for name, local in state.items()
+    }
+
+
+def restart(entry: State, seen: State) -> State:
+    """Return the state at the head of a loop once wider kinds were seen at its end.
+
+    Only kinds are kept of what was seen: the other marks may come from kinds that turned
+    out too narrow.
+    """
+    clean = {
+        name: local._replace(value=Number(local.value.kind), ragged=False)
+        if isinstance(local.value, Number)
+        else local
+        for name, local in seen.items()
+    }
+    merged = meet((entry, clean))
+    assert merged is not None
+    return merged

@@ -1,0 +1,71 @@
+"""Names of variables and compute sets: scopes in front, a number behind when taken.
+
+    with graph.scope("layer1"):
+        graph.add_variable(FLOAT, (4,), "w")     'layer1/w'
+        graph.add_variable(FLOAT, (4,), "w")     'layer1/w_1'
+
+Names are unique, so that messages, drawings and `poplite-viz tensor NAME` mean one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Names:
+    """Unique names of one kind of object each, within nested scopes.
+
+    >>> names = Names()
+    >>> with names.within("m4"):
+    ...     names.unique("variable", "w"), names.unique("variable", "w")
+    ('m4/w', 'm4/w_1')
+    """
+
+    def __init__(self) -> None:
+        self._scopes: list[str] = []
+        self._taken: dict[tuple[str, str], int] = {}
+
+    @contextmanager
+    def within(self, scope: str) -> Iterator[None]:
+        """Put `scope/` in front of names made inside a `with` block.
+
+        >>> names = Names()
+        >>> with names.within("a"), names.within("b"):
+        ...     names.unique("variable", "w")
+        'a/b/w'
+        """
+        self._scopes.append(scope)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def unique(self, kind: str, name: str) -> str:
+        """Return a name with its scopes that no other object of its kind has.
+
+        Args:
+            kind: "variable" or "compute set".
+            name: what the user calls it.
+
+        >>> names = Names()
+        >>> names.unique("variable", "w"), names.unique("compute set", "w")
+        ('w', 'w')
+        """
+        wanted = "/".join([*self._scopes, name]) if self._scopes else name
+        unique = wanted
+        while (kind, unique) in self._taken:
+            self._taken[kind, wanted] += 1
+            unique = f"{wanted}_{self._taken[kind, wanted]}"
+        self._taken[kind, unique] = 0
+        return unique
+
+    def release(self, kind: str, name: str) -> None:
+        """Give a name back.
+
+        >>> names = Names()
+        >>> names.release("variable", names.unique("variable", "w"))
+        >>> names.unique("variable", "w")
+        'w'
+        """
+        del self._taken[kind, name]

@@ -1,0 +1,131 @@
+r"""Tiles of tensors: a view's runs painted on the mappings of the variables below it.
+
+Mappings are kept by variable, tensors are views of any number of them.  Setting goes down,
+interval by interval of the flattened view; asking goes the same way and comes back up::
+
+    view of 6 elements     0 1 2 3 4 5         intervals [0, 4) on tile 0, [4, 6) on tile 1
+                           | | | \ \ \
+    variables      x: . x x x    y: y y y      x[1:4] on tile 0, y[0:1] on 0, y[1:3] on 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as whole_number
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.errors import InvalidTileMapping
+from poplite.intervals import Int64, overlay
+from poplite.mapping import TileMapping, intervals_of, no_such_tile, split
+from poplite.source import SourceLocation
+from poplite.view import Storage, num_runs, runs, storages
+
+if TYPE_CHECKING:
+    from poplite.tensor import Tensor
+
+Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
+"""For each tile, intervals over a flattened view."""
+
+
+def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> int:
+    """Return a tile number after checking it.
+
+    Args:
+        tile: what the user gave.
+        what: the name of what is put there, for the message.
+        num_tiles: tiles of the graph.
+        at: the user's line.
+
+    Raises:
+        InvalidTileMapping: when it is no whole number, or the graph has no such tile.
+
+    >>> from poplite.source import here
+    >>> tile_number(np.int32(3), "'x'", 4, here())
+    3
+    """
+    try:
+        number = whole_number(tile)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidTileMapping(
+            f"{what}: {tile!r:.60} is neither a tile number nor a list of intervals",
+            at=at,
+            fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
+        ) from None
+    if not 0 <= number < num_tiles:
+        raise no_such_tile(what, number, num_tiles, at)
+    return number
+
+
+def paint_tensor(tensor: Tensor, tile: int) -> None:
+    """Put every element of a tensor on one tile.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (4,), "x")
+    >>> paint_tensor(x[::2], 7)
+    >>> mapping_of(x)[7]
+    [Interval(begin=0, end=1), Interval(begin=2, end=3)]
+    """
+    view = tensor.view
+    if isinstance(view.space, Storage) and num_runs(view) == 1:
+        mapping = tensor.graph.variable_of(view.space).mapping
+        mapping.paint(view.off, view.off + tensor.num_elements, tile)
+        return
+    begin, length = runs(view)
+    _paint(tensor, begin, begin + length, np.full(len(begin), tile))
+
+
+def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocation) -> None:
+    """Put intervals of a flattened tensor on tiles; other elements stay where they are.
+
+    Args:
+        tensor: whole or a view.
+        mapping: for each tile, intervals.
+        what: the tensor's name, for the message.
+        at: the user's line.
+
+    Raises:
+        InvalidTileMapping: as `intervals_of`.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.source import here
+    >>> x = Graph().add_variable("int32", (2, 2), "x")
+    >>> paint_intervals(x.T, [[(0, 2)], [(2, 4)]], "'x'", here())
+    >>> mapping_of(x)[0]
+    [Interval(begin=0, end=1), Interval(begin=2, end=3)]
+    """
+    num_tiles = tensor.graph.target.tiles
+    begin, end, tile = intervals_of(mapping, num_tiles, tensor.num_elements, what=what, at=at)
+    if not len(begin):
+        return
+    run_begin, run_length = runs(tensor.view)
+    breaks = np.concatenate([[0], np.cumsum(run_length)])
+    source, run, piece_begin, piece_end = overlay(begin, end, breaks)
+    to_address = run_begin[run] - breaks[run]
+    _paint(tensor, piece_begin + to_address, piece_end + to_address, tile[source])
+
+
+def mapping_of(tensor: Tensor) -> TileMapping:
+    """Return where the elements of a tensor live, whether or not all have a tile.
+
+    >>> from poplite.graph import Graph
+    >>> mapping_of(Graph().add_variable("int32", (4,), "x"))
+    <TileMapping 4 elements, 0 tiles, 0 intervals, 4 unmapped>
+    """
+    owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
+    pairs = [(variable.storage.base, variable.mapping) for variable in owners]
+    tile, _, length = split(pairs, *runs(tensor.view))
+    return TileMapping(tensor.graph.target.tiles, tile, length)
+
+
+def _paint(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
+    """Paint intervals of addresses, each within one variable of a tensor, in order."""
+    owners = storages(tensor.view)
+    for storage in owners:
+        mapping = tensor.graph.variable_of(storage).mapping
+        if len(owners) == 1:
+            mapping.paint_many(begin - storage.base, end - storage.base, tile)
+            return
+        mine = (begin >= storage.base) & (end <= storage.base + storage.num_elements)
+        mapping.paint_many(begin[mine] - storage.base, end[mine] - storage.base, tile[mine])

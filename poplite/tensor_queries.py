@@ -1,0 +1,295 @@
+"""What a tensor tells about itself: shape, storage, text; and what it is not.
+
+    t.shape, t.num_elements          (4, 6), 24
+    t.T.is_contiguous()              False: its elements are not one range of a variable
+    t[:, 2:4].var_regions()          t[2, 4), t[8, 10), t[14, 16), t[20, 22)
+    t.broadcast(2, 0).contains_aliases()        True: every element occurs twice
+
+Nothing here makes a tensor, and nothing visits elements, except where regions are listed.
+Source: Poplar API reference, "Tensor".
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
+
+import numpy as np
+
+from poplite import indexing, tensor_text
+from poplite import view as views
+from poplite.errors import ElementTypeError, PopliteError
+from poplite.source import here
+from poplite.types import ElementType
+from poplite.view import Interval, View
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
+    from poplite.variable import Variable
+
+
+class VariableInterval(NamedTuple):
+    """The elements [begin, end) of a flattened variable."""
+
+    variable: Variable
+    begin: int
+    end: int
+
+
+class TensorQueries:
+    """The part of `Tensor` that answers questions.
+
+    Tensors are equal when they view the same elements in the same shape and type.
+
+    Attributes:
+        graph: the graph that owns the variables.
+        element_type: what one element is.
+        view: which elements, in which order.
+    """
+
+    __slots__ = ("element_type", "graph", "view")
+    # NumPy functions and operators refuse a tensor instead of making object arrays of it.
+    __array_ufunc__ = None
+
+    def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
+        self.graph = graph
+        self.element_type = element_type
+        self.view = view
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension."""
+        return self.view.shape
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.view.shape)
+
+    @property
+    def num_elements(self) -> int:
+        """Number of elements, repeats counted."""
+        return math.prod(self.view.shape)
+
+    @property
+    def name(self) -> str:
+        """Name of the variable viewed, or of several; empty without elements."""
+        return tensor_text.name(self)
+
+    def dim(self, i: int) -> int:
+        """Return the size of one dimension.
+
+        Raises:
+            TensorIndexError: when there is no such dimension.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
+        3
+        """
+        return self.view.shape[indexing.dimension(i, self)]
+
+    # Questions about storage
+
+    def is_contiguous(self) -> bool:
+        """Tell whether the elements are one ascending range of one variable, or none."""
+        return views.is_contiguous(self.view)
+
+    def contains_aliases(self) -> bool:
+        """Tell whether some element of a variable occurs twice."""
+        return views.contains_aliases(self.view)
+
+    def contains_constant(self) -> bool:
+        """Tell whether some element belongs to a constant."""
+        return views.contains_constant(self.view)
+
+    def is_parallel_writeable(self) -> bool:
+        """Tell whether all elements may be written at once: no aliases, no constants."""
+        return not (self.contains_constant() or self.contains_aliases())
+
+    def intersects_with(self, other: TensorQueries) -> bool:
+        """Tell whether two tensors share an element.
+
+        Raises:
+            ElementTypeError: when `other` is no tensor.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+        >>> t[0].intersects_with(t[:, 1]), t[0].intersects_with(t[1])
+        (True, False)
+        """
+        if not isinstance(other, TensorQueries):
+            raise no_tensor("intersects_with", other)
+        return views.intersects(self.view, other.view)
+
+    def contiguous_regions(self) -> list[Interval]:
+        """Return where the flattened tensor breaks in memory.
+
+        Returns:
+            Intervals that partition [0, num_elements), each a maximal range of consecutive
+            elements of one variable.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6))[:, 2:4].contiguous_regions()
+        [Interval(begin=0, end=2), Interval(begin=2, end=4)]
+        """
+        _, length = views.runs(self.view)
+        end = np.cumsum(length)
+        return list(map(Interval, (end - length).tolist(), end.tolist()))
+
+    def var_regions(self) -> list[VariableInterval]:
+        """Return which ranges of which variables the tensor reads, in order.
+
+        Returns:
+            Ranges that follow each other in the flattened tensor, each maximal.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
+        >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
+        [('t', 2, 4), ('t', 8, 10)]
+        """
+        begin, length = views.runs(self.view)
+        storages = sorted(views.storages(self.view), key=lambda storage: storage.base)
+        bases = np.array([storage.base for storage in storages], np.int64)
+        owner = np.searchsorted(bases, begin, side="right") - 1
+        first = begin - bases[owner] if len(begin) else begin
+        variables = [self.graph.variable_of(storage) for storage in storages]
+        ranges = zip(owner.tolist(), first.tolist(), (first + length).tolist(), strict=True)
+        return [VariableInterval(variables[k], a, b) for k, a, b in ranges]
+
+    def constant_value(self) -> np.generic | None:
+        """Return the value of a one-element constant; None for anything else.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
+        np.int32(8)
+        """
+        if self.num_elements != 1 or not self.contains_constant():
+            return None
+        (variable, begin, _) = self.var_regions()[0]
+        assert variable.initial_value is not None
+        value = variable.initial_value.reshape(-1)[begin]
+        return value.view(self.element_type.dtype)  # type: ignore[no-any-return]
+
+    # Text
+
+    def shape_to_string(self) -> str:
+        """Return the shape as Poplar writes it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).shape_to_string()
+        '{2,3}'
+        """
+        return "{" + ",".join(map(str, self.shape)) + "}"
+
+    def var_str(self) -> str:
+        """Return the number of the first variable, and what was done to it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).T.broadcast(2, 0).var_str()
+        'VAR:0 BROADCAST[2] DIMSHUFFLE(1,0)'
+        """
+        return tensor_text.summary(self, lambda variable: str(variable.storage.id))
+
+    def debug_str(self) -> str:
+        """Return the name of the first variable, and what was done to it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.debug_str()
+        'VAR:t DIMSHUFFLE(1,0)'
+        """
+        return tensor_text.summary(self, lambda variable: variable.name)
+
+    def output(self, stream: TextIO) -> TextIO:
+        """Write the view as an expression; returns the stream."""
+        stream.write(tensor_text.expression(self) + "\n")
+        return stream
+
+    def output_regions(self, stream: TextIO) -> TextIO:
+        """Write the ranges of variables, one a line; returns the stream."""
+        for variable, begin, end in self.var_regions():
+            stream.write(f"{variable.name}[{begin}, {end})\n")
+        return stream
+
+    def dump(self) -> None:
+        """Print the view as an expression.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.dump()
+        float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
+        """
+        self.output(sys.stdout)
+
+    def dump_regions(self) -> None:
+        """Print the ranges of variables.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")[:, 2:4].dump_regions()
+        t[2, 4)
+        t[8, 10)
+        """
+        self.output_regions(sys.stdout)
+
+    def __repr__(self) -> str:
+        return tensor_text.one_line(self)
+
+    # Equality, and what a tensor is not
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorQueries):
+            return NotImplemented
+        return (
+            self.graph is other.graph
+            and self.element_type is other.element_type
+            and self.view == other.view
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.graph), self.element_type, self.view))
+
+    def __bool__(self) -> NoReturn:
+        raise self._no_values("a tensor has no truth value")
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise self._no_values("a tensor is not a NumPy array")
+
+    def _no_values(self, what: str) -> PopliteError:
+        return ElementTypeError(
+            f"{what}: it holds no values while a graph is built",
+            at=here(),
+            found=indexing.described(self),
+            fix="engine.read(t) returns the values after a run; t.num_elements counts them",
+        )
+
+    # C++ spelling
+
+    def elementType(self) -> type[ElementType[Any]]:
+        """Return `element_type`."""
+        return self.element_type
+
+    def numElements(self) -> int:
+        """Return `num_elements`."""
+        return self.num_elements
+
+    isContiguous = is_contiguous
+    containsAliases = contains_aliases
+    containsConstant = contains_constant
+    isParallelWriteable = is_parallel_writeable
+    intersectsWith = intersects_with
+    getContiguousRegions = contiguous_regions
+    getVarRegions = var_regions
+    getConstantValue = constant_value
+    shapeToString = shape_to_string
+    getVarStr = var_str
+    getDebugStr = debug_str
+    outputRegions = output_regions
+    dumpRegions = dump_regions
+
+
+def no_tensor(what: str, value: object) -> PopliteError:
+    """Return the error for a value where a tensor is needed."""
+    return ElementTypeError(
+        f"{what}: {type(value).__name__} is not a tensor",
+        at=here(),
+        fix="graph.add_variable(...) and graph.add_constant(...) return tensors",
+    )

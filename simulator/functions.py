@@ -1,0 +1,159 @@
+"""Python's own number functions in compiled code, by the table of `docs/arithmetic.md`.
+
+Numba implements `min`, `int` and the like for users, under its own typing rules; a copy of
+`compute` that sees these instead follows ours.  They are few: `abs`, `bool`, `float`, `int`,
+`max`, `min`.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import AbstractTemplate, signature
+
+from poplite.jit.context import lowerings, typing_rules
+
+Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
+
+
+def with_our_functions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a copy of a function that sees our number functions.
+
+    Args:
+        function: a method as the user wrote it.
+    """
+    assert isinstance(function, FunctionType)
+    shadowed = {name: stub for name, stub in _STUBS.items() if name not in function.__globals__}
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__ | shadowed,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+_STUBS: dict[str, Callable[..., Any]] = {}
+
+
+def _define(
+    name: str, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
+) -> Callable[[Emit], Emit]:
+    """Register a number function.
+
+    Args:
+        name: its Python name.
+        result: from typing context and argument types to the result type, None to refuse.
+        casts: whether arguments are cast to the result type first.
+    """
+
+    def stub(*args: Any) -> Any:
+        raise NotImplementedError("stands for emitted instructions")
+
+    stub.__name__ = name
+    _STUBS[name] = stub
+
+    class _Call(AbstractTemplate):
+        key = stub
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            plain = [types.unliteral(arg) for arg in args]
+            if kws or not all(isinstance(t, (types.Number, types.Boolean)) for t in plain):
+                return None
+            kind = result(self.context, plain)
+            if kind is None:
+                return None
+            return signature(kind, *([kind] * len(plain) if casts else plain))
+
+    typing_rules.register_global(stub, types.Function(_Call))
+
+    def register(emit: Emit) -> Emit:
+        @lowerings.lower(stub, types.VarArg(types.Any))
+        def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return emit(context, builder, sig, args)
+
+        return emit
+
+    return register
+
+
+def _joined(context: Any, args: Sequence[Any]) -> Any:
+    if len(args) < 2:
+        return None
+    kind = context.unify_types(*args)
+    return types.int64 if kind == types.boolean else kind
+
+
+def _magnitude(context: Any, args: Sequence[Any]) -> Any:
+    if len(args) != 1:
+        return None
+    return args[0] if isinstance(args[0], types.Float) else types.int64
+
+
+def _as_float(context: Any, args: Sequence[Any]) -> Any:
+    if len(args) != 1:
+        return None
+    return types.float32 if args[0] == types.float32 else types.float64
+
+
+def _to(kind: Any) -> Callable[[Any, Sequence[Any]], Any]:
+    return lambda context, args: kind if len(args) == 1 else None
+
+
+def _emit_extreme(compare: Any) -> Emit:
+    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        # Python's rule: a later argument wins only if it compares so, which decides NaN.
+        kind = sig.return_type
+        better = context.get_function(compare, signature(types.boolean, kind, kind))
+        chosen = args[0]
+        for arg in args[1:]:
+            chosen = builder.select(better(builder, (arg, chosen)), arg, chosen)
+        return chosen
+
+    return emit
+
+
+_define("max", _joined, casts=True)(_emit_extreme(operator.gt))
+_define("min", _joined, casts=True)(_emit_extreme(operator.lt))
+
+
+@_define("abs", _magnitude, casts=True)
+def _emit_abs(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    (value,) = args
+    if isinstance(sig.return_type, types.Float):
+        intrinsic = builder.module.declare_intrinsic("llvm.fabs", [value.type])
+        return builder.call(intrinsic, [value])
+    negative = builder.icmp_signed("<", value, value.type(0))
+    return builder.select(negative, builder.neg(value), value)
+
+
+@_define("float", _as_float, casts=True)
+def _emit_float(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    return args[0]
+
+
+@_define("int", _to(types.int64), casts=False)
+def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    (kind,) = sig.args
+    if not isinstance(kind, types.Float):
+        return context.cast(builder, args[0], kind, types.int64)
+    # Saturates, and NaN gives 0: the plain conversion is undefined outside the range.
+    word = ir.IntType(64)
+    name = f"llvm.fptosi.sat.i64.{args[0].type.intrinsic_name}"
+    saturate = builder.module.declare_intrinsic(name, (), ir.FunctionType(word, [args[0].type]))
+    return builder.call(saturate, args)
+
+
+@_define("bool", _to(types.boolean), casts=False)
+def _emit_bool(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    (kind,) = sig.args
+    return context.cast(builder, args[0], kind, types.boolean)

@@ -1,0 +1,244 @@
+"""`poplite-viz` from the command line: pictures, files, flags and exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import poplite
+from poplite.tools.viz import main
+
+SCRIPT = """
+from poplite import FLOAT, Target
+from poplite.graph import Graph
+
+def build():
+    graph = Graph(Target(tiles=4))
+    graph.add_variable(FLOAT, (2, 8), "x", mapping="linear")
+    graph.add_variable(FLOAT, (4,), "y", mapping=1)
+    return graph
+
+def loud():
+    print("the user's own words")
+    return build()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `net.py`, which is where we are."""
+    (tmp_path / "net.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_tiles_prints_the_tile_map(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net.py:build"]) == 0
+    said = capsys.readouterr()
+    assert "80 B on 4 of 4 tiles" in said.out
+    assert "  0 │▄█▄▄│" in said.out
+    assert said.err == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_tiles_of_some_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net.py:build", "--variable", "y"]) == 0
+    assert "16 B on 1 of 4 tiles (1)" in capsys.readouterr().out
+    assert main(["tiles", "net.py:build", "--variable", "y", "x"]) == 0
+    assert "'y', 'x'\n80 B" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_tensor_prints_who_owns_what(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tensor", "net.py:build", "x", "--view", "0, 2:6"]) == 0
+    said = capsys.readouterr().out
+    assert "view [0, 2:6]: shape [4], 4 elements on 2 tiles (0-1)" in said
+    assert "   2-3    4 each   16 B        0  [8, 16) end to end\n" in said
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_module_is_a_target_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net:build"]) == 0
+    assert "80 B" in capsys.readouterr().out
+
+
+def test_the_suffix_says_the_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, start in (
+        ("a.svg", "<svg"),
+        ("a.SVG", "<svg"),
+        ("a.txt", "bytes per tile: 2 variables"),
+    ):
+        assert main(["tiles", "net.py:build", "-o", name]) == 0
+        assert (folder / name).read_text().startswith(start)
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"wrote {name}\n")
+
+
+def test_quiet_keeps_silent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tensor", "net.py:build", "x", "-q", "-o", "x.svg"]) == 0
+    assert (folder / "x.svg").exists()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("folder")
+def test_svg_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    for extra in ([], ["-o", "-"]):
+        assert main(["tiles", "net.py:loud", "--format", "svg", *extra]) == 0
+        said = capsys.readouterr()
+        assert said.out.startswith("<svg")
+        assert said.out.endswith("</svg>\n")
+        assert said.err == "the user's own words\n"
+
+
+def test_a_file_lists_all_tiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    intervals = "[[(2 * (k * 53 % 90), 2 * (k * 53 % 90) + 2)] for k in range(90)]"
+    text = SCRIPT.replace("tiles=4", "tiles=90").replace('(4,), "y"', '(180,), "z"')
+    (folder / "many.py").write_text(text.replace("mapping=1", f"mapping={intervals}"))
+    assert main(["tensor", "many.py:build", "z"]) == 0
+    assert " more tiles; -o FILE.txt writes them all" in capsys.readouterr().out
+    assert main(["tensor", "many.py:build", "z", "-o", "z.txt"]) == 0
+    assert "more tiles" not in (folder / "z.txt").read_text()
+
+
+@pytest.mark.usefixtures("folder")
+def test_width_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tensor", "net.py:build", "x", "--width", "60"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+class Terminal(io.StringIO):
+    """Standard output that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("flags", "environment", "colored"),
+    [
+        ([], {}, True),
+        (["--color", "never"], {}, False),
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"NO_COLOR": ""}, True),
+        ([], {"TERM": "dumb"}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_colour_in_a_terminal(
+    flags: list[str],
+    environment: dict[str, str],
+    colored: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["tiles", "net.py:build", *flags]) == 0
+    assert ("\x1b[" in terminal.getvalue()) == colored
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_colour_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net.py:build"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert main(["tiles", "net.py:build", "--color", "always"]) == 0
+    assert "\x1b" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_plain_characters_where_blocks_cannot_be_written(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+    assert main(["tiles", "net.py:build"]) == 0
+    assert b"  0 |=#==|" in raw.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["draw"], "invalid choice: 'draw'"),
+        (["tiles"], "required: TARGET"),
+        (["tiles", "net.py"], "'net.py' names no callable; write file.py:callable"),
+        (["tiles", "net.py:"], "names no callable"),
+        (["tensor", "net.py:build"], "required: NAME"),
+        (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 60"),
+        (["tiles", "net.py:build", "--format", "png"], "invalid choice: 'png'"),
+    ],
+)
+def test_a_wrong_command_line_exits_with_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"poplite-viz {poplite.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["tiles"], ["tensor"], ["doctor"]])
+def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*arguments, "--help"])
+    assert caught.value.code == 0
+    assert "usage: poplite-viz" in capsys.readouterr().out
+
+
+def run(*arguments: str, folder: Path, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "poplite.tools.viz", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_as_a_process(folder: Path, root: Path) -> None:
+    done = run("tiles", "net.py:build", "-o", "map.svg", folder=folder, root=root)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote map.svg\n")
+    failed = run("tiles", "net.py:biuld", folder=folder, root=root)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("poplite-viz: 'net.py' has no 'biuld' (did you mean 'build'?)")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, root: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "poplite.tools.viz", "tiles", "net.py:build"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as stderr:
+        assert stderr.read() == b""
+    assert process.wait() == 0

@@ -1,0 +1,27 @@
+"""The README's `poplite-viz` commands, run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from poplite.tools.viz import main
+
+
+def test_commands_of_the_readme(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", (root / "README.md").read_text(), re.M)
+    assert [line.split()[0] for line in lines] == ["tiles", "tensor", "doctor"]
+    for line in lines:
+        assert main(shlex.split(line)) == 0, capsys.readouterr().err
+    printed = capsys.readouterr().out
+    assert "256 B on 64 of 64 tiles" in printed  # 64 partial sums of 4 bytes
+    picture = ET.parse(tmp_path / "plate.svg").getroot()
+    assert picture.tag.endswith("svg")

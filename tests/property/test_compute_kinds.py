@@ -1,0 +1,45 @@
+"""The rules of kinds: widening is an order, and operations never narrow."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poplite.compute.kinds import Kind, binary_kind
+from poplite.compute.values import Number, meet_numbers
+
+kinds = st.sampled_from(list(Kind))
+numbers = st.builds(Number, kinds, st.booleans())
+symbols = st.sampled_from(["+", "-", "*", "/", "//", "%"])
+
+
+@given(symbols, kinds, kinds, kinds)
+def test_wider_operands_give_no_narrower_result(
+    symbol: str, left: Kind, right: Kind, other: Kind
+) -> None:
+    # Loops are typed by widening until nothing changes; that ends only if this holds.
+    narrow = binary_kind(symbol, left, right)
+    wide = binary_kind(symbol, max(left, other), right)
+    assert narrow is not None
+    assert wide is not None
+    assert narrow <= wide
+
+
+@given(numbers, numbers)
+def test_meeting_is_symmetric_and_never_narrows(one: Number, other: Number) -> None:
+    met = meet_numbers(one, other)
+    assert met == meet_numbers(other, one)
+    assert met.kind is max(one.kind, other.kind)
+
+
+@given(numbers)
+def test_a_number_that_meets_itself_stays(number: Number) -> None:
+    assert meet_numbers(number, number) == number
+
+
+def test_only_a_long_int_widened_to_a_float_clashes_with_float32() -> None:
+    long = meet_numbers(Number(Kind.INT, long=True), Number(Kind.FLOAT))
+    short = meet_numbers(Number(Kind.INT), Number(Kind.FLOAT))
+    assert meet_numbers(long, Number(Kind.F32)).clash
+    assert not meet_numbers(short, Number(Kind.F32)).clash
+    assert not meet_numbers(Number(Kind.INT, long=True), Number(Kind.F32)).clash

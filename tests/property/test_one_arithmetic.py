@@ -1,0 +1,192 @@
+"""Random vertices computed in both forms: equal to the last bit.
+
+Each program mixes all kinds of numbers, loops that may run zero times, branches and stores,
+which is where types meet: a local that only some paths make float32, integers that wrap.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+PROGRAMS = 25
+
+HEADER = """
+from __future__ import annotations
+
+import math
+
+import poplite as pl
+
+
+class Drawn(pl.Vertex):
+    n: pl.State[pl.INT]
+    k: pl.State[pl.FLOAT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    i: pl.Input[pl.Vector[pl.INT]]
+    b: pl.Input[pl.BOOL]
+    w: pl.InOut[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    z: pl.Output[pl.Vector[pl.INT]]
+    flag: pl.Output[pl.BOOL]
+    WEIGHT = 0.3
+
+    def compute(self) -> None:
+"""
+
+FLOATS = ["0.1", "0.5", "3.0", "1e-3", "-2.25", "16777217.0", "0.0"]
+INTS = ["0", "1", "2", "7", "-3", "123456789", "4611686018427387904"]
+READS = ["self.k", "self.x[0]", "self.x[3]", "self.w[1]", "self.WEIGHT"]
+INT_READS = ["self.n", "self.i[0]", "self.i[2]", "len(self.x)", "self.b"]
+
+
+class Writer:
+    """Writes one random compute method; locals a to d always hold numbers."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.whole = {"a": True, "b": True, "c": True, "d": True}
+
+    def write(self) -> str:
+        for name in self.whole:
+            self.line(2, f"{name} = {self.random.choice(INTS) if name in 'ab' else 0.1}")
+        self.block(2, 3)
+        for slot, name in enumerate("cd"):
+            self.line(2, f"self.y[{slot}] = {name}")
+        self.line(2, f"self.y[2] = {self.number(3)}")
+        for slot, name in enumerate("ab"):
+            self.line(2, f"self.z[{slot}] = {name}")
+        self.line(2, f"self.flag = {self.condition(2)}")
+        return HEADER + "\n".join(self.lines) + "\n"
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def block(self, depth: int, nesting: int) -> None:
+        for _ in range(self.random.randint(1, 4)):
+            self.statement(depth, nesting)
+
+    def statement(self, depth: int, nesting: int) -> None:
+        kind = self.random.choice(["float", "float", "int", "if", "for", "store", "augmented"])
+        if nesting and kind == "if":
+            self.line(depth, f"if {self.condition(2)}:")
+            self.block(depth + 1, nesting - 1)
+            if self.random.random() < 0.5:
+                self.line(depth, "else:")
+                self.block(depth + 1, nesting - 1)
+        elif nesting and kind == "for":
+            last = self.random.choice(["self.n", "0", "3", "self.i[1] % 4"])
+            self.line(depth, f"for j in range({last}):")
+            self.block(depth + 1, nesting - 1)
+            self.line(depth + 1, f"c = c {self.random.choice('+-*')} self.x[j % 4]")
+            if self.random.random() < 0.3:
+                self.line(depth + 1, f"if {self.condition(1)}:")
+                self.line(depth + 2, self.random.choice(["break", "continue"]))
+        elif kind == "int":
+            self.line(depth, f"{self.random.choice('ab')} = {self.integer(2)}")
+        elif kind == "store":
+            self.line(depth, f"self.w[{self.random.randint(0, 2)}] = {self.number(2)}")
+        elif kind == "augmented":
+            self.line(
+                depth, f"{self.random.choice('cd')} {self.random.choice('+-*/')}= {self.number(1)}"
+            )
+        else:
+            self.line(depth, f"{self.random.choice('cd')} = {self.number(3)}")
+
+    def integer(self, depth: int) -> str:
+        if depth == 0 or self.random.random() < 0.3:
+            return self.random.choice([*INTS, *INT_READS, "a", "b"])
+        left, right = self.integer(depth - 1), self.integer(depth - 1)
+        operator = self.random.choice(["+", "-", "*", "//", "%", "&", "|", "^"])
+        return self.random.choice([f"({left} {operator} {right})", f"min({left}, {right})"])
+
+    def number(self, depth: int) -> str:
+        if depth == 0 or self.random.random() < 0.2:
+            pick = self.random.random()
+            if pick < 0.3:
+                return self.random.choice(["c", "d"])
+            return self.random.choice(FLOATS if pick < 0.5 else READS if pick < 0.8 else INT_READS)
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        operator = self.random.choice("+-*/")
+        test = self.condition(depth - 1)
+        return self.random.choice(
+            [
+                f"({left} {operator} {right})",
+                f"max({left}, {right})",
+                f"({left} if {test} else {right})",
+                f"math.sqrt(abs(1.0 * {left}))",
+                f"-{left}",
+            ]
+        )
+
+    def condition(self, depth: int) -> str:
+        depth = max(0, depth - 1)
+        operator = self.random.choice(["<", "<=", ">", "==", "!="])
+        test = f"{self.number(depth)} {operator} {self.number(depth)}"
+        return self.random.choice([test, f"({test} and self.b)", f"not ({test})"])
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_forms_agree(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "drawn.py"
+    path.write_text(Writer(seed).write())
+    spec = importlib.util.spec_from_file_location(f"drawn_{seed}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    compiled, interpreted = (outputs(module.Drawn, seed, form) for form in (False, True))
+    for name, expected in interpreted.items():
+        assert compiled[name].tobytes() == expected.tobytes(), (name, path.read_text())
+
+
+def outputs(cls: type[pl.Vertex], seed: int, interpret: bool) -> dict[str, np.ndarray]:
+    """Run four vertices with drawn data and return everything they may write."""
+    drawn = np.random.default_rng(seed)
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (4, 4), "x", mapping=0)
+    i = graph.add_variable(pl.INT, (4, 3), "i", mapping=0)
+    b = graph.add_variable(pl.BOOL, (4,), "b", mapping=0)
+    w = graph.add_variable(pl.FLOAT, (4, 3), "w", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (4, 3), "y", mapping=0)
+    z = graph.add_variable(pl.INT, (4, 2), "z", mapping=0)
+    flag = graph.add_variable(pl.BOOL, (4,), "flag", mapping=0)
+    compute_set = graph.add_compute_set()
+    for v in range(4):
+        graph.add_vertex(
+            compute_set,
+            cls,
+            tile=0,
+            n=v,
+            k=0.7 * v - 1,
+            x=x[v],
+            i=i[v],
+            b=b[v],
+            w=w[v],
+            y=y[v],
+            z=z[v],
+            flag=flag[v],
+        )
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    special = np.array([0.0, -0.0, np.inf, np.nan, 1e-40, 3e38, 1.5, -7.0], np.float32)
+    engine.write(
+        x,
+        np.where(
+            drawn.random((4, 4)) < 0.3,
+            drawn.choice(special, (4, 4)),
+            drawn.normal(size=(4, 4)).astype(np.float32),
+        ),
+    )
+    engine.write(w, drawn.normal(size=(4, 3)).astype(np.float32))
+    engine.write(i, drawn.integers(-(2**31), 2**31, (4, 3)).astype(np.int32))
+    engine.write(b, drawn.random(4) < 0.5)
+    engine.run()
+    # NaNs compare by being NaN: which NaN an operation makes is the processor's choice.
+    return {t.name: np.nan_to_num(engine.read(t), nan=12345.0) for t in (w, y, z, flag)}

@@ -1,0 +1,290 @@
+"""Checks of a whole program: graph, edges, tiles, races; every message."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from poplite.compile.check import check_program
+from poplite.compile.edges import edge_table
+from poplite.errors import (
+    ControlProgramError,
+    GraphConnectionError,
+    GraphCycleError,
+    InvalidTileMapping,
+)
+from poplite.graph import ComputeSet, Graph
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.target import Target
+from poplite.tensor import Tensor, concat
+from poplite.types import FLOAT, INT
+from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
+
+
+class Move(Vertex):
+    source: Input[Vector[FLOAT]]
+    target: Output[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.target)):
+            self.target[i] = self.source[i]
+
+
+class Twice(Vertex):
+    x: InOut[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] += self.x[i]
+
+
+class Rows(Vertex):
+    start: State[INT]
+    rows: Output[Vector[Vector[FLOAT]]]
+
+    def compute(self) -> None:
+        self.rows[0][self.start] = 0.0
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph(Target(tiles=4))
+
+
+@pytest.fixture
+def cs(graph: Graph) -> ComputeSet:
+    return graph.add_compute_set("step")
+
+
+def variable(graph: Graph, name: str, size: int = 8) -> Tensor:
+    return graph.add_variable(FLOAT, (size,), name, mapping="linear")
+
+
+def check(graph: Graph, programs: Program | Mapping[str, Program]) -> None:
+    named = {"main": programs} if isinstance(programs, Program) else programs
+    check_program(graph, named, edge_table)
+
+
+class TestGraph:
+    def test_a_correct_program_passes(self, graph: Graph, cs: ComputeSet) -> None:
+        x, y = variable(graph, "x"), variable(graph, "y")
+        for tile in range(4):
+            part = slice(2 * tile, 2 * tile + 2)
+            graph.add_vertex(cs, Move, tile=tile, source=x, target=y[part])
+        copied = Copy(y, x)
+        check(graph, Sequence(Repeat(3, Sequence(Execute(cs), copied)), PrintTensor(x)))
+
+    def test_no_vertices_and_no_steps_pass(self, graph: Graph, cs: ComputeSet) -> None:
+        check(graph, Execute(cs))
+        check(graph, Sequence())
+        check(graph, {})
+
+    def test_everything_belongs_to_the_graph(self, graph: Graph, cs: ComputeSet) -> None:
+        other = Graph()
+        program = Sequence(Execute(cs), PrintTensor(other.add_variable(FLOAT, (2,), "foreign")))
+        with pytest.raises(
+            ControlProgramError,
+            match=r"(?s)the program uses 1 object of another graph than <Graph 4 tiles.*"
+            r"at step 2 of 2: PrintTensor 'foreign'.*tensor 'foreign' of <Graph 1,472 tiles",
+        ):
+            check(graph, program)
+        with pytest.raises(ControlProgramError, match="uses 1 object .*<Graph 1,472 tiles"):
+            check(other, Execute(cs))
+
+    def test_what_no_program_uses_is_not_checked(self, graph: Graph, cs: ComputeSet) -> None:
+        graph.add_variable(FLOAT, (8,), "unused")
+        graph.add_vertex(cs, Move)
+        check(graph, Sequence())
+
+
+class TestConnected:
+    def test_a_missing_edge(self, graph: Graph, cs: ComputeSet) -> None:
+        vertex = graph.add_vertex(cs, Move, tile=1, target=variable(graph, "y"))
+        with pytest.raises(GraphConnectionError) as caught:
+            check(graph, Sequence(PrintTensor(variable(graph, "x")), Execute(cs)))
+        assert str(caught.value).splitlines() == [
+            f"Move 0 on tile 1 of 'step': field 'source' is not connected  ({vertex.location})",
+            "  at step 2 of 2: Execute 'step'",
+            "  declared source: Input[Vector[FLOAT]]",
+            "  try: pass every field to add_vertex, or graph.connect(vertex['source'], tensor)",
+        ]
+
+    def test_missing_state(self, graph: Graph, cs: ComputeSet) -> None:
+        graph.add_vertex(cs, Rows, tile=1, rows=[variable(graph, "y")])
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"(?s)field 'start' has no value.*set_initial_value\(vertex\['start'\], value\)",
+        ):
+            check(graph, Execute(cs))
+
+    def test_gaps_in_a_list_of_edges(self, graph: Graph, cs: ComputeSet) -> None:
+        vertex = graph.add_vertex(cs, Rows, tile=1, start=0)
+        for row in (1, 4):
+            graph.connect(vertex["rows"][row], variable(graph, "y"))
+        with pytest.raises(
+            GraphConnectionError, match="rows 0, 2-3 of field 'rows' are not connected"
+        ):
+            check(graph, Execute(cs))
+
+    def test_many_are_counted_over_all_compute_sets(self, graph: Graph, cs: ComputeSet) -> None:
+        second = graph.add_compute_set("second")
+        for each in (cs, second):
+            for tile in range(4):
+                graph.add_vertex(each, Move, tile=tile, source=variable(graph, "x"))
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"(?s)^8 fields of vertices have nothing connected.*Move 0 on tile 0 of 'step'"
+            r".*test_check.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
+        ):
+            check(graph, Sequence(Execute(cs), Execute(second)))
+
+
+class TestMapped:
+    def test_vertices_without_a_tile(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        for i in range(7):
+            graph.add_vertex(cs, Twice, x=x[i : i + 1])
+        with pytest.raises(
+            InvalidTileMapping,
+            match=r"(?s)^7 vertices have no tile .*test_check.py.*at step 1 of 1: Execute 'step'"
+            r".*Twice 0 on no tile of 'step'.*Twice 4 .*and 2 more vertices"
+            r".*try: add_vertex\(\.\.\., tile=0\).*tiles are 0-3",
+        ):
+            check(graph, Execute(cs))
+        for vertex in cs.vertices[1:]:
+            graph.set_tile_mapping(vertex, 0)
+        with pytest.raises(InvalidTileMapping, match="^1 vertex has no tile"):
+            check(graph, Execute(cs))
+
+    def test_elements_without_a_tile(self, graph: Graph, cs: ComputeSet) -> None:
+        bias = graph.add_variable(FLOAT, (128,), "bias")
+        line = graph.variables[0].location
+        graph.set_tile_mapping(bias[:96], 2)
+        graph.add_vertex(cs, Twice, tile=0, x=bias[4:8])
+        with pytest.raises(InvalidTileMapping) as caught:
+            check(graph, Sequence(Sequence(), Execute(cs)))
+        assert str(caught.value).splitlines() == [
+            f"'bias': elements [96, 128) of 128 have no tile  ({line})",
+            "  at step 1 of 1: Execute 'step'",
+            "  mapped so far: [0, 96) on tiles 2; the graph has 4 tiles",
+            '  try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"',
+        ]
+
+    def test_variables_of_copies_and_prints_and_constants(self, graph: Graph) -> None:
+        tensors = [graph.add_variable(FLOAT, (8,), name) for name in ("a", "b")]
+        c = graph.add_constant(FLOAT, (8,), 1, "c")
+        program = Sequence(Copy(c[:4], tensors[0][:4]), PrintTensor(tensors[1]))
+        with pytest.raises(
+            InvalidTileMapping,
+            match=r"(?s)^3 variables have elements without a tile.*at step 1 of 2: Copy 'c"
+            r".*'c': elements \[0, 8\) of 8 have no tile .*'a': .*'b': ",
+        ):
+            check(graph, program)
+
+    def test_the_program_is_named_when_there_are_several(
+        self, graph: Graph, cs: ComputeSet
+    ) -> None:
+        graph.add_vertex(cs, Twice, x=variable(graph, "x"))
+        with pytest.raises(
+            InvalidTileMapping, match="at step 1 of 1: Execute 'step', of program 'train'"
+        ):
+            check(graph, {"init": Sequence(), "train": Execute(cs)})
+
+
+class TestRaces:
+    def test_two_vertices_write_one_element(self, graph: Graph, cs: ComputeSet) -> None:
+        x, y = variable(graph, "x"), variable(graph, "y")
+        first = graph.add_vertex(cs, Move, tile=0, source=x[:5], target=y[:5])
+        second = graph.add_vertex(cs, Twice, tile=3, x=y[3:])
+        with pytest.raises(GraphCycleError) as caught:
+            check(graph, Execute(cs))
+        assert str(caught.value).splitlines() == [
+            "compute set 'step': Move 0 on tile 0 writes what Twice 1 on tile 3 also writes"
+            f"  ({first.location})",
+            "  at step 1 of 1: Execute 'step'",
+            "  'y' elements [3, 5): written by Move 0 on tile 0, field 'target' "
+            f"({first.location}); written by Twice 1 on tile 3, field 'x' ({second.location})",
+            "  try: give every element one writer, or put the vertices in two compute sets",
+        ]
+
+    def test_one_reads_what_another_writes(self, graph: Graph, cs: ComputeSet) -> None:
+        variable(graph, "before")
+        x, y = variable(graph, "x"), variable(graph, "y")
+        reader = graph.add_vertex(cs, Move, tile=0, source=x[:5], target=y[:5])
+        writer = graph.add_vertex(cs, Twice, tile=3, x=x[4:])
+        with pytest.raises(GraphCycleError) as caught:
+            check(graph, Execute(cs))
+        assert str(caught.value).splitlines() == [
+            "compute set 'step': Twice 1 on tile 3 writes what Move 0 on tile 0 reads"
+            f"  ({writer.location})",
+            "  at step 1 of 1: Execute 'step'",
+            "  'x' elements [4, 5): written by Twice 1 on tile 3, field 'x' "
+            f"({writer.location}); read by Move 0 on tile 0, field 'source' ({reader.location})",
+            "  try: use two buffers: read one variable, write another, and swap them in the next "
+            "compute set; InOut where only one vertex touches an element",
+        ]
+
+    def test_many_races_are_counted(self, graph: Graph, cs: ComputeSet) -> None:
+        cells = variable(graph, "cells", 34)
+        for i in range(8):  # a stencil on one buffer: both neighbours race with each vertex
+            part = slice(4 * i + 1, 4 * i + 5)
+            halo = slice(4 * i, 4 * i + 6)
+            graph.add_vertex(cs, Move, tile=i % 4, source=cells[halo], target=cells[part])
+        with pytest.raises(
+            GraphCycleError,
+            match=r"(?s)writes what Move 0 on tile 0 reads; \d+ races found"
+            r".*'cells' elements \[5, 6\).*and \d more races.*two buffers",
+        ):
+            check(graph, Execute(cs))
+
+    def test_a_vertex_may_read_what_it_writes(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        graph.add_vertex(cs, Move, tile=0, source=x, target=x[::2])
+        check(graph, Execute(cs))
+        graph.add_vertex(cs, Move, tile=1, source=x[6:], target=variable(graph, "y")[:2])
+        with pytest.raises(GraphCycleError, match=r"'x' elements \[6, 7\): written by Move 0"):
+            check(graph, Execute(cs))
+
+    def test_a_read_that_starts_in_its_own_writes(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        graph.add_vertex(cs, Move, tile=0, source=x[:6], target=x[:4])
+        graph.add_vertex(cs, Twice, tile=1, x=x[5:])
+        with pytest.raises(GraphCycleError, match=r"'x' elements \[5, 6\): written by Twice 1"):
+            check(graph, Execute(cs))
+
+    def test_readers_share(self, graph: Graph, cs: ComputeSet) -> None:
+        x, y = variable(graph, "x"), variable(graph, "y")
+        for tile in range(4):
+            graph.add_vertex(
+                cs, Move, tile=tile, source=concat([x, x]), target=y[2 * tile : 2 * tile + 2]
+            )
+        check(graph, Execute(cs))
+
+    def test_interleaved_elements_do_not_race(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        for tile in range(2):
+            graph.add_vertex(cs, Twice, tile=tile, x=x[tile::2])
+        check(graph, Execute(cs))
+
+    def test_compute_sets_are_checked_one_by_one(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        second = graph.add_compute_set("second")
+        graph.add_vertex(cs, Twice, tile=0, x=x)
+        graph.add_vertex(second, Twice, tile=1, x=x)
+        check(graph, Sequence(Execute(cs), Execute(second)))
+
+    def test_a_long_write_under_short_ones(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        graph.add_vertex(cs, Twice, tile=0, x=x)
+        graph.add_vertex(cs, Twice, tile=1, x=x[1:2])
+        graph.add_vertex(cs, Twice, tile=2, x=x[5:6])
+        with pytest.raises(GraphCycleError, match="(?s)2 races found.*Twice 1 .*Twice 2 "):
+            check(graph, Execute(cs))
+
+    def test_rows_of_lists_are_named(self, graph: Graph, cs: ComputeSet) -> None:
+        x = variable(graph, "x")
+        graph.add_vertex(cs, Rows, tile=0, start=0, rows=[x[:2], x[2:4]])
+        graph.add_vertex(cs, Rows, tile=1, start=0, rows=x[3:5].reshape((2, 1)))
+        with pytest.raises(
+            GraphCycleError, match=r"field 'rows\[1\]' .*Rows 1 on tile 1, field 'rows\[0\]'"
+        ):
+            check(graph, Execute(cs))

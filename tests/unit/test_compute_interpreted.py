@@ -1,0 +1,336 @@
+"""The interpreted form: what it computes, where it reads and stores, and how it fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import poplite as pl
+from poplite.compute import InterpretedSelf, check, interpreted
+from poplite.compute.kinds import Kind
+from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
+
+F = np.float32
+GLOBAL = 3
+
+
+class Total(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.1
+        for i in range(len(self.x)):
+            total += self.x[i]
+        self.y = total * total
+
+
+class Rows(pl.Vertex):
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    sums: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for r in range(len(self.rows)):
+            row = self.rows[r]
+            total = 0.0
+            for value in row:
+                total += value
+            self.sums[r] = total
+
+
+class Wrap(pl.Vertex):
+    n: pl.InOut[pl.INT]
+    u: pl.InOut[pl.UNSIGNED_INT]
+    b: pl.InOut[pl.BOOL]
+    big: pl.Output[pl.BOOL]
+
+    def compute(self) -> None:
+        product = self.n * self.n * 4
+        self.big = product > 0
+        self.n += 1
+        self.u -= 1
+        self.b = self.n  # type: ignore[assignment]
+
+
+class Statements(pl.Vertex):
+    n: pl.State[pl.INT]
+    weights: pl.State[pl.Vector[pl.FLOAT]]
+    out: pl.InOut[pl.Vector[pl.INT]]
+    SHIFT = 2
+
+    def compute(self) -> None:
+        """A docstring."""
+        low: int = 0
+        high = extra = self.n
+        low, high = high, low
+        k = 0
+        while True:
+            k += 1
+            if k == 2:
+                continue
+            if k > 5:
+                break
+            self.out[0] += k
+        for i, weight in enumerate(self.weights):
+            self.out[1] += i * int(weight)
+        for weight, element in zip(self.weights, self.out):  # noqa: B905 (equal lengths or not)
+            self.out[2] += int(weight) + element * 0
+        for k in range(5, 0, -2):
+            self.out[3] = self.out[3] * 10 + k
+        else:
+            self.out[4] = low << self.SHIFT
+        self.out[5] = 1 if 0 < k <= GLOBAL != 2 else -1
+        self.out[6] = extra + high
+        if not (low and high):
+            return
+        self.out[6] = -1
+
+
+class Deep(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    i: pl.Input[pl.INT]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        first = self.x[0]
+        self.y[0] = first / 0
+        self.y[self.i] = self.x[self.i]  # the line that fails
+
+
+def floats(*values: float) -> npt.NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def run(vertex: type[pl.Vertex], **values: Any) -> None:
+    interpreted(vertex)(InterpretedSelf(vertex, values))
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if text in line)
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    del sys.modules[path.stem]
+    return module
+
+
+def test_a_loop_that_never_runs_still_widens() -> None:
+    y = np.zeros(1, F)
+    run(Total, x=np.zeros(0, F), y=y)
+    assert y[0] == F(0.1) * F(0.1)
+    assert y[0] != F(0.1 * 0.1)
+
+
+def test_float32_rounds_after_every_operation() -> None:
+    x, y = floats(1e8, 1, 1), np.zeros(1, F)
+    run(Total, x=x, y=y)
+    total = F(F(F(0.1) + F(1e8)) + F(1)) + F(1)
+    assert y[0] == total * total
+
+
+def test_lists_of_vectors_of_different_lengths() -> None:
+    sums = np.full(3, 9, F)
+    run(Rows, rows=[floats(1, 2), floats(), floats(3)], sums=sums)
+    assert sums.tolist() == [3, 0, 3]
+
+
+def test_vectors_may_be_strided() -> None:
+    memory = np.zeros(6, F)
+    run(Rows, rows=[np.arange(8, dtype=F)[::4]] * 3, sums=memory[::2])
+    assert memory.tolist() == [4, 0, 4, 0, 4, 0]
+
+
+def test_integers_wrap_at_64_bits_and_at_the_store() -> None:
+    n, u = np.array([2**31 - 1], np.int32), np.zeros(1, np.uint32)
+    b, big = np.array([False]), np.array([True])
+    run(Wrap, n=n, u=u, b=b, big=big)
+    assert (n[0], u[0], b[0], big[0]) == (-(2**31), 2**32 - 1, True, False)
+
+
+def test_statements() -> None:
+    out = np.zeros(7, np.int32)
+    run(Statements, n=5, weights=floats(2.5, 3.5), out=out)
+    assert out.tolist() == [1 + 3 + 4 + 5, 3, 2 + 3, 531, 20, 1, 5]
+
+
+def test_nothing_warns_and_infinities_arrive() -> None:
+    y = np.zeros(2, F)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(Deep, x=floats(1, 2), i=np.array([1], np.int32), y=y)
+    assert y.tolist() == [np.inf, 2]
+
+
+@pytest.mark.parametrize("index", [2, -1, 2**31 - 1])
+def test_an_index_outside_names_field_index_and_length(index: int) -> None:
+    with pytest.raises(TensorIndexError, match=f"'Deep.x': index {index} of 2 elements") as caught:
+        run(Deep, x=floats(1, 2), i=np.array([index], np.int32), y=np.zeros(2, F))
+    assert "from 0 to 1" in caught.value.fix
+    assert isinstance(caught.value, IndexError)
+
+
+def test_a_row_is_named_in_the_message() -> None:
+    with pytest.raises(TensorIndexError, match=r"'Rows.sums': index 1 of 1 elements"):
+        run(Rows, rows=[floats(1), floats(2)], sums=np.zeros(1, F))
+    row = InterpretedSelf(Rows, {"rows": [floats(1), floats(2)], "sums": floats(0)}).rows[1]
+    with pytest.raises(TensorIndexError, match=r"'Rows.rows\[1\]': index 5 of 1 elements"):
+        row[5]
+    with pytest.raises(TensorIndexError, match=r"'Rows.rows\[1\]': index -1 of 1 elements"):
+        row[-1] = F(0)
+
+
+def test_an_empty_vector_has_no_index() -> None:
+    with pytest.raises(TensorIndexError, match="index 0 of 0 elements") as caught:
+        run(Deep, x=floats(), i=np.zeros(1, np.int32), y=np.zeros(2, F))
+    assert "longer tensor" in caught.value.fix
+
+
+def test_the_traceback_and_the_error_name_the_users_line() -> None:
+    with pytest.raises(TensorIndexError) as caught:
+        run(Deep, x=floats(1, 2), i=np.array([7], np.int32), y=np.zeros(2, F))
+    line = line_of("# the line that fails")
+    frames = traceback.extract_tb(caught.tb)
+    assert (__file__, line, "compute") in [(f.filename, f.lineno, f.name) for f in frames]
+    assert caught.value.at is not None
+    assert (caught.value.at.line, caught.value.at.function) == (line, "compute")
+
+
+def test_every_line_is_reported_to_debuggers() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        if event == "line" and frame.f_code.co_name == "compute":
+            seen.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run(Total, x=floats(1), y=np.zeros(1, F))
+    finally:
+        sys.settrace(previous)
+    first = line_of("total = 0.1")
+    assert seen == [(__file__, first + step) for step in (0, 1, 2, 1, 3)]
+
+
+def test_what_a_debugger_shows_of_self() -> None:
+    values: dict[str, Any] = {"rows": [floats(1)] * 2, "sums": floats(0.5, 0.25)}
+    owner = InterpretedSelf(Rows, values)
+    assert repr(owner) == (
+        "<Rows interpreted: rows=<Rows.rows FLOAT: 2 vectors>, sums=<Rows.sums FLOAT: [0.5  0.25]>>"
+    )
+    with pytest.raises(UnknownField, match=r"no field 'sum' \(did you mean 'sums'\?\)"):
+        owner.sum  # noqa: B018
+
+
+def test_class_numbers_are_visible_to_debuggers() -> None:
+    owner = InterpretedSelf(
+        Statements, {"n": 1, "weights": floats(1), "out": np.zeros(7, np.int32)}
+    )
+    assert owner.SHIFT == 2
+    assert isinstance(owner.n, int)
+    assert type(owner.weights[0]) is F
+
+
+def test_the_form_is_made_once() -> None:
+    assert interpreted(Total) is interpreted(Total)
+    assert check(Total) is check(Total)
+
+
+def test_numbers_of_an_enclosing_function() -> None:
+    factor, unused = 0.5, 2
+
+    class Scale(pl.Vertex):
+        y: pl.Output[pl.FLOAT]
+
+        def compute(self) -> None:
+            self.y = factor * GLOBAL
+
+    y = np.zeros(1, F)
+    run(Scale, y=y)
+    assert y[0] == factor * GLOBAL
+    assert unused == 2
+
+
+def test_a_name_the_enclosing_function_never_assigned() -> None:
+    class Early(pl.Vertex):
+        y: pl.Output[pl.FLOAT]
+
+        def compute(self) -> None:
+            self.y = later
+
+    with pytest.raises(VertexCompileError, match="name 'later' is not defined"):
+        check(Early)
+    later = 1
+
+
+def test_inherited_compute_reads_the_numbers_of_the_subclass() -> None:
+    class Scaled(Total):
+        SHIFT = 1
+
+    class More(Statements):
+        SHIFT = 3
+
+    y, out = np.zeros(1, F), np.zeros(7, np.int32)
+    run(Scaled, x=floats(1), y=y)
+    run(More, n=5, weights=floats(), out=out)
+    assert y[0] == F(F(0.1) + F(1)) * F(F(0.1) + F(1))
+    assert out[4] == 5 << 3
+
+
+def test_a_class_without_text_is_not_checked_and_not_interpreted() -> None:
+    names: dict[str, Any] = {"pl": pl, "__name__": "made_by_exec"}
+    exec("class V(pl.Vertex):\n    def compute(self):\n        open('f')\n", names)
+    assert check(names["V"]).text is None
+    with pytest.raises(VertexCompileError, match=r"'V.compute': there is no source text") as caught:
+        interpreted(names["V"])
+    assert "into a file" in caught.value.fix
+
+
+def test_a_file_edited_after_its_import_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    text = (
+        "import poplite as pl\nclass V(pl.Vertex):\n    y: pl.Output[pl.FLOAT]\n"
+        "    def compute(self):\n        self.y = 1.0 + 2\n"
+    )
+    path.write_text(text)
+    vertex = load(path).V
+    path.write_text(text.replace("+", "-"))
+    os.utime(path, (1, 1))
+    assert check(vertex).text is None
+
+
+def test_comments_in_the_first_column_and_continued_lines(tmp_path: Path) -> None:
+    path = tmp_path / "layout.py"
+    path.write_text(
+        "import poplite as pl\nclass V(pl.Vertex):\n    y: pl.Output[pl.FLOAT]\n"
+        "    def compute(self):\n# first column\n        self.y = (1.0 +\n2 +\n  zz)\n"
+    )
+    with pytest.raises(VertexCompileError, match="name 'zz' is not defined") as caught:
+        check(load(path).V)
+    assert caught.value.at is not None
+    assert caught.value.at.line == 8
+    assert caught.value.found == "zz)"
+
+
+def test_kinds_belong_to_versions_of_a_variable() -> None:
+    facts = check(Total).facts
+    assert set(facts.kinds.values()) == {Kind.INT, Kind.F32, Kind.FLOAT}
+    assert list(facts.casts.values()) == [Kind.F32] * 3

@@ -1,0 +1,317 @@
+"""What `compute` may not contain: each construct is refused with its line and a remedy."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.compute import check
+from poplite.errors import VertexCompileError
+
+HEAD = """
+import math
+import numpy as np
+import poplite as pl
+
+WEIGHTS = [1, 2, 1]
+SCALE = np.float32(0.5)
+HUGE = 2**63
+STEPS = 4
+
+
+class V(pl.Vertex):
+    a: pl.Input[pl.FLOAT]
+    n: pl.Input[pl.INT]
+    flag: pl.Input[pl.BOOL]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    s: pl.State[pl.INT]
+    out: pl.Output[pl.FLOAT]
+    count: pl.Output[pl.INT]
+    truth: pl.Output[pl.BOOL]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    z: pl.InOut[pl.Vector[pl.INT]]
+    grid: pl.InOut[pl.Vector[pl.Vector[pl.FLOAT]]]
+    TAPS = 9
+    NAMES = ("a", "b")
+    BIG = 2**70
+
+    def helper(self):
+        return 1
+
+    def compute(self):
+"""
+FIRST_LINE = HEAD.count("\n") + 1
+_numbers = itertools.count()
+
+
+def define(body: str, folder: Path) -> type[pl.Vertex]:
+    path = folder / f"vertex_{next(_numbers)}.py"
+    path.write_text(HEAD + textwrap.indent(textwrap.dedent(body), " " * 8))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vertex: type[pl.Vertex] = module.V
+    return vertex
+
+
+REFUSED = {
+    # statements
+    "with": ('with open("f") as f:\n    pass', "'with' is not part", "engine.write"),
+    "try": ("try:\n    pass\nexcept ValueError:\n    pass", "'try' is not part", "with if"),
+    "raise": ("raise ValueError", "'raise' is not part", "Output field"),
+    "import": ("import os", "'import' is not part", "top of the module"),
+    "from": ("from os import path", "'import' is not part", "top of the module"),
+    "global": ("global WEIGHTS", "'global' is not part", "State field"),
+    "del": ("k = 1\ndel k", "'del' is not part", "leave the variable"),
+    "def": ("def f():\n    pass", "a function inside is not part", "where it is used"),
+    "class": ("class C:\n    pass", "a class inside is not part", "fields"),
+    "match": ("match self.n:\n    case 1:\n        pass", "'match' is not part", "if and elif"),
+    "no effect": ("self.x[0]", "an expression alone", "assign it"),
+    "call alone": ("math.sqrt(2.0)", "a call alone", "assign its value"),
+    "return": ("return 1", "compute returns nothing", "self.field = value"),
+    "annotated": ("k: int", "an annotation declares nothing", "assign a value"),
+    # values
+    "dict": ("d = {}", "a dict is not part", "State"),
+    "list": ("d = [1]", "a list is not part", "InOut"),
+    "set": ("d = {1}", "a set is not part", "State"),
+    "comprehension": ("d = [i for i in self.x]", "a list comprehension is not part", "for loop"),
+    "generator": ("d = sum(i for i in self.x)", "a generator expression", "for loop"),
+    "lambda": ("f = lambda: 1", "a lambda is not part", "where it is used"),
+    "string": ('d = "text"', "'text' is not a number", "use 0"),
+    "f-string": ('d = f"{self.n}"', "a string is not part", "print on the host"),
+    "none": ("d = None", "None is not a number", "use 0"),
+    "complex": ("d = 1j", "1j is not a number", "use 0"),
+    "walrus": ("if (k := self.n) > 1:\n    pass", "':=' is not part", "line of its own"),
+    "starred": ("a, *b = 1, 2", "'\\*' is not part", "name every value"),
+    "slice": ("d = self.x[1:]", "a slice is not part", "for loop"),
+    "tuple": ("d = (1, 2)", "1 names take 2 values", "side by side"),
+    "tuple in sum": ("d = 1 + (1, 2)", "a tuple is no value", "one local for each"),
+    "too few": ("a, b, c = 1, 2", "3 names take 2 values", "as many values as names"),
+    "unpacked": ("a, b = self.x", "2 names take 1 values", "side by side"),
+    # names
+    "undefined": ("self.out = lenght", r"name 'lenght' is not defined", "self.lenght"),
+    "close name": ("self.out = STEP", r"did you mean 'STEPS'\?", "declare a field"),
+    "unset": ("self.out = k\nk = 1", "local 'k' is unset here", "assign k before"),
+    "unset by if": ("if self.flag:\n    k = 1\nself.out = k", "'k' may be unset", "before the if"),
+    "unset by for": ("for i in range(3):\n    pass\nself.out = i", "'i' may be unset", "before"),
+    "self": ("me = self", "self is used as a value", "self.name"),
+    "self assigned": ("self = 1", "self is assigned", "another name"),
+    "list global": ("self.out = WEIGHTS", "'WEIGHTS' is list, not an int", "convert it"),
+    "numpy global": ("self.out = SCALE", "'SCALE' is float32, not an int", "convert it"),
+    "huge global": ("self.out = HUGE", "9223372036854775808 does not fit 64 bits", "float"),
+    "huge class number": ("self.out = self.BIG", f"{2**70} does not fit 64 bits", "float"),
+    "huge literal": ("self.out = 9223372036854775808", "9223372036854775808 does not", "float"),
+    "folded": ("self.out = (1 << 62) * 4 // 3", f"{2**64} does not fit 64 bits", "float"),
+    "module": ("self.out = math.tau2", "'math.tau2' is not a local", "math.pi"),
+    # fields
+    "unknown field": ("self.out = self.b", "'V' has no field 'b'", "declare 'b'"),
+    "close field": (
+        "self.outt = 1.0",
+        r"no field 'outt' \(did you mean 'out'\?\)",
+        "declared field",
+    ),
+    "class value": ("self.out = self.NAMES", "'NAMES' is neither a field nor a number", "declare"),
+    "method value": ("self.out = self.helper", "'helper' is neither", "declared field"),
+    "read only": ("self.a = 1.0", "field 'a' is read only", "InOut"),
+    "state": ("self.s = 1", "field 's' is read only", "InOut"),
+    "read-only element": ("self.x[0] = 1.0", "field 'x' is read only", "InOut"),
+    "row element": ("r = self.rows[0]\nr[0] = 1.0", "field 'rows' is read only", "InOut"),
+    "output": ("k = self.out", "output 'out' is read", "declare out: InOut"),
+    "output element": ("k = self.y[0]", "output 'y' is read", "declare y: InOut"),
+    "output +=": ("self.y[0] += 1.0", "output 'y' is read", "declare y: InOut"),
+    "output walk": ("for v in self.y:\n    pass", "output 'y' is read", "declare y: InOut"),
+    "vector stored": ("self.y = 1.0", "'y' is a vector of 'y'", "self.y[i] = "),
+    "row stored": ("self.grid[0] = 1.0", "'grid' is a list of vectors", r"self.grid[row][i]"),
+    "float in int": (
+        "self.count = 0.5",
+        "a Python float is stored in 'count', a field of INT",
+        "write int",
+    ),
+    "float32 in int": (
+        "self.z[0] = self.a",
+        "a float32 is stored in 'z', a field of INT",
+        "write int",
+    ),
+    "float in bool": (
+        "self.truth = self.a",
+        "a float32 is stored in 'truth', a field of BOOL",
+        "write bool",
+    ),
+    "vector in scalar": ("self.out = self.x", "a vector of 'x' is stored as one", "index it"),
+    "vector as number": ("self.out = self.x + 1", "a vector of 'x' is used as a number", "[i]"),
+    "vector as truth": ("if self.x:\n    pass", "a vector of 'x' is used as a number", "[i]"),
+    "list as number": ("self.out = -self.rows", "a list of vectors of 'rows' is used", "[i]"),
+    "scalar indexed": ("self.out = self.a[0]", "a float32 is indexed", "scalars as is"),
+    "float index": ("self.out = self.x[1.0]", "an index is an int; this is a Python float", "int("),
+    "bool index": ("self.out = self.x[self.flag]", "this is a truth value", "int("),
+    "negative": ("self.out = self.x[-1]", "index -1 is negative", r"self.x[len(self.x) - 1]"),
+    "negative local": ("k = -2\nself.out = self.x[k]", "index -2 is negative", "- 2]"),
+    "attribute": ("self.out = self.x.shape", "has no attribute 'shape'", "len"),
+    "attribute store": ("k = self.x\nk.y = 1", "'k.y' is no field", "self.name"),
+    # operations
+    "matmul": ("self.out = self.a @ self.a", "'@' multiplies no numbers", "loops"),
+    "is": ("self.truth = self.n is self.s", "'is' compares no numbers", "=="),
+    "in": ("self.truth = self.n in self.z", "'in' compares no numbers", "a loop"),
+    "float and": ("self.out = self.a & 1", "'&' takes ints; here are a float32 and an int", "int("),
+    "not bits": ("self.count = ~self.flag", "'~' takes an int; this is a truth value", "not"),
+    "shift": (
+        "self.count = self.n << self.s",
+        "right side of '<<' is an int constant from 0 to 63",
+        r"x << (n & 63)",
+    ),
+    "long shift": ("self.count = self.n >> 64", "int constant from 0 to 63", r"x >> (n & 63)"),
+    "power": ("self.out = self.a ** 0.5", r"right side of '\*\*' is an int literal", "math.sqrt"),
+    "cube": ("self.out = self.a ** 3", "a float32 to the power of 3", r"x * x * x"),
+    "**=": ("k = 2\nk **= 2", r"'\*\*=' is not available", r"x * x * x"),
+    # calls
+    "print": ("print(self.n)", r"print\(...\) cannot be called", "engine.read"),
+    "open": ('f = open("f")', r"open\(...\) cannot be called", "engine.write"),
+    "method": (
+        "self.out = self.helper()",
+        r"self.helper\(...\) cannot be called",
+        "write the body",
+    ),
+    "numpy": ("self.out = np.sqrt(self.a)", r"np.sqrt\(...\) cannot be called", "sqrt"),
+    "sum": ("self.out = sum(self.x)", r"sum\(...\) cannot be called", "total += "),
+    "keyword": ("self.out = max(1, 2, key=abs)", r"max\(...\) cannot be called", "one of: len"),
+    "max of vector": ("self.out = max(self.x)", "max", "best = max"),
+    "two arguments": ("self.out = math.sqrt(1, 2)", "takes 1 number, not 2", "write one"),
+    "sqrt of bool": ("self.out = math.sqrt(self.flag)", "math.sqrt of a truth value", "int("),
+    "len of number": ("self.count = len(self.n)", "len of an int", "takes a vector"),
+    # loops
+    "range value": ("k = range(3)", r"range\(...\) cannot be called", "for statement"),
+    "float range": (
+        "for i in range(self.a):\n    pass",
+        "range takes ints; this is a float32",
+        "int",
+    ),
+    "range step": (
+        "for i in range(0, 9, self.s):\n    pass",
+        "step of a range is a constant",
+        "while loop",
+    ),
+    "zero step": (
+        "for i in range(0, 9, 0):\n    pass",
+        "step of a range is a constant other than 0",
+        "while loop",
+    ),
+    "rows walk": ("for r in self.rows:\n    pass", "a loop goes over", "range"),
+    "number walk": ("for r in self.n:\n    pass", "a loop goes over .*; this is an int", "range"),
+    "pairs": ("for i, v in self.x:\n    pass", "gives 1 values a turn", "for i in"),
+    "enumerate one": ("for i in enumerate(self.x):\n    pass", "gives 2 values a turn", "for a, b"),
+    "element target": (
+        "for self.z[0] in range(3):\n    pass",
+        "a loop variable is a local",
+        "for i",
+    ),
+    # kinds that depend on the path
+    "vector or number": (
+        "r = self.rows[0]\nif self.flag:\n    r = 1\nk = r",
+        "a vector of 'rows' on another|a vector of 'rows' on one path",
+        "two names",
+    ),
+    "long int": (
+        "t = self.n * self.n\nif self.flag:\n    t = 0.5\nfor v in self.x:\n    t = t + v",
+        "'t' is an int, a Python float or a float32",
+        r"write float(...) where t takes the int",
+    ),
+    "fixed condition": (
+        "t = 0.1\nif self.TAPS > 99:\n    t = self.a\nself.out = t * 3",
+        "this is a Python float, but a float32 if a branch counts whose condition is fixed",
+        "all branches",
+    ),
+    "fixed by local": (
+        "k = 1\nt = 0.1 if self.a < 2 and k < 5 else self.a\nu = 0.1 if k < 5 else self.a",
+        "whose condition is fixed at compile time",
+        "all branches",
+    ),
+    "nested or": (
+        "self.out = (0.5 or self.a) and self.n",
+        "'0.5 or self.a' gives numbers of different kinds",
+        "a local first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, tmp_path: Path) -> None:
+    body, what, fix = REFUSED[name]
+    vertex = define(body, tmp_path)
+    with pytest.raises(VertexCompileError, match=what) as caught:
+        check(vertex)
+    error = caught.value
+    assert error.what.startswith("'V.compute': ")
+    assert fix in error.fix
+    assert error.found
+    assert error.at is not None
+    assert Path(error.at.file).parent == tmp_path
+    assert FIRST_LINE <= error.at.line < FIRST_LINE + body.count("\n") + 1
+    assert error.at.function == "compute"
+
+
+def test_the_offending_line_is_named_and_shown(tmp_path: Path) -> None:
+    vertex = define("k = 1\n\nif k:\n    # why\n    self.out = undefined_name", tmp_path)
+    with pytest.raises(VertexCompileError) as caught:
+        check(vertex)
+    assert caught.value.at is not None
+    assert caught.value.at.line == FIRST_LINE + 4
+    assert caught.value.found == "self.out = undefined_name"
+
+
+def test_declared_fields_are_listed(tmp_path: Path) -> None:
+    with pytest.raises(VertexCompileError) as caught:
+        check(define("self.out = self.q", tmp_path))
+    assert "x: Input[Vector[FLOAT]]" in caught.value.found
+
+
+def test_a_decorated_compute_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "decorated.py"
+    path.write_text(
+        "import poplite as pl\n"
+        "def plain(function):\n    return function\n"
+        "class V(pl.Vertex):\n    @plain\n    def compute(self):\n        pass\n"
+    )
+    spec = importlib.util.spec_from_file_location("decorated", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(VertexCompileError, match="a decorator"):
+        check(module.V)
+
+
+ACCEPTED = {
+    "docstring": '"""Text."""\nself.out = 1.0',
+    "return": "if self.flag:\n    return\nself.out = 1.0",
+    "return none": "return None",
+    "dead code": "return\nself.out = undefined",
+    "while true": "k = 0\nwhile True:\n    k += 1\n    if k > 3:\n        break\nself.count = k",
+    "for else": "for i in range(3):\n    pass\nelse:\n    k = 1\nself.count = k",
+    "swap": "a, b = 1, 0.5\na, b = b, a\nself.out = a + b",
+    "rows": "r, s = self.rows[0], self.rows[1]\nr, s = s, r\nself.out = r[0] + s[len(s) - 1]",
+    "grid": "g = self.grid[0]\ng[0] += 1\nself.grid[1][0] = g[0]",
+    "enumerate": "for i, v in enumerate(self.x):\n    self.y[i] = v",
+    "zip": "for v, k in zip(self.x, self.z):\n    self.out = v * k",
+    "constants": "self.out = STEPS * math.pi * self.TAPS",
+    "annotated": "k: float = 0.0\nself.out = k",
+    "chain": "self.truth = 0 <= self.n < STEPS",
+    "length of output": "for i in range(len(self.y)):\n    self.y[i] = 1",
+    "several targets": "a = b = self.z[0] = 3\nself.count = a + b",
+    "short int": "t = 0\nif self.flag:\n    t = 0.5\nfor v in self.x:\n    t = t + v\nself.out = t",
+    "debug switch": "if STEPS == 3:\n    self.out = 1.0\nelse:\n    self.out = self.a",
+    "constant loop": "k = -1\nfor i in range(3):\n    if i:\n        self.y[k] = 1.0\n    k = i",
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted(name: str, tmp_path: Path) -> None:
+    checked = check(define(ACCEPTED[name], tmp_path))
+    assert checked.text is not None

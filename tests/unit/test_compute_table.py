@@ -1,0 +1,124 @@
+"""Every row of the tables in docs/arithmetic.md, compiled and interpreted."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.types import ElementType
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "arithmetic.md"
+TYPES: dict[str, type[ElementType[Any]]] = {
+    t.__name__: t for t in (pl.FLOAT, pl.INT, pl.UNSIGNED_INT, pl.BOOL)
+}
+EXACT = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan, "True": True, "False": False}
+MINIMUM_ROWS = 120
+
+
+class Row(NamedTuple):
+    """An expression, what its fields hold, and what it leaves in a field."""
+
+    line: int
+    section: str
+    expression: str
+    fields: tuple[tuple[str, str, float], ...]
+    element: str
+    value: float
+
+
+def number(text: str) -> float:
+    return EXACT[text] if text in EXACT else float(text) if re.search(r"[.e]", text) else int(text)
+
+
+def parse(path: Path) -> list[Row]:
+    rows, section, counted = [], "", False
+    for line, text in enumerate(path.read_text().splitlines(), 1):
+        if text.startswith("#"):
+            section = text.strip("# ")
+        if not text.startswith("|"):
+            counted = False
+            continue
+        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", text)[1:-1]]
+        if cells == ["expression", "fields", "gives"]:
+            counted = True
+        elif counted and not cells[0].startswith("---"):
+            fields = [part.split() for part in cells[1].split(", ")]
+            element, value = cells[2].split()
+            drawn = tuple((name, kind, number(held)) for name, kind, held in fields)
+            rows.append(Row(line, section, cells[0].strip("`"), drawn, element, number(value)))
+    return rows
+
+
+ROWS = parse(DOCUMENT)
+SECTIONS = sorted({row.section for row in ROWS})
+
+
+def source(rows: list[Row]) -> str:
+    """Return a module with one vertex class that evaluates all rows."""
+    declared, body = [], []
+    for row in rows:
+        expression = row.expression
+        for name, kind, _ in row.fields:
+            declared.append(f"    {name}{row.line}: pl.Input[pl.{kind}]")
+            expression = re.sub(rf"\b{name}\b(?!\()", f"self.{name}{row.line}", expression)
+        declared.append(f"    out{row.line}: pl.Output[pl.{row.element}]")
+        body.append(f"        self.out{row.line} = {expression}")
+    head = ["import math", "import poplite as pl", "class Table(pl.Vertex):"]
+    return "\n".join([*head, *declared, "    def compute(self):", *body]) + "\n"
+
+
+def load(text: str, folder: Path) -> type[pl.Vertex]:
+    path = folder / "table.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("table", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vertex: type[pl.Vertex] = module.Table
+    return vertex
+
+
+def results(rows: list[Row], vertex: type[pl.Vertex], *, interpret: bool) -> list[Any]:
+    """Run one vertex and return what each row left in its field."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    work = graph.add_compute_set("work")
+    fields: dict[str, Any] = {}
+    outs = []
+    for row in rows:
+        for name, kind, value in row.fields:
+            fields[f"{name}{row.line}"] = graph.add_variable(
+                TYPES[kind], (1,), mapping=0, initial_value=np.array([value], TYPES[kind].dtype)
+            )[0]
+        out = graph.add_variable(TYPES[row.element], (1,), f"out{row.line}", mapping=0)
+        fields[f"out{row.line}"] = out[0]
+        outs.append(out)
+    graph.add_vertex(work, vertex, tile=0, **fields)
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    engine.run()
+    return [engine.read(out)[0] for out in outs]
+
+
+def test_the_tables_are_found() -> None:
+    assert len(ROWS) >= MINIMUM_ROWS
+    assert {row.element for row in ROWS} == set(TYPES)
+
+
+@pytest.mark.parametrize("interpret", [True, False], ids=["interpreted", "compiled"])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_rows(section: str, interpret: bool, tmp_path: Path) -> None:
+    rows = [row for row in ROWS if row.section == section]
+    found = results(rows, load(source(rows), tmp_path), interpret=interpret)
+    wrong = []
+    for row, value in zip(rows, found, strict=True):
+        expected = np.array([row.value], TYPES[row.element].dtype)[0]
+        same = value.tobytes() == expected.tobytes() or (np.isnan(value) and np.isnan(expected))
+        if not same:
+            wrong.append(f"line {row.line}: {row.expression} gives {value!r}, not {expected!r}")
+    assert wrong == []

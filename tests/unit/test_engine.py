@@ -1,0 +1,406 @@
+"""What programs mean on the engine, compiled and interpreted, against NumPy."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+
+class Sum(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    total: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for value in self.x:
+            total += value
+        self.total = total
+
+
+class Shift(pl.Vertex):
+    """Writes each element to the next place: wrong if it sees its own writes."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = self.x[i]
+
+
+class Increment(pl.Vertex):
+    x: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.x += 1
+
+
+class WriteFirst(pl.Vertex):
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        self.y[0] = 99
+
+
+class RowSums(pl.Vertex):
+    rows: pl.Input[pl.Vector[pl.Vector[pl.INT]]]
+    sums: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for r in range(len(self.rows)):
+            total = 0
+            for i in range(len(self.rows[r])):
+                total += self.rows[r][i]
+            self.sums[r] = total
+
+
+class Polynomial(pl.Vertex):
+    weights: pl.State[pl.Vector[pl.FLOAT]]
+    x: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for weight in self.weights:
+            total = total * self.x + weight
+        self.y = total
+
+
+class Scale(pl.Vertex):
+    a: pl.State[pl.FLOAT]
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.a * self.x[i] + 0.1
+
+
+def graph_of(tiles: int = 4) -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=tiles))
+
+
+@both_forms
+def test_input_that_is_not_contiguous_is_gathered(interpret: bool) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
+    totals = graph.add_variable(pl.FLOAT, (6,), "totals", mapping=1)
+    compute_set = graph.add_compute_set("columns")
+    for column in range(6):
+        graph.add_vertex(compute_set, Sum, tile=1, x=x[:, column], total=totals[column])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.write(x, np.arange(24).reshape(4, 6))
+    engine.run()
+    assert engine.read(totals).tolist() == [36, 40, 44, 48, 52, 56]
+    assert engine.report().bytes_gathered == 24 * 4
+
+
+@both_forms
+@pytest.mark.parametrize("reverse", [False, True])
+def test_input_that_overlaps_an_output_reads_the_values_from_before(
+    interpret: bool, reverse: bool
+) -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (6,), "a", mapping=0, initial_value=[1, 2, 3, 4, 5, 6])
+    view = a.reverse(0) if reverse else a
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Shift, tile=0, x=view[:5], y=view[1:])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.run()
+    assert engine.read(view).tolist() == ([6, 6, 5, 4, 3, 2] if reverse else [1, 1, 2, 3, 4, 5])
+
+
+@both_forms
+@pytest.mark.parametrize("stride", [1, 2])
+def test_output_elements_that_are_not_written_keep_their_value(
+    interpret: bool, stride: int
+) -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (6,), "a", mapping=0, initial_value=[1, 2, 3, 4, 5, 6])
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, WriteFirst, tile=0, y=a.sub_sample(stride, 0))
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.run()
+    assert engine.read(a).tolist() == [99, 2, 3, 4, 5, 6]
+
+
+@both_forms
+def test_lists_of_rows_even_jagged_and_gathered(interpret: bool) -> None:
+    graph = graph_of()
+    m = graph.add_variable(pl.INT, (4, 5), "m", mapping=0)
+    sums = graph.add_variable(pl.INT, (4, 4), "sums", mapping=0)
+    compute_set = graph.add_compute_set()
+    lists = [
+        m[:, 1:4],  # even rows
+        [m[0], m[1, :2], m[3, 3:], m[2, 1:1]],  # each its own length, one empty
+        [m[0, ::2], m[:, 1], m[3, ::-1], m[1]],  # strided, a column, reversed, contiguous
+        m.transpose()[:4],
+    ]
+    for number, rows in enumerate(lists):
+        graph.add_vertex(compute_set, RowSums, tile=0, rows=rows, sums=sums[number])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    n = np.arange(20, dtype=np.int32).reshape(4, 5) ** 2
+    engine.write(m, n)
+    engine.run()
+    assert engine.read(sums).tolist() == [
+        n[:, 1:4].sum(1).tolist(),
+        [n[0].sum(), n[1, :2].sum(), n[3, 3:].sum(), 0],
+        [n[0, ::2].sum(), n[:, 1].sum(), n[3].sum(), n[1].sum()],
+        n.T[:4].sum(1).tolist(),
+    ]
+
+
+@both_forms
+def test_state_vectors_may_differ_in_length_from_vertex_to_vertex(interpret: bool) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[2, 3, 4])
+    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0)
+    compute_set = graph.add_compute_set()
+    for i, weights in enumerate([[1, 0, 1], [], [5]]):
+        graph.add_vertex(compute_set, Polynomial, tile=i, weights=weights, x=x[i], y=y[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.run()
+    assert engine.read(y).tolist() == [5, 0, 5]
+
+
+@both_forms
+def test_number_connected_to_an_input_is_a_constant(interpret: bool) -> None:
+    graph = graph_of()
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Polynomial, tile=0, weights=[1, 1], x=2.5, y=y)
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.run()
+    assert engine.read(y) == 3.5
+
+
+@both_forms
+def test_repeats_nest_and_zero_times_is_never(interpret: bool) -> None:
+    graph = graph_of()
+    n = graph.add_variable(pl.INT, (2,), "n", mapping=0)
+    sets = [graph.add_compute_set(), graph.add_compute_set()]
+    for i, compute_set in enumerate(sets):
+        graph.add_vertex(compute_set, Increment, tile=0, x=n[i])
+    first, second = map(pl.Execute, sets)
+    body = pl.Sequence(first, pl.Repeat(4, second), pl.Repeat(0, first))
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Sequence(body, body)), interpret=interpret)
+    engine.run()
+    assert engine.read(n).tolist() == [6, 24]
+    engine.run()  # values are kept between runs
+    assert engine.read(n).tolist() == [12, 48]
+    report = engine.report()
+    assert (report.runs, report.steps, report.vertices) == (2, 60, 60)
+
+
+def test_long_repeat_returns_to_python_and_goes_on() -> None:
+    graph = graph_of()
+    n = graph.add_variable(pl.INT, (1,), "n", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Increment, tile=0, x=n[0])
+    engine = pl.Engine(graph, pl.Repeat(100_000, pl.Execute(compute_set)))
+    engine.run()
+    assert engine.read(n).tolist() == [100_000]
+
+
+@both_forms
+def test_copies_between_shapes_and_tiles(interpret: bool) -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.FLOAT, (3, 4), "a", mapping="linear")
+    b = graph.add_variable(pl.FLOAT, (4, 3), "b", mapping=2)
+    c = graph.add_variable(pl.FLOAT, (2, 12), "c", mapping=3)
+    program = pl.Sequence(pl.Copy(a.transpose(), b), pl.Copy(b.reverse(0), c[1].reshape((4, 3))))
+    engine = pl.Engine(graph, program, interpret=interpret)
+    n = np.arange(12, dtype=np.float32).reshape(3, 4)
+    engine.write(a, n)
+    engine.run()
+    assert np.array_equal(engine.read(b), n.T)
+    assert np.array_equal(engine.read(c), [np.zeros(12), n.T[::-1].ravel()])
+    assert engine.report().bytes_copied == 2 * 12 * 4
+
+
+@both_forms
+def test_launch_that_threads_share_gives_the_same_bits(interpret: bool) -> None:
+    graph = pl.Graph()
+    x = graph.add_variable(pl.FLOAT, (600, 200), "x", mapping="linear")
+    compute_set = graph.add_compute_set()
+    for i in range(600):
+        graph.add_vertex(compute_set, Scale, tile=i, a=0.5 + i, x=x[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret, checks="fast")
+    start = np.random.default_rng(3).normal(size=(600, 200)).astype(np.float32)
+    engine.write(x, start)
+    engine.run()
+    a = (0.5 + np.arange(600, dtype=np.float32))[:, None]
+    assert engine.read(x).tobytes() == (a * start + np.float32(0.1)).tobytes()
+
+
+def test_programs_by_name_and_number() -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (2,), "a", mapping=0, initial_value=[1, 2])
+    b = graph.add_variable(pl.INT, (2,), "b", mapping=0)
+    engine = pl.Engine(graph, {"load": pl.Copy(a, b), "clear": pl.Copy(b.reverse(0), a)})
+    engine.run("load")
+    engine.run(1)
+    assert engine.read(a).tolist() == [2, 1]
+    with pytest.raises(pl.UnknownName, match=r"no program 'laod' \(did you mean 'load'\?\)"):
+        engine.run("laod")
+    with pytest.raises(pl.UnknownName, match="no program 2"):
+        engine.run(2)
+
+
+@both_forms
+def test_print_tensor_writes_to_the_stream(interpret: bool) -> None:
+    graph = graph_of()
+    v = graph.add_variable(pl.FLOAT, (2,), "v1", mapping=0, initial_value=[1, 1.5])
+    n = graph.add_variable(pl.INT, (2, 2), "n", mapping=0, initial_value=[[1, 2], [3, 4]])
+    program = pl.Repeat(2, pl.Sequence(pl.PrintTensor(v), pl.PrintTensor("matrix", n)))
+    engine = pl.Engine(graph, program, interpret=interpret)
+    engine.print_stream = io.StringIO()
+    engine.run()
+    once = "v1: [1.0000000 1.5000000]\nmatrix: [[1 2]\n   [3 4]]\n"
+    assert engine.print_stream.getvalue() == 2 * once
+
+
+class Reach(pl.Vertex):
+    where: pl.State[pl.INT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y[self.where] = self.x[0]
+
+
+@both_forms
+@pytest.mark.parametrize("where", [3, -1])
+def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (2, 3), "y", mapping=0, initial_value=np.ones((2, 3)))
+    compute_set = graph.add_compute_set("reach")
+    graph.add_vertex(compute_set, Reach, tile=0, where=0, x=x, y=y[0])
+    graph.add_vertex(compute_set, Reach, tile=2, where=where, x=x, y=y[1])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    with pytest.raises(pl.TensorIndexError, match=f"index {where} .*'y' .*3 elements") as caught:
+        engine.run()
+    if not interpret:
+        for part in ("Reach 1 on tile 2", "Execute 'reach'", "test_engine.py", "interpret=True"):
+            assert part in str(caught.value)
+    assert engine.read(y)[1].tolist() == [1, 1, 1]  # nothing outside was touched
+    with pytest.raises(pl.TensorIndexError):  # and the engine still works
+        engine.run()
+
+
+def test_first_fault_of_many_is_reported() -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (9, 3), "y", mapping=0)
+    compute_set = graph.add_compute_set()
+    for i in range(9):
+        graph.add_vertex(compute_set, Reach, tile=i % 4, where=i, x=x, y=y[i])
+    with pytest.raises(pl.TensorIndexError, match="Reach 3 on tile 3: index 3"):
+        pl.Engine(graph, pl.Execute(compute_set)).run()
+
+
+def test_write_refuses_what_does_not_fit() -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (2, 3), "a", mapping=0)
+    c = graph.add_constant(pl.INT, (2,), [1, 2], "c", mapping=0)
+    engine = pl.Engine(graph, pl.Copy(c, a[0, :2]))
+    engine.write(a, 7)
+    assert engine.read(a).tolist() == [[7] * 3] * 2
+    shapes = re.escape("shape (3, 2) for a tensor of shape (2, 3)")
+    with pytest.raises(pl.TensorCreationError, match=shapes):
+        engine.write(a, np.zeros((3, 2), np.int32))
+    with pytest.raises(pl.ElementTypeError, match="float64"):
+        engine.write(a, np.zeros((2, 3)))
+    with pytest.raises(pl.SizeOverflowError, match="2147483648 does not fit INT"):
+        engine.write(a, np.full((2, 3), 2**31))
+    with pytest.raises(pl.GraphConnectionError, match="'c'.* is constant"):
+        engine.write(c, [3, 4])
+    with pytest.raises(pl.GraphConnectionError, match="holds elements twice"):
+        engine.write(a[0].broadcast(2, 0), np.zeros(6, np.int32))
+    with pytest.raises(pl.GraphConnectionError, match="another graph"):
+        engine.read(graph_of().add_variable(pl.INT, (2,), "b"))
+    assert engine.read(a).tolist() == [[7] * 3] * 2
+
+
+def test_views_are_written_and_read_through() -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (4, 6), "a", mapping="linear")
+    engine = pl.Engine(graph, pl.Sequence())
+    n = np.arange(24, dtype=np.int32).reshape(4, 6)
+    flat = pl.concat([a.reverse(1)[2:], a[:2]]).reshape((6, 4))
+    engine.write(flat, n.reshape(6, 4))
+    expected = np.concatenate([n[2:], n[:2, ::-1]])
+    assert np.array_equal(engine.read(a), expected)
+    assert np.array_equal(engine.read(flat), n.reshape(6, 4))
+    assert engine.read(a[0:0]).shape == (0, 6)
+    assert engine.read(a[1, 2]).shape == ()
+
+
+def test_constants_and_initial_values_are_loaded_once() -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.INT, (3,), "a", mapping=0, initial_value=[1, 2, 3])
+    c = graph.add_constant(pl.INT, (3,), 5, "c", mapping=0)
+    engine = pl.Engine(graph, pl.Copy(c, a))
+    assert engine.read(a).tolist() == [1, 2, 3]
+    engine.run()
+    assert engine.read(a).tolist() == [5, 5, 5]
+
+
+def test_disabled_jit_is_refused_with_the_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of()
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)NUMBA_DISABLE_JIT=1.*interpret=True"):
+        pl.Engine(graph, pl.Sequence())
+    pl.Engine(graph, pl.Sequence(), interpret=True).run()
+
+
+def test_bad_arguments_of_an_engine() -> None:
+    graph = graph_of()
+    with pytest.raises(pl.ControlProgramError, match="checks='loose'"):
+        pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
+        pl.Engine(graph, {"main": 3})  # type: ignore[dict-item]
+    many: pl.Program = pl.PrintTensor(graph.add_variable(pl.INT, (1,), mapping=0))
+    for _ in range(30):
+        many = pl.Sequence(many, many)
+    with pytest.raises(pl.ControlProgramError, match="1,073,741,824 steps"):
+        pl.Engine(graph, many)
+
+
+def test_program_as_deep_as_it_is_long() -> None:
+    graph = graph_of()
+    n = graph.add_variable(pl.INT, (1,), "n", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Increment, tile=0, x=n[0])
+    program: pl.Program = pl.Sequence()
+    for _ in range(5000):
+        program = pl.Sequence(program, pl.Execute(compute_set))
+    engine = pl.Engine(graph, program)
+    engine.run()
+    assert engine.read(n).tolist() == [5000]
+
+
+def test_report_and_repr() -> None:
+    graph = graph_of()
+    graph.add_variable(pl.INT, (10,), "a", mapping=0)
+    graph.add_variable(pl.INT, (4,), "b", mapping="linear")
+    engine = pl.Engine(graph, pl.Sequence())
+    assert repr(engine) == "<Engine 1 program on 4 tiles, compiled, strict checks>"
+    assert engine.report().elements_per_tile == (1, 11)
+    assert "not modelled yet" in str(engine.report())
+
+
+def test_checks_are_fast_beyond_a_million_elements() -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (1_000_001,), "x", mapping=0)
+    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Sum, tile=0, x=x, total=total)
+    assert pl.Engine(graph, pl.Execute(compute_set)).checks == "fast"

@@ -1,0 +1,104 @@
+"""The cache of compiled vertices: found, renewed, refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.jit import objects
+from poplite.simulator.identity import code_identity
+
+PROGRAM = """
+from __future__ import annotations
+
+import sys
+
+import poplite as pl
+
+FACTOR = {factor}
+
+
+class Times(pl.Vertex):
+    x: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.x = self.x * FACTOR
+
+
+graph = pl.Graph(pl.Target(tiles=1))
+x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=7)
+compute_set = graph.add_compute_set()
+graph.add_vertex(compute_set, Times, tile=0, x=x)
+engine = pl.Engine(graph, pl.Execute(compute_set))
+engine.run()
+print(engine.read(x), "numba" in sys.modules)
+"""
+
+
+def run(folder: Path, factor: int = 6) -> str:
+    """Run the program in a new process, with `folder / cache` as the cache."""
+    script = folder / "times.py"
+    script.write_text(PROGRAM.format(factor=factor))
+    environment = {**os.environ, "POPLITE_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or done.stderr
+
+
+def test_second_process_needs_no_compiler(tmp_path: Path) -> None:
+    assert run(tmp_path) == "42 True"
+    assert run(tmp_path) == "42 False"
+
+
+def test_changed_global_is_compiled_again(tmp_path: Path) -> None:
+    assert run(tmp_path) == "42 True"
+    assert run(tmp_path, factor=5) == "35 True"
+
+
+def test_damaged_file_is_compiled_again(tmp_path: Path) -> None:
+    assert run(tmp_path) == "42 True"
+    for path in (tmp_path / "cache").iterdir():
+        path.write_bytes(path.read_bytes()[:-100])
+    assert run(tmp_path) == "42 True"
+    assert run(tmp_path) == "42 False"
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file in its place")
+    told = run(tmp_path)
+    assert f"the cache folder '{tmp_path / 'cache'}' cannot be written" in told
+    assert "POPLITE_CACHE_DIR" in told
+
+
+def test_content_is_checked() -> None:
+    whole = objects.pack(b"code", "name", ["expf"])
+    assert objects._is_whole(whole)
+    assert not objects._is_whole(whole[:-1])
+    assert not objects._is_whole(b"")
+
+
+def test_missing_symbol_is_refused_before_loading() -> None:
+    content = objects.pack(b"code", "name", ["no_such_symbol"])
+    with pytest.raises(pl.FileLoadError, match="needs no_such_symbol"):
+        objects.load(content)
+
+
+class Constant(pl.Vertex):
+    x: pl.InOut[pl.FLOAT]
+    WEIGHT = 0.5
+
+    def compute(self) -> None:
+        self.x = self.x * self.WEIGHT
+
+
+def test_identity_follows_class_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = repr(code_identity(Constant))
+    assert repr(code_identity(Constant)) == before
+    monkeypatch.setattr(Constant, "WEIGHT", 0.25)
+    assert repr(code_identity(Constant)) != before

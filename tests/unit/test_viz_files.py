@@ -1,0 +1,71 @@
+"""Pictures are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from poplite import FileLoadError
+from poplite.viz import SvgText
+from poplite.viz.files import write_text
+
+
+def test_writes_utf8_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "map.txt"
+    assert write_text(path, "▁█\n") == path
+    assert path.read_bytes() == "▁█\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_replaces_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "map.svg"
+    path.write_text("old")
+    assert SvgText("<svg/>").write(str(path)) == path
+    assert path.read_text() == "<svg/>"
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        assert write_text(tmp_path / "map.txt", "x").stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(old)
+
+
+def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "such" / "map.svg"
+    with pytest.raises(FileLoadError) as caught:
+        SvgText("<svg/>").write(path)
+    assert f"there is no folder '{path.parent}'" in str(caught.value)
+    assert f"the nearest folder that exists is '{tmp_path}'" in str(caught.value)
+    assert f"try: mkdir -p {path.parent}" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileLoadError, match=r"it is a folder(.|\n)*map\.svg"):
+        write_text(tmp_path, "x")
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "map.txt"
+    path.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(FileLoadError, match=r"map\.txt': No space left on device"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_picture_shows_itself_in_a_notebook() -> None:
+    picture = SvgText("<svg/>")
+    assert isinstance(picture, str)
+    assert picture._repr_svg_() == "<svg/>"

@@ -1,0 +1,344 @@
+"""The tensor picture: who owns what, in text and SVG."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poplite import FLOAT, INT, Target, TensorIndexError
+from poplite.graph import Graph
+from poplite.tensor import Tensor
+from poplite.viz import tensor_svg, tensor_text
+from poplite.viz.interval_table import tile_rows
+from poplite.viz.ownership import Ownership, ownership_of, ownership_of_variable
+from poplite.viz.selection import select
+from poplite.viz.tensor_svg import MOST_RECTANGLES, draw_tensor_svg
+from poplite.viz.tensor_text import draw_tensor_text
+from poplite.viz.terminal import Style
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def owned(tiles: npt.ArrayLike, view: str | None = None) -> Ownership:
+    """A float32 tensor whose elements lie on these tiles."""
+    array = np.asarray(tiles, np.int64)
+    flat = array.ravel()
+    begin = np.flatnonzero(np.diff(flat, prepend=flat[:1] - 1))
+    length = np.diff(np.append(begin, len(flat)))
+    chosen = None if view is None else select(array.shape, view)
+    return Ownership("v", "float32", 4, array.shape, begin, length, flat[begin], chosen)
+
+
+def blocks(rows: int, columns: int, down: int, across: int) -> npt.NDArray[np.int64]:
+    """Tiles of a block mapping."""
+    row = np.arange(rows)[:, None] * down // rows
+    return row * across + np.arange(columns) * across // columns
+
+
+def weights() -> Tensor:
+    """A tensor in 2 x 2 blocks on tiles 0 to 3, its last column on none."""
+    graph = Graph(Target(tiles=8))
+    tensor = graph.add_variable(FLOAT, (4, 9), "weights")
+    for tile in range(4):
+        row, column = divmod(tile, 2)
+        block = tensor[2 * row : 2 * row + 2, 4 * column : 4 * column + 4]
+        graph.set_tile_mapping(block, tile)
+    return tensor
+
+
+def body(text: str) -> list[str]:
+    """Lines of the picture, between its bars."""
+    return [line.split("│", 1)[1][:-1] for line in text.splitlines() if line.endswith("│")]
+
+
+def test_ownership_of_a_tensor_and_of_its_variable_agree() -> None:
+    tensor = weights()
+    by_tensor = ownership_of(tensor)
+    by_variable = ownership_of_variable(tensor.graph.variables[0])
+    assert by_tensor.begin.tolist() == by_variable.begin.tolist()
+    assert by_tensor.tile.tolist() == by_variable.tile.tolist()
+    assert by_tensor.tile.tolist()[:3] == [0, 1, -1]
+    assert by_tensor.title == "'weights' float32[4, 9]"
+    assert by_tensor.placement() == "on 4 tiles (0-3), 144 B, 4 elements unmapped"
+
+
+def test_ownership_of_a_view_is_in_the_order_of_the_view() -> None:
+    found = ownership_of(weights().T[:2])
+    assert found.shape == (2, 4)
+    assert np.repeat(found.tile, found.length).reshape(2, 4).tolist() == [[0, 0, 2, 2]] * 2
+
+
+def test_text_draws_equal_rows_once() -> None:
+    text = tensor_text(weights())
+    assert [line.split() for line in body(text)] == [
+        ["0", "│1", "│///////"],
+        ["2", "│3", "│///////"],
+    ]
+    assert [line.split("│")[0].strip() for line in text.splitlines() if line.endswith("│")] == [
+        "0",
+        "2",
+    ]
+
+
+def test_text_marks_the_view() -> None:
+    text = tensor_text(weights(), "1:3, 2:6")
+    assert "view [1:3, 2:6]: shape [2, 4], 8 elements on 4 tiles (0-3)" in text
+    seen = [line.count("█") for line in body(text)]
+    assert seen == [0, 30, 30, 0]  # four elements of 8 columns, less a bar and a number
+    assert "█ in the view" in text
+
+
+def test_text_shortens_runs_of_tiles_without_room() -> None:
+    lines = body(draw_tensor_text(owned(np.arange(1472)[None, :].repeat(2, 0))))
+    assert len(lines) == 1
+    labels = [label.strip() for label in lines[0].split("│")]
+    ends = [tuple(map(int, label.split("-"))) for label in labels]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == 1471
+    assert all(a[1] + 1 == b[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+
+
+def test_text_counts_tiles_that_are_no_series() -> None:
+    assert "tiles" in body(draw_tensor_text(owned(np.arange(640)[None, :] * 7 % 64)))[0]
+
+
+def test_long_pictures_are_cut_with_a_notice_unless_full() -> None:
+    rows = owned(np.arange(1000)[:, None] % 3 + np.zeros(64, np.int64))
+    assert "... 961 more lines, from 39 on; -o FILE.txt writes them all" in draw_tensor_text(rows)
+    assert len(body(draw_tensor_text(rows, full=True))) == 1000
+
+
+def test_long_pictures_are_cut_around_the_view() -> None:
+    rows = owned(np.arange(1000)[:, None] % 3 + np.zeros(64, np.int64), "500:503, 8:16")
+    lines = draw_tensor_text(rows).splitlines()
+    first = lines.index("... 497 lines before")
+    assert [line.split("│")[0].strip() for line in lines[first + 1 : first + 5]] == [
+        "497",
+        "498",
+        "499",
+        "500",
+    ]
+    assert "█" in lines[first + 4]
+    last = draw_tensor_text(owned(np.arange(100)[:, None] % 3 + np.zeros(64), "99"))
+    assert "... 60 lines before" in last
+
+
+def test_long_tables_keep_the_tiles_in_the_view() -> None:
+    tiles = owned(np.tile(np.arange(200), 3) * 7 % 200, "0:3")
+    text = draw_tensor_text(tiles)
+    table = text[text.index("intervals") :].splitlines()
+    assert [line.split()[0] for line in table[1:5]] == ["0", "7", "14", "1-3"]
+
+
+def test_tiles_with_moved_intervals_share_a_line() -> None:
+    table = draw_tensor_text(owned(blocks(4, 8, 2, 4))).splitlines()[-2:]
+    assert [re.split(r"\s{2,}", line.strip()) for line in table] == [
+        ["0-3", "4 each", "16 B", "[0, 2) [8, 10), then +2 a tile"],
+        ["4-7", "4 each", "16 B", "[16, 18) [24, 26), then +2 a tile"],
+    ]
+
+
+def test_tiles_one_after_the_other_share_a_line() -> None:
+    table = draw_tensor_text(owned(np.arange(1000) * 30 // 1000, "200:400")).splitlines()[-3:]
+    assert [re.split(r"\s{2,}", line.strip()) for line in table] == [
+        ["0-5", "33-34 each", "132-136 B", "0", "[0, 200) end to end"],
+        ["6-11", "33-34 each", "132-136 B", "33-34", "[200, 400) end to end"],
+        ["12-29", "33-34 each", "132-136 B", "0", "[400, 1,000) end to end"],
+    ]
+
+
+def test_long_tables_are_cut_with_a_notice_unless_full() -> None:
+    tiles = owned(np.repeat(np.arange(200)[::-1], np.arange(200) % 7 + 1))
+    text, full = draw_tensor_text(tiles), draw_tensor_text(tiles, full=True)
+    assert re.search(r"\.\.\. \d+ more tiles; -o FILE\.txt", text)
+    assert "more tiles" not in full
+    assert "\n   199         1    4 B  [0, 1)\n" in full
+
+
+def test_the_table_gives_intervals_elements_and_bytes() -> None:
+    lines = tensor_text(weights(), "0, :5").splitlines()
+    table = lines[next(k for k, line in enumerate(lines) if "intervals" in line) :]
+    assert [line.split(maxsplit=5) for line in table] == [
+        ["tile", "elements", "bytes", "in", "view", "intervals"],
+        ["0", "8", "32", "B", "4", "[0, 4) [9, 13)"],
+        ["1", "8", "32", "B", "1", "[4, 8) [13, 17)"],
+        ["2", "8", "32", "B", "0", "[18, 22) [27, 31)"],
+        ["3", "8", "32", "B", "0", "[22, 26) [31, 35)"],
+        ["none", "4", "16", "B", "0", "[8, 9) [17, 18) [26, 27) [35, 36)"],
+    ]
+
+
+tilings = st.lists(
+    st.tuples(st.integers(1, 40), st.integers(-1, 1500)), min_size=1, max_size=30
+).map(lambda pieces: np.concatenate([np.full(n, tile) for n, tile in pieces]))
+
+
+@given(tilings)
+def test_table_rows_hold_every_element_once(tiles: npt.NDArray[np.int64]) -> None:
+    found = np.full(len(tiles), -9)
+    for row in tile_rows(owned(tiles)):
+        for begin, length in zip(row.begin, row.length, strict=True):
+            assert (found[begin : begin + length] == -9).all()
+            found[begin : begin + length] = row.tile
+    assert np.array_equal(found, tiles)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Ownership:
+    """A tensor of up to three axes on arbitrary tiles, often with a view."""
+    tiles = draw(tilings)
+    shape = draw(
+        st.sampled_from(
+            [
+                tiles.shape,
+                (1, len(tiles)),
+                (len(tiles), 1),
+                (len(tiles) // 2 or 1, 2),
+                (2, len(tiles) // 6 or 1, 3),
+                (len(tiles) // 4 or 1, 4),
+            ]
+        )
+    )
+    view = draw(st.sampled_from([None, "...", "0", "-1", "::2", "..., ::3", "0:5, ...", "..., 0"]))
+    return owned(np.resize(tiles, shape), view)
+
+
+@settings(max_examples=150)
+@given(cases(), st.integers(60, 120))
+def test_text_fits_the_width(case: Ownership, width: int) -> None:
+    for full in (False, True):
+        text = draw_tensor_text(case, width=width, full=full)
+        assert max(map(len, text.splitlines())) <= width
+
+
+@given(cases())
+def test_colour_is_only_added_and_ascii_is_ascii(case: Ownership) -> None:
+    colored = draw_tensor_text(case, style=Style(color=True))
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == draw_tensor_text(case)
+    assert draw_tensor_text(case, style=Style(ascii_only=True)).isascii()
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
+def test_a_tensor_without_elements_is_drawn(shape: tuple[int, ...]) -> None:
+    tensor = Graph().add_variable(INT, shape, "empty")
+    assert tensor_text(tensor).splitlines()[1] == "on no tile, 0 B"
+    assert "no elements" in tensor_svg(tensor)
+
+
+def test_svg_names_every_block_in_a_tooltip() -> None:
+    tips = [tip.text for tip in ET.fromstring(tensor_svg(weights())).iter(f"{SVG}title")]
+    assert tips == [
+        "tile 0: [0:2, 0:4], 8 elements",
+        "tile 1: [0:2, 4:8], 8 elements",
+        "no tile: [0:4, 8:9], 4 elements",
+        "tile 2: [2:4, 0:4], 8 elements",
+        "tile 3: [2:4, 4:8], 8 elements",
+    ]
+
+
+def rectangles(picture: str) -> list[tuple[str, float, float, float, float]]:
+    """Class, x, y, width and height of the rectangles that stand for elements."""
+    root = ET.fromstring(picture)
+    group = next(g for g in root.iter(f"{SVG}g"))
+    found = []
+    for rect in group.iter(f"{SVG}rect"):
+        x, y, width, height = (float(rect.attrib[s]) for s in ("x", "y", "width", "height"))
+        found.append((rect.attrib["class"], x, y, width, height))
+    return found
+
+
+def test_svg_rectangles_tile_the_plot() -> None:
+    found = rectangles(draw_tensor_svg(owned(blocks(64, 128, 4, 4))))
+    assert len(found) == 16
+    assert sum(w * h for *_, w, h in found) == pytest.approx(760 * 460, rel=1e-3)
+    assert len({kind for kind, *_ in found}) == 12  # more than six tiles: the ramp
+
+
+def test_svg_gives_up_to_six_tiles_a_colour_each() -> None:
+    kinds = {kind for kind, *_ in rectangles(draw_tensor_svg(owned(blocks(4, 6, 2, 3) + 40)))}
+    assert kinds == {f"c{k}" for k in range(6)}
+
+
+def test_svg_hatches_what_has_no_tile() -> None:
+    assert "unmapped" in {kind for kind, *_ in rectangles(tensor_svg(weights()))}
+
+
+def outline(picture: str) -> str:
+    """The path that encloses the view."""
+    paths = ET.fromstring(picture).iter(f"{SVG}path")
+    return next(p.attrib["d"] for p in paths if p.attrib["class"].startswith("mark"))
+
+
+def test_svg_outlines_each_part_of_the_view() -> None:
+    picture = draw_tensor_svg(owned(blocks(4, 12, 1, 4), "1:3, ::4"))
+    assert outline(picture).count("M") == 3
+    column = 30
+    x, y = re.findall(r"M([\d.]+) ([\d.]+)h30v60", outline(picture))[1]
+    first = rectangles(picture)[0]
+    assert (float(x), float(y)) == (first[1] + 4 * column, first[2] + column)
+
+
+def test_svg_encloses_a_view_too_fine_to_draw() -> None:
+    picture = draw_tensor_svg(owned(np.zeros((4, 4000)), ":, ::2"))
+    assert outline(picture).count("M") == 1
+    assert "parts are too fine to draw" in picture
+
+
+def test_svg_draws_many_parts_in_larger_cells() -> None:
+    tiles = blocks(2000, 2000, 4, 4)
+    tiles[::2, ::500] = 99  # 4,000 specks
+    picture = draw_tensor_svg(owned(tiles))
+    assert len(rectangles(picture)) <= MOST_RECTANGLES
+    assert "separate parts: drawn in cells of about 42 x 25 elements" in picture
+    assert "several tiles" in picture
+
+
+def test_svg_draws_the_first_part_of_what_has_no_large_parts() -> None:
+    picture = draw_tensor_svg(owned(np.arange(10**6) % 1472, "999999"))
+    assert "1,000,000 separate parts: only the first" in picture
+    assert "the view lies outside what is drawn" in picture
+    assert "wrapped every 2,048 elements" in picture
+    assert len(picture.encode()) < 400_000
+
+
+def test_huge_tensors_are_drawn_from_their_runs() -> None:
+    tensor = Graph().add_variable(FLOAT, (10**6, 10**3), "huge", mapping="linear")
+    picture = tensor_svg(tensor, "1000:900000")
+    assert len(picture.encode()) < 400_000
+    assert "899,000,000 elements" in picture
+    assert "[900,135,869, 1,000,000,000) end to end" in tensor_text(tensor, "1000:900000")
+
+
+@settings(max_examples=150)
+@given(cases())
+def test_svg_labels_lie_in_the_picture_and_apart(case: Ownership) -> None:
+    root = ET.fromstring(draw_tensor_svg(case))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    placed: list[tuple[float, float, float, float]] = []
+    for text in root.iter(f"{SVG}text"):
+        kinds = text.attrib["class"].split()
+        size = 15 if "head" in kinds else 12 if "line" in kinds else 11
+        wide = 0.5 * size * len(text.text or "")  # a little less than estimated: ends may touch
+        x, y = float(text.attrib["x"]), float(text.attrib["y"])
+        left = x - (wide / 2 if "mid" in kinds else wide if "end" in kinds else 0)
+        assert left >= 0
+        assert left + wide <= width
+        assert size * 0.8 <= y <= height
+        placed.append((left, y - 0.7 * size, left + wide, y))
+    for k, (left, top, right, bottom) in enumerate(placed):
+        for other in placed[:k]:
+            apart = other[2] <= left or right <= other[0] or other[3] <= top or bottom <= other[1]
+            assert apart
+
+
+def test_a_view_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(TensorIndexError, match="index 4 lies outside axis 0 of 4"):
+        tensor_svg(weights(), "4")
+    with pytest.raises(TensorIndexError, match="names 3 axes but the tensor has 2"):
+        tensor_text(weights(), (0, slice(None), 1))

@@ -1,0 +1,148 @@
+"""The tile map: what is counted, and how it is drawn."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from poplite import FLOAT, INT, Target, UnknownName
+from poplite.graph import Graph
+from poplite.viz import tiles_svg, tiles_text
+from poplite.viz.load import TileLoad, tile_load
+from poplite.viz.terminal import Style
+from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def load(*sizes: int, limit: int = 638_976, unmapped: int = 0) -> TileLoad:
+    """Tiles of float32 elements that take these bytes."""
+    size = np.array(sizes, np.int64)
+    return TileLoad("a graph", size // 4, size, unmapped, limit)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Four tiles: 8 floats spread, 6 integers on tile 2, 3 floats nowhere."""
+    graph = Graph(Target(tiles=4))
+    graph.add_variable(FLOAT, (8,), "x", mapping="linear")
+    graph.add_variable(INT, (2, 3), "y", mapping=2)
+    graph.add_variable(FLOAT, (3,), "z")
+    return graph
+
+
+def test_counts_every_variable(graph: Graph) -> None:
+    counted = tile_load(graph)
+    assert counted.elements.tolist() == [2, 2, 8, 2]
+    assert counted.size_bytes.tolist() == [8, 8, 32, 8]
+    assert counted.unmapped == 3
+    assert counted.title == "3 variables"
+
+
+def test_counts_constants_too(graph: Graph) -> None:
+    graph.add_constant(FLOAT, (4,), [1, 2, 3, 4], "c", mapping=3)
+    assert tile_load(graph).size_bytes.tolist() == [8, 8, 32, 24]
+    assert tile_load(graph).title == "3 variables and 1 constant"
+
+
+def test_counts_only_the_variables_named_and_each_once(graph: Graph) -> None:
+    counted = tile_load(graph, ["y", "y"])
+    assert counted.size_bytes.tolist() == [0, 0, 24, 0]
+    assert counted.title == "'y'"
+
+
+def test_an_unknown_name_lists_the_known_ones(graph: Graph) -> None:
+    message = r"no variable 'yy' \(did you mean 'y'\?\)(.|\n)*y  int32\[2, 3\](.|\n)*try: "
+    with pytest.raises(UnknownName, match=message):
+        tile_load(graph, ["yy"])
+
+
+def test_a_graph_without_variables_says_so() -> None:
+    with pytest.raises(UnknownName, match=r"it has none(.|\n)*add_variable"):
+        tile_load(Graph(), ["x"])
+    assert "0 B on 0 of 1,472 tiles" in tiles_text(Graph())
+
+
+def test_text_has_64_tiles_a_line_and_23_lines_for_the_default_target() -> None:
+    lines = [line for line in draw_tiles_text(load(*[4] * 1472)).splitlines() if "│" in line]
+    assert len(lines) == 23
+    assert {line.split("│")[1] for line in lines} == {"█" * 64}
+    assert [line.split("│")[0].strip() for line in lines][:3] == ["0", "64", "128"]
+    assert lines[-1].startswith("1,408")
+
+
+@pytest.mark.parametrize("width", [60, 79, 80, 200])
+def test_text_fits_the_width(width: int) -> None:
+    sizes = (np.arange(1472) * 431).tolist()
+    text = draw_tiles_text(load(*sizes, unmapped=99, limit=600_000), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert sum(len(line.split("│")[1]) for line in text.splitlines() if "│" in line) == 1472
+
+
+def test_shades_rise_with_the_bytes_and_zero_is_blank() -> None:
+    row = draw_tiles_text(load(0, 1, 100, 101, 400, 799, 800)).split("│")[1]
+    assert row == " ▁▁▂▄██"
+
+
+def test_over_the_limit_is_an_exclamation_mark() -> None:
+    text = draw_tiles_text(load(4, 12, 16, limit=12))
+    assert text.split("│")[1].endswith("!")
+    assert text.split("│")[1].count("!") == 1
+    assert "! 1 tile over its 12 B (2)" in text
+
+
+def test_ascii_text_is_ascii() -> None:
+    assert draw_tiles_text(load(0, 1, 5, 8), style=Style(ascii_only=True)).isascii()
+
+
+def test_colour_is_only_added() -> None:
+    colored = draw_tiles_text(load(0, 4, 12, 16, limit=12), style=Style(color=True))
+    assert "\x1b[" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == draw_tiles_text(load(0, 4, 12, 16, limit=12))
+
+
+def test_the_extremes_are_named() -> None:
+    assert load(0, 8, 4, 12).balance() == (
+        "most 12 B (tile 3), least 4 B (tile 2), mean 8 B a used tile"
+    )
+    assert load(0, 8, 8).balance() == "8 B on each used tile"
+    assert load(0, 0).balance() == ""
+
+
+def test_svg_has_a_tooltip_for_every_tile(graph: Graph) -> None:
+    root = ET.fromstring(tiles_svg(graph))
+    tips = [tip.text for tip in root.iter(f"{SVG}title")]
+    assert tips == [
+        "tile 0: 8 B, 2 elements",
+        "tile 1: 8 B, 2 elements",
+        "tile 2: 32 B, 8 elements",
+        "tile 3: 8 B, 2 elements",
+    ]
+
+
+def test_svg_shades_by_bytes() -> None:
+    root = ET.fromstring(draw_tiles_svg(load(0, 1, 600, 1200, 2400, limit=2000)))
+    kinds = [r.get("class") for r in root.iter(f"{SVG}rect") if r.find(f"{SVG}title") is not None]
+    assert kinds == ["none", "q0", "q2", "q5", "over"]
+
+
+def test_svg_of_the_default_target_is_small() -> None:
+    picture = draw_tiles_svg(load(*[638_976] * 1472))
+    assert len(picture.encode()) < 200_000
+    assert picture.count("<title>") == 1472
+
+
+def test_svg_is_the_same_every_time(graph: Graph) -> None:
+    assert tiles_svg(graph) == tiles_svg(graph)
+
+
+def test_names_are_escaped_in_svg() -> None:
+    graph = Graph(Target(tiles=1))
+    name = 'a<b> & "c"'
+    graph.add_variable(FLOAT, (1,), name, mapping=0)
+    root = ET.fromstring(tiles_svg(graph, [name]))
+    assert root.get("aria-label") == f"bytes per tile: '{name}'"
+    assert f"bytes per tile: '{name}'" in [text.text for text in root.iter(f"{SVG}text")]
