@@ -65,3 +65,27 @@ class Target:
             f"<Target {self.tiles:,} tiles, {self.workers} workers, "
             f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz>"
         )
+
+    def getNumTiles(self) -> int:
+        """C++ spelling of `tiles`."""
+        return self.tiles
+
+    def getNumWorkerContexts(self) -> int:
+        """C++ spelling of `workers`."""
+        return self.workers
+
+    def getBytesPerTile(self) -> int:
+        """C++ spelling of `tile_memory_bytes`."""
+        return self.tile_memory_bytes
+
+    def getMemoryBytes(self) -> int:
+        """C++ spelling of `memory_bytes`."""
+        return self.memory_bytes
+
+    def getTileClockFrequency(self) -> float:
+        """C++ spelling of `clock_hz`."""
+        return self.clock_hz
+
+    def getExchangeBytesPerCycle(self) -> int:
+        """C++ spelling of `exchange_bytes_per_cycle`."""
+        return self.exchange_bytes_per_cycle

@@ -1,0 +1,46 @@
+"""docs/poplar-names.md and the classes agree, both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = re.findall(
+    r"^\| (\w+) \| (\w+) \| (\w+) \|$", (ROOT / "docs/poplar-names.md").read_text(), re.M
+)
+TABLE = [row for row in ROWS if row[0] != "class"]
+CLASSES: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        pl.Tensor, pl.Graph, FieldRef, pl.Program, pl.Engine, pl.Target, ComputeSet,
+        VertexInstance, pl.TileMapping, pl.Variable, pl.Sequence, pl.Repeat, pl.Report,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("owner", "poplar", "ours"), TABLE)
+def test_row_names_the_same_thing_twice(owner: str, poplar: str, ours: str) -> None:
+    cls = CLASSES[owner]
+    alias, member = getattr(cls, poplar), getattr(cls, ours, None)
+    if alias is not member:  # an attribute: its alias is a method that returns it
+        assert alias.__code__.co_names == (ours,)
+        assert alias.__code__.co_varnames == ("self",)
+
+
+def test_every_alias_is_listed() -> None:
+    listed = {(owner, poplar) for owner, poplar, _ in TABLE}
+    inherited = {("Sequence", "isEmpty"), ("Repeat", "isEmpty")}  # of Program
+    found = {
+        (name, member)
+        for name, cls in CLASSES.items()
+        for base in cls.__mro__
+        for member in vars(base)
+        if re.match(r"[a-z]+[A-Z]", member)
+    }
+    assert found - inherited == listed
