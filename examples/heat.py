@@ -150,9 +150,17 @@ def faults(got: npt.NDArray[np.float32], double_steps: int) -> list[str]:
     return found
 
 
+def positive(text: str) -> int:
+    """Read a whole number from 1; argparse reports what is none."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Spread heat over a plate.")
-    parser.add_argument("--double-steps", type=int, default=100, help="default 100")
+    parser.add_argument("--double-steps", type=positive, default=100, help="default 100")
     options = parser.parse_args(argv)
 
     graph, program, result = build(options.double_steps)

@@ -54,10 +54,18 @@ def build(tiles: int = 64, slices: int = 1000) -> tuple[pl.Graph, pl.Program, pl
     return graph, pl.Execute(work), partials
 
 
+def positive(text: str) -> int:
+    """Read a whole number from 1; argparse reports what is none."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compute pi on many tiles.")
-    parser.add_argument("--tiles", type=int, default=64, help="number of tiles (default 64)")
-    parser.add_argument("--slices", type=int, default=1000, help="per tile (default 1000)")
+    parser.add_argument("--tiles", type=positive, default=64, help="number of tiles (default 64)")
+    parser.add_argument("--slices", type=positive, default=1000, help="per tile (default 1000)")
     options = parser.parse_args(argv)
 
     graph, program, partials = build(options.tiles, options.slices)

@@ -153,7 +153,8 @@ class Engine:
                 if isinstance(part, Moves):
                     plain.move(part, self._arena)
                 else:
-                    plain.run_vertices(part, self._arena)
+                    step = int(code.ops[row, 1])
+                    plain.run_vertices(part, self._arena, self._executable.compute_sets[step])
 
         plain.run_ops(code.ops, self._counts[name], launch, self._print)
 

@@ -1,14 +1,16 @@
-"""Python's own number functions in compiled code, by the table of `docs/arithmetic.md`.
+"""Number functions and integer arithmetic in compiled code, by `docs/arithmetic.md`.
 
 Numba implements `min`, `int` and the like for users, under its own typing rules; a copy of
 `compute` that sees these instead follows ours.  They are few: `abs`, `bool`, `float`, `int`,
-`max`, `min`.
+`max`, `min`.  Where Numba leaves a result undefined, its code is replaced: it promises LLVM
+that signed integers never overflow, and rounds what no integer can hold.
 
 Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -18,7 +20,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, signature
 
-from poplite.jit.context import lowerings, typing_rules
+from poplite.jit.context import lowerings, overrides, typing_rules
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 
@@ -146,14 +148,38 @@ def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
     (kind,) = sig.args
     if not isinstance(kind, types.Float):
         return context.cast(builder, args[0], kind, types.int64)
-    # Saturates, and NaN gives 0: the plain conversion is undefined outside the range.
-    word = ir.IntType(64)
-    name = f"llvm.fptosi.sat.i64.{args[0].type.intrinsic_name}"
-    saturate = builder.module.declare_intrinsic(name, (), ir.FunctionType(word, [args[0].type]))
-    return builder.call(saturate, args)
+    return _saturated(builder, args[0])
 
 
 @_define("bool", _to(types.boolean), casts=False)
 def _emit_bool(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
     (kind,) = sig.args
     return context.cast(builder, args[0], kind, types.boolean)
+
+
+def _saturated(builder: ir.IRBuilder, value: Any) -> Any:
+    """Emit the conversion of a float to int64 that saturates and makes 0 of NaN."""
+    name = f"llvm.fptosi.sat.i64.{value.type.intrinsic_name}"
+    kind = ir.FunctionType(ir.IntType(64), [value.type])
+    return builder.call(builder.module.declare_intrinsic(name, (), kind), [value])
+
+
+def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
+    @overrides.lower(function, types.float32)
+    @overrides.lower(function, types.float64)
+    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        rounding = builder.module.declare_intrinsic(intrinsic, [args[0].type])
+        return _saturated(builder, builder.call(rounding, args))
+
+
+def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:
+    @overrides.lower(function, types.int64, types.int64)
+    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+_replace_rounding(math.floor, "llvm.floor")
+_replace_rounding(math.ceil, "llvm.ceil")
+_replace_arithmetic(operator.add, "add")
+_replace_arithmetic(operator.sub, "sub")
+_replace_arithmetic(operator.mul, "mul")

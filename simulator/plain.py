@@ -17,6 +17,7 @@ from poplite.compile.descriptor import PREFIX, columns, width
 from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
 from poplite.compile.step import Moves, Vertices
 from poplite.compute import InterpretedSelf, interpreted
+from poplite.compute_set import ComputeSet
 from poplite.simulator.memory import Arena
 from poplite.vertex import Field
 
@@ -64,11 +65,23 @@ def move(moves: Moves, arena: Arena) -> None:
             arena.bytes[at : at + size] = arena.bytes[source : source + size]
 
 
-def run_vertices(group: Vertices, arena: Arena) -> None:
-    """Run a group of vertices as plain Python, in order."""
+def run_vertices(group: Vertices, arena: Arena, compute_set: ComputeSet) -> None:
+    """Run a group of vertices as plain Python, in order.
+
+    What `compute` raises passes through, with the vertex in a note.
+
+    Args:
+        group: descriptor rows and their tables.
+        arena: what they describe.
+        compute_set: the compute set that the vertices belong to.
+    """
     compute = interpreted(group.cls)
-    for _, values in described(group, arena):
-        compute(InterpretedSelf(group.cls, values))
+    for number, values in described(group, arena):
+        try:
+            compute(InterpretedSelf(group.cls, values))
+        except Exception as error:
+            error.add_note(f"  in {compute_set.vertices[number]} of '{compute_set.name}'")
+            raise
 
 
 def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -67,3 +67,9 @@ def heat() -> ModuleType:
 def photo() -> ModuleType:
     """examples/photo.py."""
     return load_script(ROOT / "examples" / "photo.py")
+
+
+@pytest.fixture(scope="session")
+def rows() -> ModuleType:
+    """benchmarks/rows.py."""
+    return load_script(ROOT / "benchmarks" / "rows.py")

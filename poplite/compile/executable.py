@@ -113,7 +113,7 @@ def compile_graph(graph: Graph, programs: Programs) -> Executable:
 
 def _named(programs: Programs) -> dict[str, Program]:
     if isinstance(programs, Program):
-        return {"0": programs}
+        programs = (programs,)
     if not isinstance(programs, Mapping):
         programs = {str(number): program for number, program in enumerate(programs)}
     for name, program in programs.items():

@@ -15,7 +15,6 @@ The rules and where each comes from: docs/arithmetic.md.
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable
@@ -249,12 +248,13 @@ def absolute(value: Number) -> Number:
 
 
 def _extreme(better: Callable[[Number, Number], bool]) -> Callable[..., Number]:
-    def of_two(best: Number, value: Number) -> Number:
-        kind = max(kind_of(best), kind_of(value))
-        return cast(value if better(value, best) else best, kind)
-
     def operation(*values: Number) -> Number:
-        return functools.reduce(of_two, values)
+        kind = max(Kind.INT, *map(kind_of, values))
+        best, *others = (cast(value, kind) for value in values)
+        for value in others:
+            if better(value, best):
+                best = value
+        return best
 
     return operation
 

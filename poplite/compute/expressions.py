@@ -11,7 +11,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from poplite.compute.constants import Constant, Constants, is_self
+from poplite.compute.constants import Constant, Constants, is_literal, is_self
 from poplite.compute.dialect import (
     BINARY,
     COMPARISONS,
@@ -60,24 +60,14 @@ class Expressions:
 
     Args:
         scope: the method.
-        prune: whether branches under a condition known at compile time are left out.
     """
 
-    def __init__(self, scope: Scope, *, prune: bool) -> None:
+    def __init__(self, scope: Scope) -> None:
         self.facts = Facts()
         self._scope = scope
-        self._prune = prune
         self._state: State | None = {}
         self._settled = True
-        self._constants = Constants(scope, self._local_constant)
-
-    def _local_constant(self, name: str) -> Constant | None:
-        local = (self._state or {}).get(name)
-        return None if local is None else local.constant
-
-    def _known(self, node: ast.expr) -> bool | None:
-        """Return whether a condition is true, when what it rules out is to be left out."""
-        return self._constants.truth(node) if self._prune else None
+        self._constants = Constants(scope)
 
     def _value(self, node: ast.expr) -> Value:
         """Type an expression; note its kind when it is a number."""
@@ -184,7 +174,7 @@ class Expressions:
         if not isinstance(index, Number) or index.kind is not Kind.INT:
             self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
         constant = self._constants.evaluate(node.slice)
-        if constant is not None and constant < 0 and self._settled:
+        if constant is not None and constant < 0:
             self._scope.refuse(
                 node.slice,
                 f"index {constant} is negative; indices count from 0",
@@ -193,11 +183,9 @@ class Expressions:
         return whole.field, whole.depth - 1
 
     def _BinOp(self, node: ast.BinOp) -> Number:
-        return self._binary(node, node.op, node.left, self._number(node.left), node.right)
+        return self._binary(node, node.op, self._number(node.left), node.right)
 
-    def _binary(
-        self, node: ast.AST, op: ast.operator, left: ast.expr, one: Number, right: ast.expr
-    ) -> Number:
+    def _binary(self, node: ast.AST, op: ast.operator, one: Number, right: ast.expr) -> Number:
         symbol, other = BINARY[type(op)], self._number(right)
         if symbol == "@":
             self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
@@ -255,26 +243,42 @@ class Expressions:
 
     def _BoolOp(self, node: ast.BoolOp) -> Number:
         """Type `a and b` as a value: one of its parts, in the wider kind."""
-        parts = []
+        for part in node.values[:-1]:
+            self._refuse_literal(part)
+        parts = [self._number(part) for part in node.values]
         for part in node.values:
-            parts.append(self._number(part))
-            if isinstance(part, (ast.BoolOp, ast.IfExp)) and part in self.facts.casts:
-                self._scope.refuse(
-                    part,
-                    f"'{ast.unparse(part)}' gives numbers of different kinds to and/or",
-                    "assign it to a local first, or write float(...) or int(...)",
-                )
-            if self._known(part) is isinstance(node.op, ast.Or):
-                break
+            self._check_choice(part)
         return self._meeting(node, parts)
+
+    def _check_choice(self, node: ast.expr) -> None:
+        """Refuse a choice as part of `and` or `or` where compilers may skip half of it."""
+        if not isinstance(node, (ast.BoolOp, ast.IfExp)):
+            return
+        chosen = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
+        for part in chosen:
+            self._refuse_literal(part)
+        if node in self.facts.casts:
+            self._scope.refuse(
+                node,
+                f"'{ast.unparse(node)}' gives numbers of different kinds to and/or",
+                "assign it to a local first, or write float(...) or int(...)",
+            )
 
     def _IfExp(self, node: ast.IfExp) -> Number:
         self._test(node.test)
-        known = self._known(node.test)
-        both = ((node.body, True), (node.orelse, False))
-        return self._meeting(
-            node, [self._number(part) for part, taken in both if known in (None, taken)]
-        )
+        return self._meeting(node, [self._number(part) for part in (node.body, node.orelse)])
+
+    def _refuse_literal(self, node: ast.expr) -> None:
+        """Refuse conditions whose dead branch Python's compiler leaves out.
+
+        What a dead branch does to a variable would count here, and not in the byte code.
+        """
+        if is_literal(node):
+            self._scope.refuse(
+                node,
+                f"the condition {ast.unparse(node)} never changes",
+                "leave the branch out, or give the number a name outside of the class",
+            )
 
     def _meeting(self, node: ast.expr, parts: list[Number]) -> Number:
         result = functools.reduce(meet_numbers, parts)
@@ -289,15 +293,16 @@ class Expressions:
     def _test(self, node: ast.expr) -> None:
         """Type a condition: its parts are tested as they are, not as one value."""
         match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self._test(operand)
             case ast.BoolOp(values=parts):
                 for part in parts:
                     self._test(part)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self._test(operand)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 for part in (test, body, orelse):
                     self._test(part)
             case _:
+                self._refuse_literal(node)
                 self._number(node)
 
     def _Tuple(self, node: ast.Tuple) -> Number:
@@ -319,7 +324,8 @@ class Expressions:
             )
         values = [self._number(arg) for arg in node.args]
         if name in ("minimum", "maximum"):
-            return Number(max(v.kind for v in values), any(v.long for v in values))
+            kind = max(Kind.INT, *(value.kind for value in values))
+            return Number(kind, any(value.long for value in values))
         if len(values) != 1:
             self._scope.refuse(
                 node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"

@@ -11,10 +11,7 @@ kind of its versions, and a loop is gone through until nothing changes::
                                     so this use is listed in `Facts.casts`
 
 This is how Numba types the same code (each version of its static single assignment form
-by itself), so both forms compute in the same kinds.  Numba also drops branches under
-conditions that it can evaluate, before it types; which ones depends on its version.  So
-everything is typed twice, with and without such branches, and where that makes a
-difference the program is refused.
+by itself), so both forms compute in the same kinds.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from poplite.compute.constants import Constant
 from poplite.compute.dialect import Scope
 from poplite.compute.expressions import Expressions, Facts
 from poplite.compute.kinds import Kind, element_kind
@@ -43,19 +39,9 @@ def infer(scope: Scope) -> Facts:
     Raises:
         VertexCompileError: at the first node that has no type.
     """
-    whole = _Inference(scope, prune=False)
-    whole.run()
-    pruned = _Inference(scope, prune=True)
-    pruned.run()
-    for node, kind in pruned.facts.kinds.items():
-        if whole.facts.kinds[node] is not kind:
-            scope.refuse(
-                node,
-                f"this is {kind}, but {whole.facts.kinds[node]} if a branch counts "
-                "whose condition is fixed at compile time",
-                "write float(...) or int(...) so that all branches give the same kind",
-            )
-    return whole.facts
+    inference = _Inference(scope)
+    inference.run()
+    return inference.facts
 
 
 @dataclass(slots=True)
@@ -67,8 +53,8 @@ class _Loop:
 class _Inference(Expressions):
     """One walk over the statements of a `compute` that keeps the state of all locals."""
 
-    def __init__(self, scope: Scope, *, prune: bool) -> None:
-        super().__init__(scope, prune=prune)
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
         self._loops: list[_Loop] = []
 
     def run(self) -> None:
@@ -117,7 +103,7 @@ class _Inference(Expressions):
 
     def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
         sources = value.elts if isinstance(value, ast.Tuple) else [value]
-        values = [(self._value(part), self._constants.evaluate(part)) for part in sources]
+        values = [self._value(part) for part in sources]
         for target in targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
             if len(parts) != len(values) or _is_tuple(target) != _is_tuple(value):
@@ -126,34 +112,30 @@ class _Inference(Expressions):
                     f"{len(parts)} names take {len(values)} values",
                     "write as many values as names, side by side: a, b = first, second",
                 )
-            for part, (item, constant) in zip(parts, values, strict=True):
-                self._store(part, item, constant)
+            for part, item in zip(parts, values, strict=True):
+                self._store(part, item)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
         old = self._number(node.target)
-        new = self._binary(node, node.op, node.target, old, node.value)
-        self._store(node.target, new)
+        self._store(node.target, self._binary(node, node.op, old, node.value))
 
     def _If(self, node: ast.If) -> None:
         self._test(node.test)
-        known = self._known(node.test)
-        before = self._state
-        ends: list[State | None] = []
-        for branch, taken in ((node.body, True), (node.orelse, False)):
-            if known in (None, taken):
-                self._state = None if before is None else dict(before)
-                self._block(branch)
-                ends.append(self._state)
+        before, ends = self._state, []
+        for branch in (node.body, node.orelse):
+            self._state = None if before is None else dict(before)
+            self._block(branch)
+            ends.append(self._state)
         self._state = meet(ends)
 
     def _While(self, node: ast.While) -> None:
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
 
-        def head() -> bool | None:
-            self._test(node.test)
-            return True if endless else self._known(node.test)
+        def first() -> None:
+            if not endless:
+                self._test(node.test)
 
-        self._loop(head, node.body, node.orelse)
+        self._loop(first, node.body, node.orelse, endless=endless)
 
     def _For(self, node: ast.For) -> None:
         items = self._items(node.iter)
@@ -169,42 +151,41 @@ class _Inference(Expressions):
                     self._scope.refuse(target, "a loop variable is a local", "for i in ...")
                 self._store(target, item)
 
-        self._loop(lambda: None, node.body, node.orelse, first)
+        self._loop(first, node.body, node.orelse)
 
     def _loop(
         self,
-        head: Callable[[], bool | None],
+        first: Callable[[], None],
         body: Sequence[ast.stmt],
         orelse: Sequence[ast.stmt],
-        first: Callable[[], None] = lambda: None,
+        *,
+        endless: bool = False,
     ) -> None:
         """Type a loop until its head no longer changes, then once more to keep the facts.
 
         Args:
-            head: types the condition; returns whether it is true, if that is known.
+            first: types what each turn starts with.
             body: what runs in each turn.
             orelse: what runs when the loop ends by itself.
-            first: types what each turn starts with.
+            endless: whether it ends by `break` only.
         """
 
-        def turn(start: State) -> tuple[_Loop, State | None, bool | None]:
+        def turn(start: State) -> tuple[_Loop, State]:
             loop = _Loop()
             self._loops.append(loop)
             self._state = dict(start)
-            known = head()
-            if known is not False:
-                first()
-                self._block(body)
+            first()
+            self._block(body)
             self._loops.pop()
-            end = None if known is False else self._state
-            return loop, meet((entry, end, *loop.continues)), known
-
-        entry = self._state
-        assert entry is not None
-        start, settled, self._settled = entry, self._settled, False
-        while True:
-            _, seen, _ = turn(start)
+            seen = meet((entry, self._state, *loop.continues))
             assert seen is not None
+            return loop, seen
+
+        assert self._state is not None
+        start = entry = self._state
+        settled, self._settled = self._settled, False
+        while True:
+            _, seen = turn(start)
             if kinds_of(seen) != kinds_of(start):
                 start = restart(entry, seen)
                 continue
@@ -214,19 +195,19 @@ class _Inference(Expressions):
                 break
             start = marked
         self._settled = settled
-        loop, _, known = turn(start)
-        self._state = None if known else dict(start)
+        loop, _ = turn(start)
+        self._state = None if endless else dict(start)
         self._block(orelse)
         self._state = meet((self._state, *loop.breaks))
 
     # Stores
 
-    def _store(self, target: ast.expr, value: Value, constant: Constant | None = None) -> None:
+    def _store(self, target: ast.expr, value: Value) -> None:
         assert self._state is not None
         if isinstance(target, ast.Name):
             if target.id == "self":
                 self._scope.refuse(target, "self is assigned", "use another name")
-            self._state[target.id] = Local(value, constant=constant)
+            self._state[target.id] = Local(value)
             return
         if isinstance(target, ast.Attribute):
             stored, depth = self._field(target), 0

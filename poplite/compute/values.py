@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from poplite.compute.constants import Constant
 from poplite.compute.kinds import Kind
 from poplite.vertex import Field
 
@@ -67,13 +66,11 @@ class Local(NamedTuple):
         value: what it holds.
         ragged: whether its value may still be of a narrower kind.
         unset: whether some path leads here without assigning it.
-        constant: its value, where every path assigns the same constant.
     """
 
     value: Value
     ragged: bool = False
     unset: bool = False
-    constant: Constant | None = None
 
 
 State = dict[str, Local]
@@ -100,11 +97,10 @@ def _meet_locals(one: Local | None, other: Local | None) -> Local:
         assert only is not None
         return only._replace(unset=True)
     unset = one.unset or other.unset
-    constant = one.constant if one.constant == other.constant else None
     a, b = one.value, other.value
     if isinstance(a, Number) and isinstance(b, Number):
         ragged = one.ragged or other.ragged or a.kind is not b.kind
-        return Local(meet_numbers(a, b), ragged, unset, constant)
+        return Local(meet_numbers(a, b), ragged, unset)
     if a == b or isinstance(a, Mixed):
         return Local(a, unset=unset)
     return Local(b if isinstance(b, Mixed) else Mixed(str(a), str(b)), unset=unset)

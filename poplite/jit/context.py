@@ -36,6 +36,9 @@ typing_rules = TypingRegistry()
 lowerings = LoweringRegistry("poplite")
 """Code generation for poplite's own types and intrinsics."""
 
+overrides = LoweringRegistry("poplite overrides")
+"""Code generation that replaces Numba's for the same operation and types."""
+
 
 def emitted(
     emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any], arguments: Sequence[Any], result: Any
@@ -165,6 +168,11 @@ class _TargetContext(cpu.CPUContext):
 
         self.install_registry(mathimpl.registry)
         self.install_registry(lowerings)
+
+    def refresh(self) -> None:
+        """Install what is registered by now; of equal signatures the last one counts."""
+        super().refresh()
+        self.install_registry(overrides)
 
     def create_cfunc_wrapper(self, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
         """Export the function in C's calling convention.

@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,9 @@ def _environment() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
-    package = Path(__file__).parent.parent
-    for folder in (package / "jit", package / "simulator"):
-        for path in sorted(folder.glob("*.py")):
+    for package in ("poplite.jit", "poplite.simulator", "poplite.compile"):
+        (folder,) = import_module(package).__path__
+        for path in sorted(Path(folder).glob("*.py")):
             sources.update(path.read_bytes())
     return (
         sys.version,

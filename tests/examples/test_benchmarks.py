@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -38,3 +39,28 @@ def test_every_row_prints_its_target(
         assert "= " in line
     rows = json.loads(file.read_text())["rows"]
     assert [min(len(row["ours"]), len(row["baseline"])) > 0 for row in rows] == [True] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("value", "sense", "reached"),
+    [(1.5, "<=", True), (1.51, "<=", False), (6.0, ">=", True), (5.9, ">=", False)],
+)
+def test_verdict_follows_the_target(
+    rows: ModuleType,
+    capsys: pytest.CaptureFixture[str],
+    value: float,
+    sense: str,
+    reached: bool,
+) -> None:
+    row = rows.Row("name", value, "x", sense, 6.0 if sense == ">=" else 1.5, [1.0], [2.0])
+    assert row.reached is reached
+    assert rows.run("title", lambda small, samples: [row], []) == (0 if reached else 1)
+    assert capsys.readouterr().out.endswith("  ok\n" if reached else "  MISSED\n")
+    assert rows.run("title", lambda small, samples: [row], ["--small"]) == 0
+
+
+def test_samples_alternate_after_a_warm_up(rows: ModuleType) -> None:
+    calls: list[str] = []
+    ours, baseline = rows.in_turn(lambda: calls.append("a"), lambda: calls.append("b"), 3)
+    assert calls == ["a", "b"] * 4
+    assert (len(ours), len(baseline)) == (3, 3)

@@ -55,3 +55,29 @@ def test_wrong_cells_are_reported(heat: ModuleType) -> None:
         "u[20, 30] is 0.783672, expected 0.283670",
         "the sum is 1115.83669, expected 1115.33200",
     ]
+
+
+def test_steps_below_one_are_a_usage_error(
+    heat: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        heat.main(["--double-steps", "-3"])
+    assert "argument --double-steps: invalid positive value: '-3'" in capsys.readouterr().err
+
+
+def test_wrong_plate_fails_loudly(
+    heat: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle = heat.oracle
+    monkeypatch.setattr(heat, "oracle", lambda steps: oracle(steps) + 1)
+    assert heat.main(["--double-steps", "1"]) == 1
+    assert "WRONG: 6,468 of 6,468 cells differ from NumPy" in capsys.readouterr().err
+
+
+def test_accepted_race_fails_loudly(
+    heat: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = heat.build
+    monkeypatch.setattr(heat, "build", lambda steps, buffers=2: build(steps))
+    assert heat.main(["--double-steps", "1"]) == 1
+    assert "races, but was accepted" in capsys.readouterr().err

@@ -23,3 +23,12 @@ def test_wrong_result_fails_loudly(
     monkeypatch.setattr(np, "pi", 3.2)
     assert pi.main(["--tiles", "2", "--slices", "50"]) == 1
     assert "WRONG: off by -5.8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--tiles", "--slices"])
+def test_counts_below_one_are_usage_errors(
+    pi: ModuleType, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        pi.main([option, "0"])
+    assert f"argument {option}: invalid positive value: '0'" in capsys.readouterr().err

@@ -22,7 +22,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "mapping",
         "vertex",
         "compute",
-        "tensor tensor_queries tensor_text indexing partition variable compute_set connect names placement graph",
+        "tensor tensor_queries tensor_text indexing partition variable compute_set connect "
+        "names placement graph",
         "program",
         "report",
         "compile",

@@ -43,7 +43,8 @@ def runs_of(draw: st.DrawFn, total: int) -> tuple[Integers, Integers]:
 def test_copy_records_move_every_byte_in_order(data: st.DataObject, total: int) -> None:
     destination, source = data.draw(runs_of(total)), data.draw(runs_of(total))
     expected = [_bytes(*runs) for runs in (destination, source)]
-    to, start = [], []
+    to: list[int] = []
+    start: list[int] = []
     for at, begin, rows, size, far, near in copy_records(destination, source).tolist():
         for row in range(rows):
             to += range(at + row * far, at + row * far + size)

@@ -153,7 +153,7 @@ REFUSED = {
     "float index": ("self.out = self.x[1.0]", "an index is an int; this is a Python float", "int("),
     "bool index": ("self.out = self.x[self.flag]", "this is a truth value", "int("),
     "negative": ("self.out = self.x[-1]", "index -1 is negative", r"self.x[len(self.x) - 1]"),
-    "negative local": ("k = -2\nself.out = self.x[k]", "index -2 is negative", "- 2]"),
+    "negative number": ("self.out = self.x[1 - self.TAPS]", "index -8 is negative", "- 8]"),
     "attribute": ("self.out = self.x.shape", "has no attribute 'shape'", "len"),
     "attribute store": ("k = self.x\nk.y = 1", "'k.y' is no field", "self.name"),
     # operations
@@ -223,19 +223,23 @@ REFUSED = {
         "'t' is an int, a Python float or a float32",
         r"write float(...) where t takes the int",
     ),
-    "fixed condition": (
-        "t = 0.1\nif self.TAPS > 99:\n    t = self.a\nself.out = t * 3",
-        "this is a Python float, but a float32 if a branch counts whose condition is fixed",
-        "all branches",
+    "literal condition": (
+        "t = 0.1\nif False:\n    t = self.a\nself.out = t * 3",
+        "the condition False never changes",
+        "leave the branch out",
     ),
-    "fixed by local": (
-        "k = 1\nt = 0.1 if self.a < 2 and k < 5 else self.a\nu = 0.1 if k < 5 else self.a",
-        "whose condition is fixed at compile time",
-        "all branches",
+    "literal while": ("while 0:\n    pass", "the condition 0 never changes", "leave the branch"),
+    "literal choice": ("k = self.a if not 1 else 2", "the condition 1 never changes", "leave"),
+    "literal part": ("if self.a and True:\n    pass", "the condition True never", "leave"),
+    "literal or": ("k = 0.0 or self.a", "the condition 0.0 never changes", "leave"),
+    "literal in a choice": (
+        "k = (self.n and 0.0) or self.n",
+        "the condition 0.0 never changes",
+        "leave",
     ),
     "nested or": (
-        "self.out = (0.5 or self.a) and self.n",
-        "'0.5 or self.a' gives numbers of different kinds",
+        "self.out = (self.n or self.a) and self.n",
+        "'self.n or self.a' gives numbers of different kinds",
         "a local first",
     ),
 }
@@ -306,6 +310,7 @@ ACCEPTED = {
     "length of output": "for i in range(len(self.y)):\n    self.y[i] = 1",
     "several targets": "a = b = self.z[0] = 3\nself.count = a + b",
     "short int": "t = 0\nif self.flag:\n    t = 0.5\nfor v in self.x:\n    t = t + v\nself.out = t",
+    "named switch": "t = 0.1\nif STEPS == 3:\n    t = self.a\nself.out = t",
     "debug switch": "if STEPS == 3:\n    self.out = 1.0\nelse:\n    self.out = self.a",
     "constant loop": "k = -1\nfor i in range(3):\n    if i:\n        self.y[k] = 1.0\n    k = i",
 }

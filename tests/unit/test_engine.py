@@ -220,7 +220,7 @@ def test_copies_between_shapes_and_tiles(interpret: bool) -> None:
     engine.write(a, n)
     engine.run()
     assert np.array_equal(engine.read(b), n.T)
-    assert np.array_equal(engine.read(c), [np.zeros(12), n.T[::-1].ravel()])
+    assert np.array_equal(engine.read(c), np.stack([np.zeros(12), n.T[::-1].ravel()]))
     assert engine.report().bytes_copied == 2 * 12 * 4
 
 
@@ -285,11 +285,11 @@ def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
     graph.add_vertex(compute_set, Reach, tile=0, where=0, x=x, y=y[0])
     graph.add_vertex(compute_set, Reach, tile=2, where=where, x=x, y=y[1])
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
-    with pytest.raises(pl.TensorIndexError, match=f"index {where} .*'y' .*3 elements") as caught:
+    with pytest.raises(pl.TensorIndexError, match=f"index {where} .*3 elements") as caught:
         engine.run()
-    if not interpret:
-        for part in ("Reach 1 on tile 2", "Execute 'reach'", "test_engine.py", "interpret=True"):
-            assert part in str(caught.value)
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    for part in ("Reach 1 on tile 2", "'reach'", "test_engine.py", "y"):
+        assert part in told
     assert engine.read(y)[1].tolist() == [1, 1, 1]  # nothing outside was touched
     with pytest.raises(pl.TensorIndexError):  # and the engine still works
         engine.run()
@@ -366,7 +366,7 @@ def test_bad_arguments_of_an_engine() -> None:
     with pytest.raises(pl.ControlProgramError, match="checks='loose'"):
         pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
-        pl.Engine(graph, {"main": 3})  # type: ignore[dict-item]
+        pl.Engine(graph, {"main": 3})  # type: ignore[arg-type]
     many: pl.Program = pl.PrintTensor(graph.add_variable(pl.INT, (1,), mapping=0))
     for _ in range(30):
         many = pl.Sequence(many, many)
