@@ -169,7 +169,9 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
     @overrides.lower(function, types.float64)
     def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         rounding = builder.module.declare_intrinsic(intrinsic, [args[0].type])
-        return _saturated(builder, builder.call(rounding, args))
+        rounded = builder.call(rounding, args)
+        # Numba's own `//` asks for the rounded float.
+        return rounded if isinstance(sig.return_type, types.Float) else _saturated(builder, rounded)
 
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:
