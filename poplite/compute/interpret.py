@@ -61,16 +61,16 @@ _CASTS = {Kind.INT: "positive", Kind.FLOAT: "as_float", Kind.F32: "as_f32"}
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A `compute` that keeps to the dialect, as far as its text is known.
+    """A `compute` that keeps to the dialect.
 
     Attributes:
         vertex: the vertex class.
-        text: the text of its `compute`; None when there is none to check.
-        facts: what is known about the text; empty when there is none.
+        text: the text of its `compute`.
+        facts: what is known about the text.
     """
 
     vertex: type[Vertex]
-    text: SourceText | None
+    text: SourceText
     facts: Facts
 
 
@@ -85,16 +85,23 @@ def check(vertex: type[Vertex]) -> Checked:
         vertex: the vertex class.
 
     Returns:
-        What was found; without text (`python -c`, `exec`) nothing is checked.
+        What was found.
 
     Raises:
-        VertexCompileError: at the first line that is outside the dialect.
+        VertexCompileError: at the first line that is outside the dialect, and when there is
+            no text to check.
     """
     if vertex not in _checked:
         function = vertex.compute
         text = read(function) if isinstance(function, FunctionType) else None
-        facts = Facts() if text is None else infer(scope_of(vertex, text))
-        _checked[vertex] = Checked(vertex, text, facts)
+        if text is None:
+            raise VertexCompileError(
+                f"'{vertex.__name__}.compute': there is no source text to check",
+                at=vertex.location,
+                found="the class comes from a string, or its file changed since it was imported",
+                fix="put the class into a file or a notebook cell, or run the program again",
+            )
+        _checked[vertex] = Checked(vertex, text, infer(scope_of(vertex, text)))
     return _checked[vertex]
 
 
@@ -112,13 +119,6 @@ def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
     """
     if vertex not in _interpreted:
         checked = check(vertex)
-        if checked.text is None:
-            raise VertexCompileError(
-                f"'{vertex.__name__}.compute': there is no source text to interpret",
-                at=vertex.location,
-                found="the class comes from a string, or its file changed since it was imported",
-                fix="put the class into a file, or run it compiled",
-            )
         compute = _compiled(checked.text, checked.facts, vertex.__module__)
         _interpreted[vertex] = np.errstate(all="ignore")(compute)
     return _interpreted[vertex]

@@ -1,9 +1,9 @@
 """Finds the text of a `compute` method and parses it with the file's own line numbers.
 
-The interpreted form and the checks need the text; the compiled form does not.  Where there
-is none (`python -c`, `exec` of a string) the answer is None.  The text is also compared
-with the function that really runs, since a file may have been edited after its import:
-text that compiles to other byte code is as good as none.
+Both forms are checked by their text.  Files, notebook cells and `python -c` have one; the
+string given to `exec` has none, and the answer is None.  The text is also compared with the
+function that really runs, since a file may have been edited after its import: text that
+compiles to other byte code is as good as none.
 
 A method is indented, so it is parsed inside a one-line class statement; every line and
 column number is then the file's own::
@@ -20,10 +20,15 @@ import ast
 import dis
 import functools
 import inspect
+import linecache
 import operator
+import sys
 import tokenize
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+
+_COMMAND = "<string>"
+"""File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
 _FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
@@ -69,6 +74,8 @@ def read(function: FunctionType) -> SourceText | None:
     ('read', 'def read(function: FunctionType) -> SourceText | None:')
     """
     code = function.__code__
+    if code.co_filename == _COMMAND:
+        _remember_command()
     try:
         lines, first = inspect.getsourcelines(code)
         module = _parse("".join(lines), first)
@@ -79,6 +86,15 @@ def read(function: FunctionType) -> SourceText | None:
     if not isinstance(tree, ast.FunctionDef) or not _is_text_of(module, tree, code):
         return None
     return SourceText(function, tree, tuple(lines))
+
+
+def _remember_command() -> None:
+    """Let Python's source look-up know the text of `python -c`, as it does from 3.13 on."""
+    arguments = sys.orig_argv
+    if _COMMAND not in linecache.cache and "-c" in arguments[:-1]:
+        text = arguments[arguments.index("-c") + 1]
+        lines = [line + "\n" for line in text.splitlines()]
+        linecache.cache[_COMMAND] = len(text), None, lines, _COMMAND
 
 
 def _parse(text: str, first: int) -> ast.Module:

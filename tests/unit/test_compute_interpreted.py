@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 import traceback
 import warnings
@@ -295,16 +296,41 @@ def test_inherited_compute_reads_the_numbers_of_the_subclass() -> None:
     assert out[4] == 5 << 3
 
 
-def test_a_class_without_text_is_not_checked_and_not_interpreted() -> None:
+def test_a_class_without_text_is_refused() -> None:
     names: dict[str, Any] = {"pl": pl, "__name__": "made_by_exec"}
     exec("class V(pl.Vertex):\n    def compute(self):\n        open('f')\n", names)
-    assert check(names["V"]).text is None
     with pytest.raises(VertexCompileError, match=r"'V.compute': there is no source text") as caught:
-        interpreted(names["V"])
+        check(names["V"])
     assert "into a file" in caught.value.fix
 
 
-def test_a_file_edited_after_its_import_is_no_text(tmp_path: Path) -> None:
+def test_a_class_on_the_command_line_has_text() -> None:
+    program = (
+        "import poplite as pl\n"
+        "class V(pl.Vertex):\n"
+        "    x: pl.InOut[pl.INT]\n"
+        "    def compute(self):\n"
+        "        self.x += BODY\n"
+        "for interpret in (True, False):\n"
+        "    graph = pl.Graph(pl.Target(tiles=1))\n"
+        "    x = graph.add_variable(pl.INT, (), mapping=0)\n"
+        "    cs = graph.add_compute_set()\n"
+        "    graph.add_vertex(cs, V, tile=0, x=x)\n"
+        "    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret)\n"
+        "    engine.run()\n"
+        "    print(engine.read(x))\n"
+    )
+
+    def run_text(text: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", text]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert run_text(program.replace("BODY", "2")).stdout == "2\n2\n"
+    told = run_text(program.replace("BODY", "open('f')")).stderr
+    assert "<string>:5 in compute" in told
+
+
+def test_a_file_edited_after_its_import_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "edited.py"
     text = (
         "import poplite as pl\nclass V(pl.Vertex):\n    y: pl.Output[pl.FLOAT]\n"
@@ -314,7 +340,8 @@ def test_a_file_edited_after_its_import_is_no_text(tmp_path: Path) -> None:
     vertex = load(path).V
     path.write_text(text.replace("+", "-"))
     os.utime(path, (1, 1))
-    assert check(vertex).text is None
+    with pytest.raises(VertexCompileError, match="its file changed since it was imported"):
+        check(vertex)
 
 
 def test_comments_in_the_first_column_and_continued_lines(tmp_path: Path) -> None:
