@@ -64,31 +64,36 @@ class ChunkTable:
             parts: what the launch runs, in this order when it is not parallel.
             checked: whether the drivers of the vertices check indices.
         """
-        weights = [part.weights for part in parts]
-        total = int(sum(w.sum() for w in weights))
-        parallel = total >= PARALLEL_WEIGHT
-        target = total / (CHUNKS_PER_THREAD * (os.cpu_count() or 1)) if parallel else total + 1
+        total = float(sum(part.weights.sum() for part in parts))
+        limit = total
+        if total >= PARALLEL_WEIGHT:
+            limit = total / (CHUNKS_PER_THREAD * (os.cpu_count() or 1))
+            parts = [part.split(limit) for part in parts]
         first = len(self._chunks)
-        for part, weight in zip(parts, weights, strict=True):
-            rows = np.ascontiguousarray(part.words if isinstance(part, Vertices) else part.records)
+        for part in parts:
+            if isinstance(part, Vertices):
+                address, rows = self._driver(part), part.words()
+            else:
+                address, rows = self._mover, np.ascontiguousarray(part.records)
             self._rows.append(rows)
-            address = self._driver(part) if isinstance(part, Vertices) else self._mover
-            for low, high in _cuts(weight, target):
+            for low, high in _cuts(part.weights, limit):
                 call = (address, self._arena, rows.ctypes.data, low, high)
                 self._chunks.append((*call, *[0] * (CHUNK_WORDS - len(call))))
-        return Launch(first, len(self._chunks), parallel, checked)
+        last = len(self._chunks)
+        parallel = total >= PARALLEL_WEIGHT and last - first > 1
+        return Launch(first, last, parallel, checked)
 
     def words(self) -> Integers:
         """Return the chunk rows that the interpreter reads; the table keeps what they point to."""
         return np.array(self._chunks, np.int64).reshape(-1, CHUNK_WORDS)
 
 
-def _cuts(weights: Integers, target: float) -> list[tuple[int, int]]:
-    """Cut rows into ranges of about equal weight."""
+def _cuts(weights: Integers, limit: float) -> list[tuple[int, int]]:
+    """Cut rows into ranges of about equal weight, none much above the limit."""
     if not len(weights):
         return []
     ends = np.cumsum(weights)
-    pieces = max(1, min(len(weights), round(float(ends[-1] / target))))
+    pieces = max(1, min(len(weights), round(float(ends[-1] / max(limit, 1)))))
     goals = ends[-1] * np.arange(1, pieces) / pieces
     inner = np.searchsorted(ends, goals) + 1
     stops = np.unique(np.concatenate([[0], inner, [len(weights)]])).tolist()

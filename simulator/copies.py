@@ -1,10 +1,6 @@
 """The driver that moves bytes: copies, gathers and scatters.
 
-Its rows are strided records, all in bytes from the start of the arena::
-
-    destination  source  rows  bytes  destination stride  source stride
-
-One record moves `rows` blocks of `bytes` bytes.  Blocks of four bytes are moved by one load
+Its rows are the records of `poplite.compile.records`.  Blocks of four bytes are moved by one load
 and one store, as the call of the C library costs more than the move.
 
 Importing this module imports Numba.
@@ -18,10 +14,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from poplite.compile.records import RECORD_WORDS
 from poplite.jit.context import emitted
 from poplite.simulator.driver import ARGUMENTS
-
-RECORD_WORDS = 6
 
 _WORD = ir.IntType(64)
 _FOUR = ir.IntType(32)
@@ -43,7 +38,8 @@ def _emit_record(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> No
     with builder.if_else(is_four) as (four, other):
         with four, cgutils.for_range(builder, blocks) as block:
             to, start = (builder.bitcast(p, _FOUR.as_pointer()) for p in addresses(block.index))
-            builder.store(builder.load(start, align=4), to, align=4)
+            # BOOL blocks of four may lie at any byte.
+            builder.store(builder.load(start, align=1), to, align=1)
         with other, cgutils.for_range(builder, blocks) as block:
             to, start = addresses(block.index)
             cgutils.raw_memcpy(builder, to, start, size, 1)

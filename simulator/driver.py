@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
-from poplite.compile.descriptor import PREFIX, Column, Forms, columns, width
+from poplite.compile.descriptor import Column, Forms, columns, positions, width
 from poplite.jit.context import compile_inlined, emitted
 from poplite.simulator.fields import (
     INDEX,
     RowsType,
     ScalarType,
-    Scope,
     SelfType,
     VectorType,
+    element_access,
     load_element,
     storage_type,
 )
@@ -103,11 +103,10 @@ class _Emitter:
         def along(word: int) -> Any:
             return builder.add(words[word], builder.mul(k, words[word + 1]))
 
-        parts: dict[tuple[int, str], Any] = {}
-        at = PREFIX
-        for column in self.columns:
-            parts[column.field, column.part] = along(at) if column.affine else words[at]
-            at += 2 if column.affine else 1
+        parts = {
+            (column.field, column.part): along(at) if column.affine else words[at]
+            for column, at in positions(self.columns)
+        }
         vertex = along(1)
         proxy = cgutils.create_struct_proxy(self.kind)(self.context, builder)
         for number, (name, member) in enumerate(self.kind.members):
@@ -127,7 +126,7 @@ class _Emitter:
         start = parts.get("start")
         data = base if start is None else builder.gep(base, [start], inbounds=True)
         if field.role == "state" and field.depth == 0:
-            return load_element(builder, _plain_vector(self.kind, number), data)
+            return load_element(builder, element_access(self.kind.cls, field), data)
         proxy = cgutils.create_struct_proxy(member)(self.context, builder)
         proxy.data = data
         if isinstance(member, VectorType):
@@ -141,11 +140,3 @@ class _Emitter:
         if self.kind.checked and not isinstance(member, ScalarType):
             proxy.faults, proxy.vertex = self.faults, vertex
         return proxy._getvalue()
-
-
-def _plain_vector(kind: SelfType, number: int) -> VectorType:
-    """The vector type under which a state scalar is read from the arena."""
-    field = list(kind.cls.fields.values())[number]
-    name = f"{kind.cls.__module__}.{kind.cls.__qualname__}"
-    others = tuple(f"{name}.{other}" for other in kind.cls.fields if other != field.name)
-    return VectorType(field.element, Scope(f"{name}.{field.name}", others), False, None)

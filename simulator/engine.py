@@ -22,6 +22,7 @@ from poplite.compile.step import ComputeStep, CopyStep, Moves, Vertices
 from poplite.compute import check as check_vertex
 from poplite.errors import (
     ControlProgramError,
+    ElementTypeError,
     GraphConnectionError,
     TensorCreationError,
     UnknownName,
@@ -36,6 +37,7 @@ from poplite.simulator.printing import format_tensor
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.values import elements
+from poplite.view import storages
 
 Checks = Literal["strict", "fast"]
 
@@ -91,6 +93,10 @@ class Engine:
                 at=here(),
                 fix="Engine(..., interpret=True) runs vertices as plain Python",
             )
+        if not isinstance(graph, Graph):
+            raise ControlProgramError(
+                f"Engine: {graph!r:.60} is not a graph", at=here(), fix="Engine(graph, program)"
+            )
         self._executable = compile_graph(graph, program)
         few = self._executable.num_connected_elements <= STRICT_LIMIT
         self.checks: Checks = checks or ("strict" if few else "fast")
@@ -104,6 +110,7 @@ class Engine:
             for name, code in self._executable.programs.items()
         }
         self._runs = 0
+        self._running = False
         self._programs: dict[str, CompiledProgram] = {}
         if not interpret:
             steps = CompiledSteps(self._executable, self._arena, self.checks == "strict")
@@ -123,19 +130,31 @@ class Engine:
         Raises:
             UnknownName: when there is no such program.
             TensorIndexError: when a vertex indexes outside a field (strict checks).
+            ControlProgramError: when the engine is running already.
         """
         name = self._name(program)
-        if self.interpret:
-            self._run_plain(name)
-        else:
-            self._programs[name].run(self._print)
+        if self._running:
+            raise ControlProgramError(
+                f"engine.run({program!r}): the engine is running already",
+                at=here(),
+                found="called from its own print stream, or from a second thread",
+                fix="wait for the first run, or make a second engine",
+            )
+        self._running = True
+        try:
+            if self.interpret:
+                self._run_plain(name)
+            else:
+                self._programs[name].run(self._print)
+        finally:
+            self._running = False
         self._runs += 1
 
     def _name(self, program: str | int) -> str:
         names = list(self._executable.programs)
         if isinstance(program, str) and program in names:
             return program
-        if isinstance(program, int) and 0 <= program < len(names):
+        if isinstance(program, int | np.integer) and 0 <= program < len(names):
             return names[program]
         hint = did_you_mean(program, names) if isinstance(program, str) else ""
         raise UnknownName(
@@ -179,7 +198,7 @@ class Engine:
             SizeOverflowError: when a value is out of range.
             GraphConnectionError: when the tensor may not be written.
         """
-        self._check_owner(tensor)
+        self._check_owner(tensor, "engine.write")
         what = f"engine.write to '{tensor.name}'"
         if not tensor.is_parallel_writeable():
             reason = "is constant" if tensor.contains_constant() else "holds elements twice"
@@ -206,15 +225,28 @@ class Engine:
         Returns:
             Array of the tensor's shape and its element type's dtype.
         """
-        self._check_owner(tensor)
+        self._check_owner(tensor, "engine.read")
         return self._arena.read(tensor.view, tensor.element_type)
 
-    def _check_owner(self, tensor: Tensor) -> None:
+    def _check_owner(self, tensor: Tensor, call: str) -> None:
+        if not isinstance(tensor, Tensor):
+            raise ElementTypeError(
+                f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
+            )
         if tensor.graph is not self._executable.graph:
             raise GraphConnectionError(
-                f"tensor '{tensor.name}' belongs to another graph than this engine's",
+                f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
                 at=here(),
                 fix="use tensors of the graph the engine was made from",
+            )
+        late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
+        if late:
+            variable = self._executable.graph.variable_of(late[0])
+            raise GraphConnectionError(
+                f"{call}: '{variable.name}' was added to the graph after this engine was made",
+                at=here(),
+                found=f"added at {variable.location}",
+                fix="make the engine after all variables are added",
             )
 
     # -- reporting ---------------------------------------------------------------------------

@@ -24,27 +24,32 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.callconv import RETCODE_EXC
 from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 from numba.core.imputils import RefType, iternext_impl
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
 
+from poplite.compile.descriptor import RowForm
 from poplite.jit.context import lowerings, typing_rules
 from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementType
 from poplite.vertex import Field, Vertex
 
 INDEX = ir.IntType(64)
 
-RowForm = Literal["stride", "table"]
-
 
 @dataclass(frozen=True)
 class Scope:
-    """Which loads and stores belong together: one field of one vertex class."""
+    """Which loads and stores belong together: one field of one vertex class.
+
+    Attributes:
+        own: unique name of the field.
+        others: names of the class's other fields, none of which overlaps it.
+    """
 
     own: str
     others: tuple[str, ...]
@@ -63,7 +68,14 @@ def storage_type(element: type[ElementType[Any]]) -> ir.Type:
 
 
 class VectorType(types.IterableType):
-    """One edge of many elements."""
+    """One edge of many elements.
+
+    Args:
+        element: its element type.
+        scope: for alias analysis.
+        writable: whether `compute` may store to it.
+        fault: field number that a checked access records; None for unchecked access.
+    """
 
     def __init__(
         self, element: type[ElementType[Any]], scope: Scope, writable: bool, fault: int | None
@@ -87,7 +99,12 @@ class VectorIteratorType(types.SimpleIteratorType):
 
 
 class RowsType(types.Type):
-    """A list of edges; `form` says how rows are found."""
+    """A list of edges.
+
+    Args:
+        vector: type of a row.
+        form: how rows are found.
+    """
 
     def __init__(self, vector: VectorType, form: RowForm) -> None:
         self.vector, self.form = vector, form
@@ -103,7 +120,13 @@ class ScalarType(types.Type):
 
 
 class SelfType(types.Type):
-    """`self` of one vertex class, for one form of its list fields, checked or not."""
+    """`self` of one vertex class.
+
+    Args:
+        cls: the vertex class.
+        forms: form of each list field, None for other fields.
+        checked: whether accesses are checked.
+    """
 
     def __init__(self, cls: type[Vertex], forms: tuple[RowForm | None, ...], checked: bool) -> None:
         self.cls, self.forms, self.checked = cls, forms, checked
@@ -131,13 +154,23 @@ class SelfType(types.Type):
         _stores(member.vector, value, f"self.{name}")
 
 
+def element_access(cls: type[Vertex], field: Field, fault: int | None = None) -> VectorType:
+    """Return the type under which elements of a field are loaded and stored.
+
+    Args:
+        cls: the vertex class.
+        field: one of its fields.
+        fault: see `VectorType`.
+    """
+    names = {name: f"{cls.__module__}.{cls.__qualname__}.{name}" for name in cls.fields}
+    own = names.pop(field.name)
+    return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault)
+
+
 def _member_type(cls: type[Vertex], field: Field, fault: int | None, form: RowForm | None) -> Any:
     if field.role == "state" and field.depth == 0:
         return value_type(field.element)
-    names = tuple(f"{cls.__module__}.{cls.__qualname__}.{name}" for name in cls.fields)
-    own = f"{cls.__module__}.{cls.__qualname__}.{field.name}"
-    scope = Scope(own, tuple(name for name in names if name != own))
-    vector = VectorType(field.element, scope, field.writes, fault)
+    vector = element_access(cls, field, fault)
     if field.depth == 0:
         return ScalarType(vector)
     return vector if field.depth == 1 else RowsType(vector, form or "stride")
@@ -245,53 +278,42 @@ def store_element(builder: ir.IRBuilder, vector: VectorType, address: Any, value
     _mark(builder, builder.store(value, address, align=element.size_bytes), vector.scope)
 
 
-def _in_range(
-    builder: ir.IRBuilder, proxy: Any, fault: int | None, index: Any, length: Any
-) -> Any | None:
-    """Emit the range check of a checked access; record the first fault of the launch."""
+def _check_range(
+    context: Any, builder: ir.IRBuilder, proxy: Any, fault: int | None, index: Any, length: Any
+) -> None:
+    """Emit the range check of a checked access.
+
+    A fault is recorded and `compute` returns; its driver then returns as well, so that the
+    first fault of a chunk is the one reported and nothing outside a field is touched.
+    """
     if fault is None:
-        return None
+        return
     inside = builder.icmp_unsigned("<", index, length)
     with builder.if_then(builder.not_(inside), likely=False):
-        record = proxy.faults
-        is_first = builder.icmp_unsigned("==", builder.load(record), INDEX(0))
-        with builder.if_then(is_first):
-            for word, item in enumerate((INDEX(1), proxy.vertex, INDEX(fault), index, length)):
-                builder.store(item, builder.gep(record, [INDEX(word)]))
-    return inside
+        for word, item in enumerate((INDEX(1), proxy.vertex, INDEX(fault), index, length)):
+            builder.store(item, builder.gep(proxy.faults, [INDEX(word)]))
+        context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
 
 
 def _get(context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    inside = _in_range(builder, proxy, kind.fault, index, proxy.length)
-    if inside is None:
-        return load_element(builder, kind, builder.gep(proxy.data, [index], inbounds=True))
-    result = cgutils.alloca_once_value(builder, context.get_constant_null(kind.value))
-    with builder.if_then(inside):
-        address = builder.gep(proxy.data, [index], inbounds=True)
-        builder.store(load_element(builder, kind, address), result)
-    return builder.load(result)
+    _check_range(context, builder, proxy, kind.fault, index, proxy.length)
+    return load_element(builder, kind, builder.gep(proxy.data, [index], inbounds=True))
 
 
 def _set(
     context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any, value: Any
 ) -> None:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    inside = _in_range(builder, proxy, kind.fault, index, proxy.length)
-    address = builder.gep(proxy.data, [index], inbounds=True)
-    if inside is None:
-        store_element(builder, kind, address, value)
-    else:
-        with builder.if_then(inside):
-            store_element(builder, kind, address, value)
+    _check_range(context, builder, proxy, kind.fault, index, proxy.length)
+    store_element(builder, kind, builder.gep(proxy.data, [index], inbounds=True), value)
 
 
 def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: Any) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=rows)
     vector = cgutils.create_struct_proxy(kind.vector)(context, builder)
-    inside = _in_range(builder, proxy, kind.vector.fault, index, proxy.rows)
-    if inside is not None:
-        index = builder.select(inside, index, INDEX(0))
+    _check_range(context, builder, proxy, kind.vector.fault, index, proxy.rows)
+    if kind.vector.fault is not None:
         vector.faults, vector.vertex = proxy.faults, proxy.vertex
     if kind.form == "stride":
         offset, length = builder.mul(index, proxy.stride), proxy.length
@@ -299,8 +321,7 @@ def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: 
         entry = builder.gep(proxy.table, [builder.shl(index, INDEX(1))])
         offset, length = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
     vector.data = builder.gep(proxy.data, [offset], inbounds=True)
-    # A row that does not exist has no elements, so that every access to it faults too.
-    vector.length = length if inside is None else builder.select(inside, length, INDEX(0))
+    vector.length = length
     return vector._getvalue()
 
 

@@ -1,16 +1,17 @@
 """What the code of a vertex class depends on, as text that is equal when the code is.
 
 Numba does not notice edits outside the function it caches, so everything that ends up in
-machine code is part of the name: bytecode, constants, names, and the values of the globals,
-closure cells and class constants that `compute` refers to.
+machine code is part of the name: byte code, fields, the numbers that names in `compute` stand
+for, and the functions that it calls.  The dialect allows no other reference.
 """
 
 from __future__ import annotations
 
-import inspect
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Mapping
+from types import CodeType
 from typing import Any
 
+from poplite.compute import check
 from poplite.vertex import Vertex
 
 
@@ -19,18 +20,21 @@ def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
 
     Args:
         cls: the vertex class.
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
     """
-    constants = sorted(
-        (name, _value(value)) for name, value in inspect.getmembers(cls) if _is_number(value)
+    checked = check(cls)
+    assert checked.text.function is cls.compute
+    facts = checked.facts
+    return (
+        cls.__module__,
+        cls.__qualname__,
+        tuple(str(field) for field in cls.fields.values()),
+        _code(checked.text.function.__code__),
+        _in_order(facts.constants),
+        _in_order(facts.calls),
     )
-    return cls.__module__, cls.__qualname__, _function(cls.compute), tuple(constants)
-
-
-def _function(function: Any) -> tuple[object, ...]:
-    names = inspect.getclosurevars(function)
-    used = sorted({**names.globals, **names.nonlocals}.items())
-    code = function.__code__
-    return _code(code), tuple((name, _value(value, code.co_names)) for name, value in used)
 
 
 def _code(code: CodeType) -> tuple[object, ...]:
@@ -38,17 +42,7 @@ def _code(code: CodeType) -> tuple[object, ...]:
     return code.co_code, constants, code.co_names, code.co_varnames
 
 
-def _value(value: object, attributes: tuple[str, ...] = ()) -> object:
-    if _is_number(value):
-        return repr(value)
-    if isinstance(value, FunctionType):
-        return value.__module__, value.__qualname__, _code(value.__code__)
-    numbers = {}
-    if isinstance(value, ModuleType):
-        found = ((name, getattr(value, name, None)) for name in attributes)
-        numbers = {name: repr(number) for name, number in found if _is_number(number)}
-    return getattr(value, "__name__", type(value).__name__), sorted(numbers.items())
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (bool, int, float))
+def _in_order(found: Mapping[Any, object]) -> list[object]:
+    """What nodes stand for, in the order of the text."""
+    nodes = sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    return [found[node] for node in nodes]

@@ -34,8 +34,8 @@ from poplite.compile.opcodes import (
     STATE_ROW,
 )
 from poplite.jit.context import emitted
+from poplite.simulator.driver import WORDS
 
-WORDS = types.CPointer(types.int64)
 _WORD = ir.IntType(64)
 _POINTER, _BYTES = _WORD.as_pointer(), ir.IntType(8).as_pointer()
 

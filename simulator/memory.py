@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compile.layout import ALIGNMENT, ArenaLayout
+from poplite.errors import SizeOverflowError
 from poplite.types import ElementType
 from poplite.view import Storage, View, addresses
 
@@ -23,11 +24,21 @@ class Arena:
 
     Args:
         layout: where everything lies.
+
+    Raises:
+        SizeOverflowError: when the computer has not that much memory.
     """
 
     def __init__(self, layout: ArenaLayout) -> None:
         self.layout = layout
-        block = np.zeros(layout.size_bytes + ALIGNMENT, np.uint8)
+        try:
+            block = np.zeros(layout.size_bytes + ALIGNMENT, np.uint8)
+        except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
+            raise SizeOverflowError(
+                f"the engine's memory of {layout.size_bytes:,} B cannot be allocated",
+                found="it holds all variables of the graph",
+                fix="make the variables smaller, or run on a computer with more memory",
+            ) from error
         skip = -block.ctypes.data % ALIGNMENT
         self.bytes: Bytes = block[skip : skip + layout.size_bytes]
         for variable in layout.variables:

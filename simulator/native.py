@@ -34,9 +34,9 @@ def driver(cls: type[Vertex], forms: Forms, checked: bool) -> int:
 
         return driver_source(cls, forms, checked)
 
-    fields = tuple(str(field) for field in cls.fields.values())
+    name = digest("driver", code_identity(cls), forms, checked)
     try:
-        return build(digest("driver", code_identity(cls), fields, forms, checked), source)
+        return build(name, source)
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):

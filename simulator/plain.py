@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.descriptor import PREFIX, columns, width
+from poplite.compile.descriptor import positions
 from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
 from poplite.compile.step import Moves, Vertices
 from poplite.compute import InterpretedSelf, interpreted
@@ -92,25 +92,21 @@ def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, An
         arena: what they describe.
     """
     fields = list(group.cls.fields.values())
-    named = columns(fields, group.forms)
-    size = width(named)
-    for row in range(group.num_rows):
-        words = group.words[row * size : (row + 1) * size].tolist()
+    named = list(positions(group.columns))
+    for words in group.rows.tolist():
         for k in range(words[0]):
             parts: dict[int, dict[str, int]] = {number: {} for number in range(len(fields))}
-            at = PREFIX
-            for column in named:
+            for column, at in named:
                 step = words[at + 1] if column.affine else 0
                 parts[column.field][column.part] = words[at] + k * step
-                at += 2 if column.affine else 1
             values = {
-                field.name: _value(field, parts[number], group.words, arena)
+                field.name: _value(field, parts[number], group.tables, arena)
                 for number, field in enumerate(fields)
             }
             yield words[1] + k * words[2], values
 
 
-def _value(field: Field, part: dict[str, int], words: Integers, arena: Arena) -> Any:
+def _value(field: Field, part: dict[str, int], tables: Integers, arena: Arena) -> Any:
     elements = arena.typed(field.element)
     if field.depth == 0:
         scalar = elements[part["start"] : part["start"] + 1]
@@ -118,7 +114,7 @@ def _value(field: Field, part: dict[str, int], words: Integers, arena: Arena) ->
     if field.depth == 1:
         return elements[part["start"] : part["start"] + part["length"]]
     if "table" in part:
-        pairs = words[part["table"] : part["table"] + 2 * part["rows"]].reshape(-1, 2).tolist()
+        pairs = tables[part["table"] : part["table"] + 2 * part["rows"]].reshape(-1, 2).tolist()
     else:
         starts = (part["start"] + row * part["stride"] for row in range(part["rows"]))
         pairs = [[start, part["length"]] for start in starts]

@@ -9,8 +9,8 @@ and have equal lengths.  One run is one row of int64 words::
 An *affine* column takes two words (value of the first vertex, step from one vertex to the
 next), a *fixed* column one.  All positions count elements of the field's type from the
 start of the arena.  A list field whose rows are evenly spaced is described by start, rows,
-stride and length; any other list by the position of its table of (start, length) pairs,
-which lies in the same array behind the rows.
+stride and length; any other list by the position of its table of (start, length) pairs.  The
+tables lie behind the rows.
 """
 
 from __future__ import annotations
@@ -63,3 +63,11 @@ def _parts(field: Field, form: RowForm | None) -> Iterator[str]:
 def width(described: Sequence[Column]) -> int:
     """Return the number of words of a row."""
     return PREFIX + sum(2 if column.affine else 1 for column in described)
+
+
+def positions(described: Sequence[Column]) -> Iterator[tuple[Column, int]]:
+    """Yield each column with the position of its first word in a row."""
+    at = PREFIX
+    for column in described:
+        yield column, at
+        at += 2 if column.affine else 1

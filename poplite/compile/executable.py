@@ -111,12 +111,21 @@ def compile_graph(graph: Graph, programs: Programs) -> Executable:
     )
 
 
-def _named(programs: Programs) -> dict[str, Program]:
+def _named(programs: object) -> dict[str, Program]:
     if isinstance(programs, Program):
         programs = (programs,)
+    if not isinstance(programs, Iterable):
+        hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
+        raise ControlProgramError(
+            f"Engine: {programs!r:.60} is no program", at=here(), fix=f"Engine(graph, {hint})"
+        )
     if not isinstance(programs, Mapping):
         programs = {str(number): program for number, program in enumerate(programs)}
     for name, program in programs.items():
+        if not isinstance(name, str):
+            raise ControlProgramError(
+                f"program name {name!r:.60} is no text", at=here(), fix="name programs by strings"
+            )
         if not isinstance(program, Program):
             raise ControlProgramError(
                 f"program {name!r} is {program!r:.60}, which is no program",
@@ -150,6 +159,7 @@ class _Emitter:
         self._loops = 0
 
     def code(self, program: Program) -> Code:
+        """Return a program as ops."""
         # A stack instead of recursion: programs may be as deep as they are long.
         pending: list[Program | int] = [program]
         while pending:
@@ -189,3 +199,5 @@ class _Emitter:
             self._ops.append([LAUNCH, self._number_of[leaf], GATHER, 0])
         elif isinstance(leaf, PrintTensor):
             self._ops.append([CALL, self._number_of[leaf], 0, 0])
+        elif not leaf.is_empty:
+            raise AssertionError(f"no op for {leaf!r}")

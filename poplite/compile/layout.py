@@ -17,10 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import SizeOverflowError
 from poplite.variable import Variable
+from poplite.view import Storage
 
 ALIGNMENT = 64
-"""Bytes that variables and temporaries are aligned to: a cache line."""
+"""Bytes that variables, state and the block of temporaries are aligned to: a cache line."""
+
+MAX_BYTES = 1 << 62
+"""Bytes of an arena whose positions are computed with 64-bit integers."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -30,10 +35,22 @@ class ArenaLayout:
 
     Args:
         variables: the graph's variables, by rising element address.
+
+    Raises:
+        SizeOverflowError: when they do not fit the address space.
     """
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.variables = tuple(variables)
+        total = sum(v.num_elements * v.element_type.size_bytes + ALIGNMENT for v in variables)
+        if total > MAX_BYTES:
+            largest = max(variables, key=lambda v: v.num_elements * v.element_type.size_bytes)
+            raise SizeOverflowError(
+                f"the graph's variables take {total:,} B; {MAX_BYTES:,} B can be addressed",
+                at=largest.location,
+                found=f"the largest is '{largest.name}' with {largest.num_elements:,} elements",
+                fix="make it smaller",
+            )
         self._bases = np.array([v.storage.base for v in variables], np.int64)
         self._element_bytes = np.array([v.element_type.size_bytes for v in variables], np.int64)
         sizes = self._element_bytes * np.array([v.num_elements for v in variables], np.int64)
@@ -64,19 +81,43 @@ class ArenaLayout:
         within = (addresses - self._bases[variable]) * self._element_bytes[variable]
         return np.asarray(self._offsets[variable] + within)
 
+    def holds(self, storage: Storage) -> bool:
+        """Tell whether a storage is that of one of the variables.
+
+        Args:
+            storage: any storage of the graph.
+        """
+        position = int(np.searchsorted(self._bases, storage.base))
+        return position < len(self.variables) and self.variables[position].storage is storage
+
     def variable_offset(self, variable: Variable) -> int:
-        """Return the first byte of a variable."""
+        """Return the first byte of a variable.
+
+        Args:
+            variable: one of the variables.
+        """
         return int(self._offsets[np.searchsorted(self._bases, variable.storage.base)])
 
     def place_state(self, values: npt.NDArray[Any]) -> int:
-        """Reserve room for state values and return its first byte."""
+        """Reserve room for state values.
+
+        Args:
+            values: of any element type.
+
+        Returns:
+            Their first byte.
+        """
         at = self._end
         self.state.append((at, values))
         self._end += int(_aligned(np.int64(values.nbytes)))
         return at
 
     def reserve_temporaries(self, size_bytes: int) -> None:
-        """Make sure the temporaries have at least this many bytes."""
+        """Make sure the temporaries have at least this many bytes.
+
+        Args:
+            size_bytes: what one compute set needs.
+        """
         self._temporary_bytes = max(self._temporary_bytes, int(_aligned(np.int64(size_bytes))))
 
 

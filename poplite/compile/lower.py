@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compile.affine import affine_runs
-from poplite.compile.descriptor import PREFIX, Forms, RowForm, columns, width
+from poplite.compile.descriptor import Forms, RowForm, columns, positions, width
 from poplite.compile.edges import EdgeTable
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.records import copy_records
@@ -34,6 +34,9 @@ VERTEX_OVERHEAD = 8
 """Work of starting one vertex, in elements; only balances chunks."""
 
 TEMPORARY_ALIGNMENT = 16
+"""Bytes that each gathered field is aligned to: a vector register's worth of loads."""
+
+_NONE = np.zeros(0, np.int64)
 
 
 def lower_copy(copy: Copy, layout: ArenaLayout) -> CopyStep:
@@ -192,22 +195,20 @@ class _Lowering:
         fixed = [np.zeros(len(chosen), np.int64)]
         fixed += [values[c] for c in described if not c.affine]
         first, count, steps = affine_runs(np.stack(moving, 1), np.stack(fixed, 1))
-        words = np.empty((len(first), width(described)), np.int64)
-        words[:, 0], words[:, 1], words[:, 2] = count, members[chosen][first], steps[:, 0]
-        used = {n: t for n, t in tables.items() if forms[n] == "table"}
-        table_at = dict(zip(used, _starts(used.values(), words.size), strict=True))
-        at, step = PREFIX, 1
-        for column in described:
-            words[:, at] = values[column][first] + (
-                table_at[column.field] if column.part == "table" else 0
-            )
-            at += 1
+        rows = np.empty((len(first), width(described)), np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2] = count, members[chosen][first], steps[:, 0]
+        used = {number: table for number, table in tables.items() if forms[number] == "table"}
+        table_at = dict(zip(used, _starts(used.values()), strict=True))
+        step = 1
+        for column, at in positions(described):
+            rows[:, at] = values[column][first]
+            if column.part == "table":
+                rows[:, at] += table_at[column.field]
             if column.affine:
-                words[:, at] = steps[:, step]
-                at, step = at + 1, step + 1
+                rows[:, at + 1] = steps[:, step]
+                step += 1
         weights = np.add.reduceat(self.weight[members[chosen]], first)
-        flat = np.concatenate([words.ravel(), *used.values()])
-        return Vertices(cls, forms, flat, len(first), weights)
+        return Vertices(cls, forms, rows, np.concatenate([_NONE, *used.values()]), weights)
 
     def _state_columns(self, cls: type[Vertex]) -> dict[tuple[int, str], Integers]:
         vertices = [v for v in self.compute_set.vertices if v.vertex_class is cls]
@@ -309,8 +310,8 @@ def _form(field: Field, regular: bool) -> RowForm | None:
     return "stride" if regular else "table"
 
 
-def _starts(arrays: Iterable[Integers], at: int) -> list[int]:
-    starts = []
+def _starts(arrays: Iterable[Integers]) -> list[int]:
+    starts, at = [], 0
     for array in arrays:
         starts.append(at)
         at += len(array)

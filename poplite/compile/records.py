@@ -38,7 +38,7 @@ def copy_records(destination: Runs, source: Runs) -> Integers:
     array([[  0, 100,   2,   4,   4, 100]])
     """
     ends = [np.cumsum(size) for _, size in (destination, source)]
-    stops = np.union1d(*ends)
+    stops = _merged(*ends)
     starts = np.concatenate([np.zeros(min(1, len(stops)), np.int64), stops[:-1]])
     sizes = stops - starts
     to, start = (
@@ -47,6 +47,15 @@ def copy_records(destination: Runs, source: Runs) -> Integers:
     blocks = np.stack([to, start], axis=1)
     first, rows, steps = affine_runs(blocks, sizes[:, None])
     return np.column_stack([to[first], start[first], rows, sizes[first], steps])
+
+
+def _merged(first: Integers, second: Integers) -> Integers:
+    """Merge two rising sequences into one without repeats."""
+    if np.array_equal(first, second):
+        return first
+    both = np.concatenate([first, second])
+    both.sort(kind="stable")  # merges rising stretches in one pass
+    return np.asarray(both[np.append(both[1:] != both[:-1], True)])
 
 
 def _position(runs: Runs, ends: Integers, starts: Integers) -> Integers:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from poplite.compute import arithmetic
+from poplite.compute.constants import Constants
 from poplite.compute.dialect import scope_of
 from poplite.compute.expressions import Facts
 from poplite.compute.fields import InterpretedSelf
@@ -75,11 +76,13 @@ class Checked:
 
 
 _checked: dict[type[Vertex], Checked] = {}
-_interpreted: dict[type[Vertex], Callable[[InterpretedSelf], None]] = {}
+_interpreted: dict[type[Vertex], tuple[Checked, Callable[[InterpretedSelf], None]]] = {}
 
 
 def check(vertex: type[Vertex]) -> Checked:
     """Check that `compute` keeps to the dialect and that all its numbers have a kind.
+
+    The answer is kept as long as the numbers outside `compute` that it names stay as they are.
 
     Args:
         vertex: the vertex class.
@@ -91,18 +94,30 @@ def check(vertex: type[Vertex]) -> Checked:
         VertexCompileError: at the first line that is outside the dialect, and when there is
             no text to check.
     """
-    if vertex not in _checked:
-        function = vertex.compute
-        text = read(function) if isinstance(function, FunctionType) else None
-        if text is None:
-            raise VertexCompileError(
-                f"'{vertex.__name__}.compute': there is no source text to check",
-                at=vertex.location,
-                found="the class comes from a string, or its file changed since it was imported",
-                fix="put the class into a file or a notebook cell, or run the program again",
-            )
-        _checked[vertex] = Checked(vertex, text, infer(scope_of(vertex, text)))
+    known = _checked.get(vertex)
+    if known is not None and _is_current(known):
+        return known
+    function = vertex.compute
+    text = read(function) if isinstance(function, FunctionType) else None
+    if text is None:
+        raise VertexCompileError(
+            f"'{vertex.__name__}.compute': there is no source text to check",
+            at=vertex.location,
+            found="the class comes from a string, or its file changed since it was imported",
+            fix="put the class into a file or a notebook cell, or run the program again",
+        )
+    _checked[vertex] = Checked(vertex, text, infer(scope_of(vertex, text)))
     return _checked[vertex]
+
+
+def _is_current(checked: Checked) -> bool:
+    if checked.text.function is not checked.vertex.compute:
+        return False
+    constants = Constants(scope_of(checked.vertex, checked.text))
+    return all(
+        repr(constants.named(node)) == repr(value)
+        for node, value in checked.facts.constants.items()
+    )
 
 
 def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
@@ -117,11 +132,12 @@ def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
-    if vertex not in _interpreted:
-        checked = check(vertex)
+    checked = check(vertex)
+    known = _interpreted.get(vertex)
+    if known is None or known[0] is not checked:
         compute = _compiled(checked.text, checked.facts, vertex.__module__)
-        _interpreted[vertex] = np.errstate(all="ignore")(compute)
-    return _interpreted[vertex]
+        known = _interpreted[vertex] = checked, np.errstate(all="ignore")(compute)
+    return known[1]
 
 
 def _compiled(text: SourceText, facts: Facts, module: str) -> Callable[[InterpretedSelf], None]:

@@ -31,7 +31,9 @@ def build(name: str, source: Callable[[], tuple[Callable[..., Any], Sequence[Any
             if content is None:
                 from poplite.jit.context import compile_object
 
-                content = objects.pack(*compile_object(*source()))
+                exported = f"poplite_{name}"
+                code, needed = compile_object(exported, *source())
+                content = objects.pack(code, exported, needed)
                 objects.store(name, content)
             _loaded[name] = objects.load(content)
         return _loaded[name]

@@ -121,9 +121,21 @@ class WeakNumberContext(typing.Context):
 class _ObjectLibrary(codegen.CPUCodeLibrary):
     """A library that ends as an object file and is never run by Numba's own engine."""
 
-    def emit_object(self) -> bytes:
-        """Return the library as an object file."""
+    def emit_object(self, function: str, exported: str) -> bytes:
+        """Return the library as an object file with one visible function.
+
+        Numba numbers its symbols by process, so objects of several processes would clash.
+
+        Args:
+            function: name of the function to show.
+            exported: its name in the object.
+        """
         self._ensure_finalized()
+        for defined in self._final_module.functions:
+            if defined.name == function:
+                defined.name = exported
+            elif not defined.is_declaration:
+                defined.linkage = "internal"
         return bytes(self._codegen._tm.emit_object(self._final_module))
 
     def undefined_symbols(self) -> list[str]:
@@ -239,17 +251,18 @@ def contexts() -> tuple[WeakNumberContext, _TargetContext]:
 
 @global_compiler_lock
 def compile_object(
-    function: Callable[..., Any], arguments: Sequence[Any], result: Any
-) -> tuple[bytes, str, list[str]]:
+    exported: str, function: Callable[..., Any], arguments: Sequence[Any], result: Any
+) -> tuple[bytes, list[str]]:
     """Compile a Python function to a native object.
 
     Args:
+        exported: name of the C function in the object.
         function: the function.
         arguments: Numba types of its arguments.
         result: Numba type of its result.
 
     Returns:
-        Object file, name of the exported C function, and the symbols it needs.
+        Object file, and the symbols it takes from the process.
     """
     typing_context, target_context = contexts()
     compiled = compiler.compile_extra(
@@ -263,11 +276,8 @@ def compile_object(
         pipeline_class=Pipeline,
     )
     library = compiled.library
-    return (
-        library.emit_object(),
-        compiled.fndesc.llvm_cfunc_wrapper_name,
-        library.undefined_symbols(),
-    )
+    code = library.emit_object(compiled.fndesc.llvm_cfunc_wrapper_name, exported)
+    return code, library.undefined_symbols()
 
 
 @global_compiler_lock

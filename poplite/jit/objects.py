@@ -57,6 +57,8 @@ def _environment() -> tuple[str, ...]:
         (folder,) = import_module(package).__path__
         for path in sorted(Path(folder).glob("*.py")):
             sources.update(path.read_bytes())
+    for module in ("poplite.types", "poplite.vertex"):
+        sources.update(Path(str(import_module(module).__file__)).read_bytes())
     return (
         sys.version,
         version("numba"),
@@ -125,9 +127,14 @@ def store(name: str, content: bytes) -> None:
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            file.write(content)
-        os.replace(file.name, folder / f"{name}.o")
+        handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+            os.replace(part, folder / f"{name}.o")
+        except BaseException:
+            os.unlink(part)
+            raise
     except OSError as error:
         raise FileLoadError(
             f"the cache folder '{folder}' cannot be written: {error.strerror}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -225,13 +226,16 @@ def test_copies_between_shapes_and_tiles(interpret: bool) -> None:
 
 
 @both_forms
-def test_launch_that_threads_share_gives_the_same_bits(interpret: bool) -> None:
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+def test_launch_that_threads_share_gives_the_same_bits(
+    interpret: bool, checks: Literal["fast", "strict"]
+) -> None:
     graph = pl.Graph()
     x = graph.add_variable(pl.FLOAT, (600, 200), "x", mapping="linear")
     compute_set = graph.add_compute_set()
     for i in range(600):
         graph.add_vertex(compute_set, Scale, tile=i, a=0.5 + i, x=x[i])
-    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret, checks="fast")
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret, checks=checks)
     start = np.random.default_rng(3).normal(size=(600, 200)).astype(np.float32)
     engine.write(x, start)
     engine.run()
@@ -306,6 +310,92 @@ def test_first_fault_of_many_is_reported() -> None:
         pl.Engine(graph, pl.Execute(compute_set)).run()
 
 
+def test_first_fault_of_many_threads_is_reported() -> None:
+    graph = pl.Graph()
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (30_000, 3), "y", mapping="linear")
+    compute_set = graph.add_compute_set()
+    for i in range(30_000):
+        where = 3 if i in (7_000, 29_000) else 0
+        graph.add_vertex(compute_set, Reach, tile=i % 1472, where=where, x=x, y=y[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set))
+    for _ in range(3):
+        with pytest.raises(pl.TensorIndexError, match="Reach 7000 on tile 1112: index 3"):
+            engine.run()
+
+
+class Search(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    found: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        i = 0
+        while self.x[i] < 5.0:
+            i += 1
+        self.found = i
+
+
+@both_forms
+def test_compute_stops_at_a_fault(interpret: bool) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping=0)
+    found = graph.add_variable(pl.INT, (), "found", mapping=0, initial_value=-1)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Search, tile=0, x=x, found=found)
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    with pytest.raises(pl.TensorIndexError, match="index 4 .*4 elements"):
+        engine.run()
+    assert engine.read(found) == -1
+
+
+def test_variable_added_after_the_engine_is_refused() -> None:
+    graph = graph_of()
+    early = graph.add_variable(pl.INT, (8,), "early", mapping=0)
+    engine = pl.Engine(graph, pl.Sequence())
+    late = graph.add_variable(pl.INT, (8,), "late", mapping=0)
+    for tensor in (late, late[3], pl.concat([early, late])):
+        with pytest.raises(pl.GraphConnectionError, match="'late' was added .* after this engine"):
+            engine.read(tensor)
+        with pytest.raises(pl.GraphConnectionError, match="'late' was added .* after this engine"):
+            engine.write(tensor, 3)
+
+
+@both_forms
+def test_print_stream_that_raises_or_runs_the_engine(interpret: bool) -> None:
+    graph = graph_of()
+    n = graph.add_variable(pl.INT, (), "n", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Increment, tile=0, x=n)
+    program = pl.Repeat(3, pl.Sequence(pl.Execute(compute_set), pl.PrintTensor(n)))
+    engine = pl.Engine(graph, program, interpret=interpret)
+
+    class Again(io.StringIO):
+        def write(self, text: str) -> int:
+            engine.run()
+            return len(text)
+
+    engine.print_stream = Again()
+    with pytest.raises(pl.ControlProgramError, match="the engine is running already"):
+        engine.run()
+    assert engine.read(n) == 1
+    engine.print_stream = io.StringIO()
+    engine.run()
+    assert engine.read(n) == 4
+
+
+def test_large_copies_are_shared_by_threads() -> None:
+    graph = graph_of()
+    a = graph.add_variable(pl.FLOAT, (700, 800), "a", mapping=0)
+    b = graph.add_variable(pl.FLOAT, (700, 800), "b", mapping=1)
+    c = graph.add_variable(pl.FLOAT, (800, 700), "c", mapping=1)
+    engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(a.transpose(), c)))
+    n = np.random.default_rng(0).normal(size=(700, 800)).astype(np.float32)
+    engine.write(a, n)
+    engine.run()
+    assert np.array_equal(engine.read(b), n)
+    assert np.array_equal(engine.read(c), n.T)
+
+
 def test_write_refuses_what_does_not_fit() -> None:
     graph = graph_of()
     a = graph.add_variable(pl.INT, (2, 3), "a", mapping=0)
@@ -367,6 +457,14 @@ def test_bad_arguments_of_an_engine() -> None:
         pl.Engine(graph, pl.Sequence(), checks="loose")  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program 'main' is 3"):
         pl.Engine(graph, {"main": 3})  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)'adds' .*is no program.*Execute"):
+        pl.Engine(graph, graph.add_compute_set("adds"))  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="program name 1 is no text"):
+        pl.Engine(graph, {1: pl.Sequence()})  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="None is not a graph"):
+        pl.Engine(None, pl.Sequence())  # type: ignore[arg-type]
+    with pytest.raises(pl.ElementTypeError, match="engine.read: 3 is not a tensor"):
+        pl.Engine(graph, pl.Sequence()).read(3)  # type: ignore[arg-type]
     many: pl.Program = pl.PrintTensor(graph.add_variable(pl.INT, (1,), mapping=0))
     for _ in range(30):
         many = pl.Sequence(many, many)
@@ -404,3 +502,14 @@ def test_checks_are_fast_beyond_a_million_elements() -> None:
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Sum, tile=0, x=x, total=total)
     assert pl.Engine(graph, pl.Execute(compute_set)).checks == "fast"
+
+
+def test_memory_that_cannot_be_had_is_named() -> None:
+    graph = graph_of()
+    graph.add_variable(pl.FLOAT, (1 << 45,), "huge", mapping=0)
+    with pytest.raises(pl.SizeOverflowError, match=r"140,737,488,355,\d\d\d B cannot be allocated"):
+        pl.Engine(graph, pl.Sequence())
+    for size in (1 << 59, 1 << 60):
+        graph.add_variable(pl.FLOAT, (size,), "beyond", mapping=0)
+    with pytest.raises(pl.SizeOverflowError, match="(?s)be addressed.*largest is 'beyond"):
+        pl.Engine(graph, pl.Sequence())

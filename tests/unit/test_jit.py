@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -95,6 +96,38 @@ class Constant(pl.Vertex):
 
     def compute(self) -> None:
         self.x = self.x * self.WEIGHT
+
+
+def test_numbers_outside_are_read_again_for_each_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=8)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Constant, tile=0, x=x)
+    for weight in (0.5, 0.25):
+        monkeypatch.setattr(Constant, "WEIGHT", weight)
+        for interpret in (True, False):
+            engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+            engine.run()
+            assert engine.read(x) == 8 * weight
+
+
+def test_identity_follows_numbers_of_modules_within_modules(tmp_path: Path) -> None:
+    path = tmp_path / "nested.py"
+    path.write_text(
+        "import types\nimport poplite as pl\n"
+        "outer = types.ModuleType('outer')\nouter.inner = types.ModuleType('inner')\n"
+        "outer.inner.F = 3\n"
+        "class V(pl.Vertex):\n    x: pl.InOut[pl.INT]\n"
+        "    def compute(self):\n        self.x = self.x * outer.inner.F\n"
+    )
+    spec = importlib.util.spec_from_file_location("nested", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    before = repr(code_identity(module.V))
+    module.outer.inner.F = 5
+    assert repr(code_identity(module.V)) != before
 
 
 def test_identity_follows_class_constants(monkeypatch: pytest.MonkeyPatch) -> None:
