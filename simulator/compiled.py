@@ -20,11 +20,10 @@ from poplite.compile.opcodes import (
     STATE_ROW,
     STATE_WORDS,
 )
-from poplite.compile.step import CopyStep, Vertices
-from poplite.compute_set import ComputeSet
-from poplite.errors import TensorIndexError
+from poplite.compile.step import Vertices, phases_of
 from poplite.simulator import native
-from poplite.simulator.chunks import ChunkTable, Launch, Part
+from poplite.simulator.chunks import ChunkTable, Launch
+from poplite.simulator.faults import raise_fault
 from poplite.simulator.memory import Arena
 
 OP_BUDGET = 20_000
@@ -36,12 +35,12 @@ class CompiledSteps:
 
     Args:
         executable: what to run.
-        arena: its memory; must outlive this object.
-        checked: whether vertices check their indices.
+        arena: its memory.
     """
 
-    def __init__(self, executable: Executable, arena: Arena, checked: bool) -> None:
-        self.executable, self._arena = executable, arena
+    def __init__(self, executable: Executable, arena: Arena) -> None:
+        self.executable, self.arena = executable, arena
+        checked = executable.checks == "strict"
 
         def driver(group: Vertices) -> int:
             return native.driver(group.cls, group.forms, checked)
@@ -49,12 +48,7 @@ class CompiledSteps:
         self._table = ChunkTable(arena.address, driver, native.mover())
         self._launches: dict[tuple[int, int], Launch] = {}
         for number, step in enumerate(executable.steps):
-            phases: list[tuple[Part, ...]] = (
-                [(step.moves,)]
-                if isinstance(step, CopyStep)
-                else [(step.gather,), step.groups, (step.scatter,)]
-            )
-            for phase, parts in enumerate(phases):
+            for phase, parts in enumerate(phases_of(step)):
                 self._launches[number, phase] = self._table.add(
                     parts, checked=checked and phase == COMPUTE
                 )
@@ -65,20 +59,20 @@ class CompiledSteps:
         """Return the launch of a phase of a step."""
         return self._launches[step, phase]
 
-    def raise_fault(self, step: int, first: int, last: int) -> None:
-        """Raise the first fault that a checked launch recorded, and forget all of them.
+    def take_fault(self, first: int, last: int) -> int:
+        """Return the first vertex that faulted in a checked launch, and forget all faults.
 
         Args:
-            step: the step that ran.
-            first: first chunk of its launch.
+            first: first chunk of the launch.
             last: one past the last chunk.
+
+        Returns:
+            Its position in the compute set.
         """
         records = self.chunks[first:last, FAULT_WORD : FAULT_WORD + FAULT_WORDS]
-        faulty = records[records[:, 0] != 0].copy()
+        vertices = records[records[:, 0] != 0, 1]
         records[...] = 0
-        # Chunks are in vertex order within a group, not across groups.
-        _, vertex, field, index, length = faulty[np.argmin(faulty[:, 1])].tolist()
-        raise _index_error(self.executable.compute_sets[step], vertex, field, index, length)
+        return int(vertices.min())
 
 
 class CompiledProgram:
@@ -91,8 +85,7 @@ class CompiledProgram:
     """
 
     def __init__(self, steps: CompiledSteps, code: Code, counts: np.ndarray) -> None:
-        self._steps, self._counts = steps, counts
-        self._source = code.ops
+        self._steps, self._code = steps, code
         self._ops = code.ops.copy()
         for row in np.flatnonzero(code.ops[:, 0] == LAUNCH):
             launch = steps.launch(int(code.ops[row, 1]), int(code.ops[row, 2]))
@@ -123,18 +116,5 @@ class CompiledProgram:
             elif reason == FAULTED:
                 row = int(self._state[STATE_ROW])
                 first, last = self._ops[row, 1:3].tolist()
-                self._steps.raise_fault(int(self._source[row, 1]), first, last)
-
-
-def _index_error(
-    compute_set: ComputeSet, number: int, position: int, index: int, length: int
-) -> TensorIndexError:
-    vertex = compute_set.vertices[number]
-    name = list(vertex.vertex_class.fields)[position]
-    return TensorIndexError(
-        f"{vertex}: index {index} is out of range for '{name}' with {length} elements",
-        at=vertex.location,
-        where=f"Execute '{compute_set.name}'",
-        found=f"in {vertex.vertex_class.__name__}.compute ({vertex.vertex_class.location})",
-        fix="Engine(..., interpret=True) stops at the line of compute",
-    )
+                vertex = self._steps.take_fault(first, last)
+                raise_fault(self._steps.executable, self._code, row, vertex, self._steps.arena)

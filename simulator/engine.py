@@ -11,14 +11,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.executable import COMPUTE, Code, Executable, Programs, compile_graph
+from poplite.compile.executable import (
+    COMPUTE,
+    Checks,
+    Code,
+    Executable,
+    Programs,
+    compile_graph,
+)
 from poplite.compile.opcodes import LAUNCH
-from poplite.compile.step import ComputeStep, CopyStep, Moves, Vertices
+from poplite.compile.step import ComputeStep, CopyStep, Moves, Vertices, phases_of
 from poplite.compute import check as check_vertex
 from poplite.errors import (
     ControlProgramError,
@@ -30,7 +37,7 @@ from poplite.errors import (
 )
 from poplite.graph import Graph
 from poplite.report import Report
-from poplite.simulator import plain
+from poplite.simulator import faults, plain
 from poplite.simulator.compiled import CompiledProgram, CompiledSteps
 from poplite.simulator.memory import Arena
 from poplite.simulator.printing import format_tensor
@@ -39,14 +46,12 @@ from poplite.tensor import Tensor
 from poplite.values import elements
 from poplite.view import storages
 
-Checks = Literal["strict", "fast"]
-
-STRICT_LIMIT = 1_000_000
-"""Connected elements up to which index checks are on by default."""
-
 
 class Engine:
     """Runs programs on the simulator.
+
+    An engine is a snapshot: what is added to the graph or changed in it later is not part
+    of it.
 
     Args:
         graph: the graph.
@@ -97,9 +102,8 @@ class Engine:
             raise ControlProgramError(
                 f"Engine: {graph!r:.60} is not a graph", at=here(), fix="Engine(graph, program)"
             )
-        self._executable = compile_graph(graph, program)
-        few = self._executable.num_connected_elements <= STRICT_LIMIT
-        self.checks: Checks = checks or ("strict" if few else "fast")
+        self._executable = compile_graph(graph, program, checks)
+        self.checks: Checks = self._executable.checks
         self.interpret = interpret
         self.print_stream: TextIO | None = None
         for cls in _vertex_classes(self._executable):
@@ -113,7 +117,7 @@ class Engine:
         self._running = False
         self._programs: dict[str, CompiledProgram] = {}
         if not interpret:
-            steps = CompiledSteps(self._executable, self._arena, self.checks == "strict")
+            steps = CompiledSteps(self._executable, self._arena)
             self._programs = {
                 name: CompiledProgram(steps, code, self._counts[name])
                 for name, code in self._executable.programs.items()
@@ -171,11 +175,21 @@ class Engine:
             for part in parts_of(self._executable, code, row):
                 if isinstance(part, Moves):
                     plain.move(part, self._arena)
-                else:
-                    step = int(code.ops[row, 1])
-                    plain.run_vertices(part, self._arena, self._executable.compute_sets[step])
+                    continue
+                try:
+                    plain.run_vertices(part, self._arena)
+                except plain.VertexFault as fault:
+                    self._raise_plain(fault, code, row)
 
         plain.run_ops(code.ops, self._counts[name], launch, self._print)
+
+    def _raise_plain(self, fault: plain.VertexFault, code: Code, row: int) -> None:
+        step = self._executable.steps[code.ops[row, 1]]
+        assert isinstance(step, ComputeStep)
+        faults.restore(step, self._arena)
+        vertex = self._executable.compute_sets[code.ops[row, 1]].vertices[fault.number]
+        place = faults.where(self._executable, code, row)
+        raise faults.named(fault.error, vertex, place) from fault.error
 
     def _print(self, number: int) -> None:
         step = self._executable.prints[number]
@@ -264,20 +278,14 @@ class Engine:
                 elif code.ops[row, 2] == COMPUTE:
                     steps, vertices = steps + count, vertices + count * step.num_vertices
                     gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
-        graph = self._executable.graph
-        elements_per_tile = np.zeros(graph.target.tiles, np.int64)
-        for variable in graph.variables:
-            breaks, tiles = variable.mapping.pieces()
-            mapped = tiles >= 0
-            np.add.at(elements_per_tile, tiles[mapped], np.diff(breaks)[mapped])
         return Report(
             runs=self._runs,
             steps=steps,
             vertices=vertices,
             bytes_copied=copied,
             bytes_gathered=gathered,
-            tiles=graph.target.tiles,
-            elements_per_tile=(int(elements_per_tile.min()), int(elements_per_tile.max())),
+            tiles=self._executable.graph.target.tiles,
+            elements_per_tile=self._executable.elements_per_tile,
         )
 
     def __repr__(self) -> str:
@@ -296,9 +304,7 @@ def parts_of(executable: Executable, code: Code, row: int) -> tuple[Moves | Vert
     """Return what the launch in an op row runs."""
     assert code.ops[row, 0] == LAUNCH
     step = executable.steps[code.ops[row, 1]]
-    if isinstance(step, CopyStep):
-        return (step.moves,)
-    return ((step.gather,), step.groups, (step.scatter,))[code.ops[row, 2]]
+    return phases_of(step)[int(code.ops[row, 2])]
 
 
 def _vertex_classes(executable: Executable) -> list[type[Any]]:

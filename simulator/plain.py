@@ -17,7 +17,7 @@ from poplite.compile.descriptor import positions
 from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
 from poplite.compile.step import Moves, Vertices
 from poplite.compute import InterpretedSelf, interpreted
-from poplite.compute_set import ComputeSet
+from poplite.errors import PopliteError
 from poplite.simulator.memory import Arena
 from poplite.vertex import Field
 
@@ -65,23 +65,37 @@ def move(moves: Moves, arena: Arena) -> None:
             arena.bytes[at : at + size] = arena.bytes[source : source + size]
 
 
-def run_vertices(group: Vertices, arena: Arena, compute_set: ComputeSet) -> None:
-    """Run a group of vertices as plain Python, in order.
+class VertexFault(Exception):
+    """An error that `compute` raised, and the vertex it ran for.
 
-    What `compute` raises passes through, with the vertex in a note.
+    Attributes:
+        number: position of the vertex in its compute set.
+        error: the error.
+    """
+
+    def __init__(self, number: int, error: PopliteError) -> None:
+        super().__init__(number, error)
+        self.number, self.error = number, error
+
+
+def run_vertices(group: Vertices, arena: Arena, *, only: int | None = None) -> None:
+    """Run a group of vertices as plain Python, in order.
 
     Args:
         group: descriptor rows and their tables.
         arena: what they describe.
-        compute_set: the compute set that the vertices belong to.
+        only: number of the one vertex to run; by default all.
+
+    Raises:
+        VertexFault: when a vertex indexes outside a field.
     """
     compute = interpreted(group.cls)
     for number, values in described(group, arena):
-        try:
-            compute(InterpretedSelf(group.cls, values))
-        except Exception as error:
-            error.add_note(f"  in {compute_set.vertices[number]} of '{compute_set.name}'")
-            raise
+        if only is None or number == only:
+            try:
+                compute(InterpretedSelf(group.cls, values))
+            except PopliteError as error:
+                raise VertexFault(number, error) from error
 
 
 def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, Any]]]:

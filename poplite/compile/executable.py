@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,12 @@ Programs = Program | Iterable[Program] | Mapping[str, Program]
 MAX_STEPS = 1 << 22
 """Most steps of one program; beyond it lies a mistake, such as a loop written out."""
 
-GATHER, COMPUTE, SCATTER = range(3)
+Checks = Literal["strict", "fast"]
+
+STRICT_LIMIT = 1_000_000
+"""Connected elements up to which index checks are on by default."""
+
+GATHER, SAVE, COMPUTE, SCATTER = range(4)
 """Phases of a compute set; a copy has the first only."""
 
 
@@ -40,10 +46,14 @@ class Code:
 
     Attributes:
         ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
+        step_numbers: int64[rows], number of the program's step that a row belongs to.
+        num_steps: steps of the program.
         num_loops: Repeats in it.
     """
 
     ops: Integers
+    step_numbers: Integers
+    num_steps: int
     num_loops: int
 
 
@@ -58,7 +68,8 @@ class Executable:
         programs: the ops of each program.
         prints: what the host callbacks print, by number.
         compute_sets: the compute set of each compute step, by step.
-        num_connected_elements: elements behind all edges.
+        checks: whether indices are checked.
+        elements_per_tile: fewest and most variable elements on one tile.
     """
 
     graph: Graph
@@ -67,15 +78,17 @@ class Executable:
     programs: Mapping[str, Code]
     prints: tuple[PrintTensor, ...]
     compute_sets: tuple[ComputeSet, ...]
-    num_connected_elements: int
+    checks: Checks
+    elements_per_tile: tuple[int, int]
 
 
-def compile_graph(graph: Graph, programs: Programs) -> Executable:
+def compile_graph(graph: Graph, programs: Programs, checks: Checks | None = None) -> Executable:
     """Check and lower programs.
 
     Args:
         graph: the graph the programs run on.
         programs: one program, several in a list (named "0", "1", ...), or named ones.
+        checks: whether indices are checked; by default up to a million connected elements.
 
     Raises:
         PopliteError: the first kind of fault that the checks find, see
@@ -94,9 +107,13 @@ def compile_graph(graph: Graph, programs: Programs) -> Executable:
     sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
     copies = [p for p in leaves if isinstance(p, Copy)]
     prints = tuple(p for p in leaves if isinstance(p, PrintTensor))
+    if checks is None:
+        connected = sum(int(edges_of(compute_set).length.sum()) for compute_set in sets)
+        checks = "strict" if connected <= STRICT_LIMIT else "fast"
     layout = ArenaLayout(graph.variables)
     steps: list[ComputeStep | CopyStep] = []
-    steps += lower_compute_sets([(cs, edges_of(cs)) for cs in sets], layout)
+    with_edges = [(compute_set, edges_of(compute_set)) for compute_set in sets]
+    steps += lower_compute_sets(with_edges, layout, checked=checks == "strict")
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
     number_of |= {leaf: n for n, leaf in enumerate(prints)}
@@ -107,8 +124,18 @@ def compile_graph(graph: Graph, programs: Programs) -> Executable:
         programs={name: _Emitter(steps, number_of).code(p) for name, p in named.items()},
         prints=prints,
         compute_sets=tuple(sets),
-        num_connected_elements=sum(int(table.length.sum()) for table in tables.values()),
+        checks=checks,
+        elements_per_tile=_balance(graph),
     )
+
+
+def _balance(graph: Graph) -> tuple[int, int]:
+    elements = np.zeros(graph.target.tiles, np.int64)
+    for variable in graph.variables:
+        breaks, tiles = variable.mapping.pieces()
+        mapped = tiles >= 0
+        np.add.at(elements, tiles[mapped], np.diff(breaks)[mapped])
+    return int(elements.min()), int(elements.max())
 
 
 def _named(programs: object) -> dict[str, Program]:
@@ -156,6 +183,8 @@ class _Emitter:
     ) -> None:
         self._steps, self._number_of = steps, number_of
         self._ops: list[list[int]] = []
+        self._step_numbers: list[int] = []
+        self._step = 0
         self._loops = 0
 
     def code(self, program: Program) -> Code:
@@ -167,22 +196,34 @@ class _Emitter:
             if isinstance(item, int):
                 self._close(item)
             elif isinstance(item, Repeat):
-                if not item.is_empty:
+                if item.is_empty:
+                    self._step += item.num_steps
+                else:
                     pending += [self._open(item.count), item.body]
             elif item.children:
                 pending.extend(reversed(item.children))
             else:
+                self._step += item.num_steps
                 self._leaf(item)
-        self._ops.append([END, 0, 0, 0])
-        return Code(np.array(self._ops, np.int64), self._loops)
+        self._emit(END)
+        return Code(
+            np.array(self._ops, np.int64),
+            np.array(self._step_numbers, np.int64),
+            program.num_steps,
+            self._loops,
+        )
+
+    def _emit(self, op: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        self._ops.append([op, a, b, c])
+        self._step_numbers.append(self._step)
 
     def _open(self, count: int) -> int:
-        self._ops.append([REPEAT, self._loops, count, 0])
+        self._emit(REPEAT, self._loops, count)
         self._loops += 1
         return len(self._ops) - 1
 
     def _close(self, row: int) -> None:
-        self._ops.append([AGAIN, self._ops[row][1], row + 1, 0])
+        self._emit(AGAIN, self._ops[row][1], row + 1)
         self._ops[row][3] = len(self._ops)
 
     def _leaf(self, leaf: Program) -> None:
@@ -190,14 +231,13 @@ class _Emitter:
             number = self._number_of[leaf.compute_set]
             step = self._steps[number]
             assert isinstance(step, ComputeStep)
-            if len(step.gather.records):
-                self._ops.append([LAUNCH, number, GATHER, 0])
-            self._ops.append([LAUNCH, number, COMPUTE, 0])
-            if len(step.scatter.records):
-                self._ops.append([LAUNCH, number, SCATTER, 0])
+            optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
+            for phase in (GATHER, SAVE, COMPUTE, SCATTER):
+                if phase == COMPUTE or len(optional[phase].records):
+                    self._emit(LAUNCH, number, phase)
         elif isinstance(leaf, Copy):
-            self._ops.append([LAUNCH, self._number_of[leaf], GATHER, 0])
+            self._emit(LAUNCH, self._number_of[leaf], GATHER)
         elif isinstance(leaf, PrintTensor):
-            self._ops.append([CALL, self._number_of[leaf], 0, 0])
+            self._emit(CALL, self._number_of[leaf])
         elif not leaf.is_empty:
             raise AssertionError(f"no op for {leaf!r}")

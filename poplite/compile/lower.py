@@ -60,15 +60,16 @@ def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Integers, In
 
 
 def lower_compute_sets(
-    compute_sets: Iterable[tuple[ComputeSet, EdgeTable]], layout: ArenaLayout
+    compute_sets: Iterable[tuple[ComputeSet, EdgeTable]], layout: ArenaLayout, *, checked: bool
 ) -> list[ComputeStep]:
     """Lower compute sets that have passed their checks.
 
     Args:
         compute_sets: each with its edges.
         layout: where variables lie; state is placed and temporaries are reserved in it.
+        checked: whether indices are checked, so that what is written is saved first.
     """
-    lowerings = [_Lowering(*each, layout) for each in compute_sets]
+    lowerings = [_Lowering(*each, layout, checked) for each in compute_sets]
     # Temporaries begin where state ends, so all state is placed first.
     for lowering in lowerings:
         lowering.place_state()
@@ -78,21 +79,24 @@ def lower_compute_sets(
 class _Lowering:
     """The arrays that lowering one compute set goes through."""
 
-    def __init__(self, compute_set: ComputeSet, edges: EdgeTable, layout: ArenaLayout) -> None:
+    def __init__(
+        self, compute_set: ComputeSet, edges: EdgeTable, layout: ArenaLayout, checked: bool
+    ) -> None:
         self.compute_set, self.edges, self.layout = compute_set, edges, layout
+        self.checked = checked
         self.classes = list(dict.fromkeys(v.vertex_class for v in compute_set.vertices))
         numbers = {cls: number for number, cls in enumerate(self.classes)}
         self.class_of = np.array([numbers[v.vertex_class] for v in compute_set.vertices], np.int64)
         most = max((len(cls.fields) for cls in self.classes), default=0)
         sizes = np.zeros((len(self.classes), most), np.int64)
-        reads, writes = np.zeros_like(sizes, bool), np.zeros_like(sizes, bool)
+        writes = np.zeros_like(sizes, bool)
         for number, cls in enumerate(self.classes):
             for position, field in enumerate(cls.fields.values()):
                 sizes[number, position] = field.element.size_bytes
-                reads[number, position], writes[number, position] = field.reads, field.writes
+                writes[number, position] = field.writes
         edge_class = self.class_of[edges.vertex]
         self.size = sizes[edge_class, edges.field]
-        self.reads, self.writes = (t[edge_class, edges.field] for t in (reads, writes))
+        self.writes = writes[edge_class, edges.field]
         self.weight = np.full(len(compute_set.vertices), VERTEX_OVERHEAD, np.int64)
         np.add.at(self.weight, edges.vertex, edges.length)
 
@@ -104,8 +108,15 @@ class _Lowering:
         """Place edges and write down the launches."""
         groups = tuple(self._groups())
         gather, scatter = self._moves()
+        save, restore = self._saves()
         return ComputeStep(
-            self.compute_set.name, len(self.compute_set.vertices), gather, groups, scatter
+            name=self.compute_set.name,
+            num_vertices=len(self.compute_set.vertices),
+            gather=gather,
+            save=save,
+            groups=groups,
+            scatter=scatter,
+            restore=restore,
         )
 
     # -- where edges start -------------------------------------------------------------------
@@ -125,11 +136,10 @@ class _Lowering:
         room = np.where(self.temporary, edges.length * self.size, 0)
         room = (room + TEMPORARY_ALIGNMENT - 1) // TEMPORARY_ALIGNMENT * TEMPORARY_ALIGNMENT
         ends = np.cumsum(room)
-        if len(ends):
-            self.position[self.temporary] = (
-                self.layout.temporary_base + (ends - room)[self.temporary]
-            )
-            self.layout.reserve_temporaries(int(ends[-1]))
+        self.temporary_end = int(ends[-1]) if len(ends) else 0
+        first = self.layout.temporary_base + ends - room
+        self.position[self.temporary] = first[self.temporary]
+        self.layout.reserve_temporaries(self.temporary_end)
 
     def _reads_own_output(self) -> npt.NDArray[np.bool_]:
         """Which edges only read, and overlap what is written in this compute set.
@@ -253,6 +263,19 @@ class _Lowering:
         gather = copy_records((here, size), (there, size))
         scatter = copy_records((there[back], size[back]), (here[back], size[back]))
         return Moves(gather), Moves(scatter)
+
+    def _saves(self) -> tuple[Moves, Moves]:
+        """Copies of what vertices write in place, behind the temporaries, and back.
+
+        After a fault they make memory what it was before the compute set.
+        """
+        kept = self.writes & ~self.temporary & (self.edges.length > 0)
+        kept &= self.checked
+        there, size = self.position[kept], (self.edges.length * self.size)[kept]
+        here = self.layout.temporary_base + self.temporary_end + np.cumsum(size) - size
+        self.layout.reserve_temporaries(self.temporary_end + int(size.sum()))
+        save = copy_records((here, size), (there, size))
+        return Moves(save), Moves(copy_records((there, size), (here, size)))
 
 
 class _RowLists:

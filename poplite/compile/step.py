@@ -1,8 +1,9 @@
 """Lowered steps: launches of drivers over descriptor rows, without any address in them.
 
-A compute set becomes up to three launches, which run one after the other::
+A compute set becomes up to four launches, which run one after the other::
 
     gather      copy fields whose elements are not contiguous into temporaries
+    save        when indices are checked: copy what vertices write in place
     vertices    run the drivers
     scatter     copy written temporaries back
 
@@ -136,15 +137,19 @@ class ComputeStep:
         name: the compute set's name.
         num_vertices: how many vertices it has.
         gather: copies into temporaries.
+        save: copies of what vertices write in place; none when indices are not checked.
         groups: its vertices.
         scatter: copies back from temporaries.
+        restore: copies back of what was saved, for after a fault.
     """
 
     name: str
     num_vertices: int
     gather: Moves
+    save: Moves
     groups: tuple[Vertices, ...]
     scatter: Moves
+    restore: Moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +163,14 @@ class CopyStep:
 
     name: str
     moves: Moves
+
+
+def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
+    """Return what each launch of a step runs, in order.
+
+    Args:
+        step: a lowered step.
+    """
+    if isinstance(step, CopyStep):
+        return [(step.moves,)]
+    return [(step.gather,), (step.save,), step.groups, (step.scatter,)]
