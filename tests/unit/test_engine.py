@@ -497,6 +497,8 @@ def test_bad_arguments_of_an_engine() -> None:
         pl.Engine(graph, graph.add_compute_set("adds"))  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="program name 1 is no text"):
         pl.Engine(graph, {1: pl.Sequence()})  # type: ignore[arg-type]
+    with pytest.raises(pl.UnknownName, match="at least one program"):
+        pl.Engine(graph, [])
     with pytest.raises(pl.ControlProgramError, match="None is not a graph"):
         pl.Engine(None, pl.Sequence())  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="engine.read: 3 is not a tensor"):

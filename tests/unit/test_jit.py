@@ -12,6 +12,7 @@ import pytest
 
 import poplite as pl
 from poplite.jit import objects
+from poplite.simulator import native
 from poplite.simulator.identity import code_identity
 
 PROGRAM = """
@@ -77,6 +78,16 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert "POPLITE_CACHE_DIR" in told
 
 
+def test_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    (tmp_path / "name.o").mkdir()
+    with pytest.raises(pl.FileLoadError, match=r"name.o' cannot be read: Is a directory"):
+        objects.find("name")
+    with pytest.raises(pl.FileLoadError, match=f"'{tmp_path}' cannot be written"):
+        objects.store("name", b"content")
+    assert [path.name for path in tmp_path.iterdir()] == ["name.o"]  # nothing half-written
+
+
 def test_content_is_checked() -> None:
     whole = objects.pack(b"code", "name", ["expf"])
     assert objects._is_whole(whole)
@@ -96,6 +107,19 @@ class Constant(pl.Vertex):
 
     def compute(self) -> None:
         self.x = self.x * self.WEIGHT
+
+
+class Opens(pl.Vertex):
+    x: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        open("file")  # noqa: SIM115
+
+
+def test_what_the_compiler_refuses_is_a_compile_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "code_identity", lambda cls: cls.__name__)  # skips the dialect
+    with pytest.raises(pl.VertexCompileError, match="(?s)Opens.compute cannot be compiled: .*open"):
+        native.driver(Opens, (None,), checked=False)
 
 
 def test_numbers_outside_are_read_again_for_each_engine(monkeypatch: pytest.MonkeyPatch) -> None:

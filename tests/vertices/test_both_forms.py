@@ -1,15 +1,20 @@
 """Every vertex of the repository gives the same bits compiled and interpreted.
 
-Each vertex class in `vertices/` and `examples/` has a recipe below that draws values for its
-fields and says what NumPy expects; a class without a recipe fails the first test.
+Each vertex class in `vertices/`, `examples/`, `benchmarks/` and the code blocks of the README and
+`docs/` has a recipe below, by file and class, that draws values for its fields and says what
+NumPy expects; a class without a recipe fails the first test, and so does a recipe without a class.
 """
 
 from __future__ import annotations
 
-import inspect
+import ast
+import contextlib
+import importlib
+import importlib.util
+import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,16 +24,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
-import poplite.vertices
 from poplite.vertices import add_reference
 
 Floats = npt.NDArray[np.float32]
 Values = dict[str, Any]
 """What each field holds before the vertex runs."""
-Expected = dict[str, Any]
-"""What the writable fields hold afterwards; None where bits are compared between forms only."""
+Expected = dict[str, npt.NDArray[Any]]
+"""What the writable fields hold afterwards."""
+Key = tuple[str, str]
+"""A file, from the root of the repository, and a class in it."""
 
-EXAMPLES = ("pi", "first_tiles", "heat", "photo")
+PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def floats(rng: np.random.Generator, *shape: int) -> Floats:
@@ -36,6 +42,14 @@ def floats(rng: np.random.Generator, *shape: int) -> Floats:
     values = rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)
     values[rng.random(shape) < 0.1] *= 0.0
     return values.astype(np.float32)
+
+
+def in_order(first: np.float32, values: Floats) -> Floats:
+    """Add from left to right; return the sum as one element."""
+    total = first
+    for value in values:
+        total = total + value
+    return np.array([total], np.float32)
 
 
 def add(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -46,16 +60,33 @@ def add(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 def slice_(rng: np.random.Generator) -> tuple[Values, Expected]:
     first, count = (int(v) for v in rng.integers(0, 500, 2))
-    state = {"first": first, "count": count, "step": float(1 / rng.integers(1, 2000))}
-    return {**state, "partial": floats(rng, 1)}, {"partial": None}
+    step = np.float32(1 / rng.integers(1, 2000))
+    x = (np.arange(first, first + count) + 0.5).astype(np.float32) * step
+    partial = in_order(np.float32(0), np.float32(4) / (np.float32(1) + x * x)) * step
+    state = {"first": first, "count": count, "step": float(step)}
+    return {**state, "partial": floats(rng, 1)}, {"partial": partial}
 
 
 def suffix_sum(rng: np.random.Generator) -> tuple[Values, Expected]:
     tail = floats(rng, int(rng.integers(0, 40)))
-    total = np.float32(0)
-    for value in tail:
-        total += value
-    return {"tail": tail, "total": floats(rng, 1)}, {"total": total.reshape(1)}
+    return {"tail": tail, "total": floats(rng, 1)}, {"total": in_order(np.float32(0), tail)}
+
+
+def total(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    y = in_order(np.float32(0.1), x) * np.float32(3)
+    return {"x": x, "y": floats(rng, 1)}, {"y": y}
+
+
+def axpy(factor: str) -> Callable[[np.random.Generator], tuple[Values, Expected]]:
+    """Return the recipe of `y = factor * x + y`, whose state has this name."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        n = int(rng.integers(0, 40))
+        a, x, y = floats(rng, 1)[0], floats(rng, n), floats(rng, n)
+        return {factor: float(a), "x": x, "y": y}, {"y": y + a * x}
+
+    return recipe
 
 
 def diffuse(rng: np.random.Generator) -> tuple[Values, Expected]:
@@ -78,32 +109,86 @@ def blur(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": floats(rng, rows, cols * 4)}, {"y": y}
 
 
-RECIPES: dict[str, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
-    "Add": add,
-    "Slice": slice_,
-    "SuffixSum": suffix_sum,
-    "Diffuse": diffuse,
-    "Blur": blur,
+RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
+    ("README.md", "Slice"): slice_,
+    ("benchmarks/engine.py", "Axpy"): axpy("a"),
+    ("docs/arithmetic.md", "Total"): total,
+    ("docs/guide.md", "Axpy"): axpy("factor"),
+    ("examples/first_tiles.py", "SuffixSum"): suffix_sum,
+    ("examples/heat.py", "Diffuse"): diffuse,
+    ("examples/photo.py", "Blur"): blur,
+    ("examples/pi.py", "Slice"): slice_,
+    ("vertices/elementwise.py", "Add"): add,
 }
 
 
-def vertex_classes(modules: list[ModuleType]) -> Iterator[type[pl.Vertex]]:
-    """Yield the vertex classes that these modules define."""
-    for module in modules:
-        for _, value in inspect.getmembers(module, inspect.isclass):
-            if issubclass(value, pl.Vertex) and value.__module__ == module.__name__:
-                yield value
+def text_of(path: Path) -> str:
+    """Return the Python of a file; of a page, its blocks on the page's own lines."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        return text
+    lines = [""] * (text.count("\n") + 1)
+    for block in PYTHON_BLOCK.finditer(text):
+        first = text[: block.start(1)].count("\n")
+        lines[first : first + block[1].count("\n")] = block[1].splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def names_of(path: Path, root: Path) -> dict[str, Any]:
+    """Run a file or the blocks of a page; return what it defines."""
+    if path.suffix == ".md":
+        names: dict[str, Any] = {"__name__": f"both_forms_{path.stem}"}
+        exec(compile(text_of(path), str(path), "exec", dont_inherit=True), names)
+        return names
+    if path.is_relative_to(root / "vertices"):
+        inner = path.relative_to(root / "vertices").with_suffix("").parts
+        return vars(importlib.import_module(".".join(("poplite.vertices", *inner))))
+    name = f"both_forms_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # vertex classes look their module up
+    spec.loader.exec_module(module)
+    return vars(module)
+
+
+def is_vertex_statement(node: ast.AST) -> bool:
+    """Whether this defines a class upon one called Vertex."""
+    return isinstance(node, ast.ClassDef) and any(
+        ast.unparse(base).split(".")[-1] == "Vertex" for base in node.bases
+    )
+
+
+def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex]]]:
+    """Yield the vertex classes that a file or page defines; refuse those it hides."""
+    names = names_of(path, root)
+    own = [
+        value
+        for value in names.values()
+        if isinstance(value, type)
+        and issubclass(value, pl.Vertex)
+        and value.__module__ == names["__name__"]
+    ]
+    file = path.relative_to(root).as_posix()
+    written = [n for n in ast.walk(ast.parse(text_of(path))) if is_vertex_statement(n)]
+    hidden = len(written) - len(own)
+    assert hidden <= 0, f"{file} defines {hidden} vertex classes twice or inside functions"
+    yield from (((file, value.__name__), value) for value in own)
 
 
 @pytest.fixture(scope="session")
-def classes(request: pytest.FixtureRequest, root: Path) -> dict[str, type[pl.Vertex]]:
-    """All vertex classes of the repository by name."""
-    scripts = sorted(path.stem for path in (root / "examples").glob("*.py"))
-    assert scripts == sorted(EXAMPLES)
-    modules = [request.getfixturevalue(name) for name in EXAMPLES]
-    for path in (root / "vertices").glob("[!_]*.py"):
-        modules.append(getattr(poplite.vertices, path.stem))
-    return {cls.__name__: cls for cls in vertex_classes(modules)}
+def classes(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Key, type[pl.Vertex]]]:
+    """All vertex classes of the repository by file and name."""
+    folders = [root / name for name in ("vertices", "examples", "benchmarks")]
+    files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(root / "benchmarks")  # its scripts import each other
+        with contextlib.chdir(tmp_path_factory.mktemp("pages")):
+            yield dict(found for path in (*files, *pages) for found in vertex_classes(path, root))
 
 
 def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str, Any]:
@@ -129,20 +214,38 @@ def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str
     }
 
 
-def test_every_vertex_has_a_recipe(classes: dict[str, type[pl.Vertex]]) -> None:
-    assert set(classes) == set(RECIPES)
+def test_every_vertex_has_a_recipe(classes: dict[Key, type[pl.Vertex]]) -> None:
+    assert sorted(classes) == sorted(RECIPES)
 
 
-@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("key", sorted(RECIPES), ids=":".join)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_forms_give_the_same_bits(
-    classes: dict[str, type[pl.Vertex]], name: str, seed: int
+    classes: dict[Key, type[pl.Vertex]], key: Key, seed: int
 ) -> None:
-    values, expected = RECIPES[name](np.random.default_rng(seed))
-    compiled = run(classes[name], values, interpret=False)
-    interpreted = run(classes[name], values, interpret=True)
+    vertex = classes[key]
+    values, expected = RECIPES[key](np.random.default_rng(seed))
+    compiled = run(vertex, values, interpret=False)
+    interpreted = run(vertex, values, interpret=True)
+    assert set(expected) == {field.name for field in vertex.fields.values() if field.writes}
     for field, want in expected.items():
         assert compiled[field].tobytes() == interpreted[field].tobytes(), field
-        if want is not None:
-            assert compiled[field].tobytes() == want.tobytes(), field
+        assert compiled[field].tobytes() == want.tobytes(), field
+
+
+def test_classes_of_one_name_are_both_found(tmp_path: Path) -> None:
+    text = "import poplite as pl\n\n\nclass Same(pl.Vertex):\n    x: pl.Output[pl.FLOAT]\n"
+    for folder in ("examples", "benchmarks"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.py").write_text(text)
+    paths = sorted(tmp_path.rglob("*.py"))
+    found = [key for path in paths for key, _ in vertex_classes(path, tmp_path)]
+    assert found == [("benchmarks/one.py", "Same"), ("examples/one.py", "Same")]
+
+
+def test_a_class_defined_twice_is_refused(tmp_path: Path) -> None:
+    block = "```python\nimport poplite as pl\n\nclass Same(pl.Vertex):\n    pass\n```\n"
+    (tmp_path / "page.md").write_text(f"# Page\n\n{block}\n{block}")
+    with pytest.raises(AssertionError, match=r"page\.md defines 1 vertex classes twice"):
+        list(vertex_classes(tmp_path / "page.md", tmp_path))
