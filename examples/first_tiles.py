@@ -65,8 +65,8 @@ def copies() -> list[tuple[str, np.ndarray, object]]:
     ]
 
 
-def library_adds() -> list[tuple[str, np.ndarray, object]]:
-    """(b) p + q, that + q, and p + q transposed; p lies row by row, q column by column."""
+def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor, pl.Tensor]:
+    """Return the graph of (b), its program, and its three sums."""
     graph = pl.Graph(pl.Target(tiles=TILES))
     p = graph.add_variable(pl.FLOAT, (2, 2), name="p", initial_value=[[1, 1.5], [2, 2.5]])
     q = graph.add_variable(pl.FLOAT, (2, 2), name="q", initial_value=[[4, 3], [2, 1]])
@@ -77,7 +77,13 @@ def library_adds() -> list[tuple[str, np.ndarray, object]]:
     once, first = add(graph, p, q, name="once")
     twice, second = add(graph, once, q, name="twice")
     turned, third = add(graph, p, q.T, name="turned")
-    engine = pl.Engine(graph, pl.Sequence(first, second, third))
+    return graph, pl.Sequence(first, second, third), once, twice, turned
+
+
+def library_adds() -> list[tuple[str, np.ndarray, object]]:
+    """(b) p + q, that + q, and p + q transposed; p lies row by row, q column by column."""
+    graph, program, once, twice, turned = build()
+    engine = pl.Engine(graph, program)
     engine.run()
     return [
         ("p + q", engine.read(once), [[5, 4.5], [4, 3.5]]),

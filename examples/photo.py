@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 import time
 from pathlib import Path
@@ -31,6 +30,8 @@ import numpy.typing as npt
 import poplite as pl
 from poplite.partition import cut, grid_blocks, near_square_grid
 from poplite.viz import tiles_svg
+from poplite.viz.files import check_folder, write_bytes
+from poplite.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,8 @@ WEIGHTS = (
     (2, 0, 1 / 16), (2, 1, 2 / 16), (2, 2, 1 / 16),
 )  # fmt: skip
 """Row, column and weight of the nine taps, in the order in which they are added."""
+
+FILES = ("photo_before.png", "photo_after.png", "photo_tiles.svg")
 
 
 class Blur(pl.Vertex):
@@ -74,15 +77,16 @@ class UserError(Exception):
 
 
 def build(
-    picture: Pixels, steps: int, tiles: int
+    picture: Pixels | None = None, steps: int = 100, tiles: int = 1472
 ) -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor]:
     """Return the graph, its program, the whole buffer with its border, and the picture in it.
 
     Args:
-        picture: float32[rows, cols, 4].
+        picture: float32[rows, cols, 4]; the photograph of scikit-learn when omitted.
         steps: double steps, from a to b and back.
         tiles: how many tiles share the picture at most; never more than it has pixels.
     """
+    picture = read_picture() if picture is None else picture
     rows, cols, _ = picture.shape
     grid = near_square_grid(rows, cols, tiles)
     graph = pl.Graph(pl.Target(tiles=grid[0] * grid[1]))
@@ -173,7 +177,7 @@ def separable(picture: Pixels, steps: int) -> Pixels:
     return x[1:-1, 1:-1].copy()
 
 
-def read_picture(path: Path | None) -> Pixels:
+def read_picture(path: Path | None = None) -> Pixels:
     """Return float32[rows, cols, 4] from an image file, or the photograph of scikit-learn."""
     try:
         from PIL import Image, UnidentifiedImageError
@@ -218,20 +222,6 @@ def png(picture: Pixels) -> bytes:
     return file.getvalue()
 
 
-def write_all(folder: Path, files: dict[str, bytes]) -> None:
-    """Write files that are whole or not there at all."""
-    for name, content in files.items():
-        path = folder / name
-        unfinished = path.with_name(f".{name}.{os.getpid()}")
-        try:
-            unfinished.write_bytes(content)
-            unfinished.replace(path)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise UserError(f"{path} cannot be written: {error.strerror}") from None
-        print(f"wrote {path}")
-
-
 def timed(work: Callable[[], T]) -> tuple[float, T]:
     """Return the seconds that one call takes, and what it returns."""
     start = time.perf_counter()
@@ -240,18 +230,17 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do the whole job; raise UserError with the reason when it cannot be done."""
+    """Do the whole job; raise UserError or FileLoadError when it cannot be done."""
     if options.steps < 1 or options.tiles < 1:
         raise UserError(f"--steps {options.steps} --tiles {options.tiles}: at least 1 is needed")
-    if not options.output_dir.is_dir():
-        raise UserError(
-            f"{options.output_dir} is not a folder\n  try: mkdir -p {options.output_dir}"
-        )
+    for name in FILES:
+        check_folder(options.output_dir / name)
     picture = read_picture(options.image)
     rows, cols, _ = picture.shape
     graph, program, buffer, inside = build(picture, options.steps, options.tiles)
     tiles = graph.target.tiles
-    print(f"{options.image or 'china.jpg'}: {rows} x {cols} pixels on {tiles:,} tiles")
+    pixels = "pixel" if rows * cols == 1 else "pixels"
+    print(f"{options.image or 'china.jpg'}: {rows} x {cols} {pixels} on {counted(tiles, 'tile')}")
     if tiles < options.tiles:
         why = "one for each pixel" if tiles == rows * cols else "blocks are near-square that way"
         print(f"  not the {options.tiles:,} tiles asked for: {why}")
@@ -275,14 +264,9 @@ def run(options: argparse.Namespace) -> None:
     print(f"  NumPy, separable:      {time_quick:.3f} s, {time_quick / time_engine:.1f} x")
     print(f"  all {result.size:,} values equal NumPy's, bit for bit")
     print(engine.report())
-    write_all(
-        options.output_dir,
-        {
-            "photo_before.png": png(picture),
-            "photo_after.png": png(result),
-            "photo_tiles.svg": tiles_svg(graph).encode(),
-        },
-    )
+    contents = png(picture), png(result), tiles_svg(graph).encode()
+    for name, content in zip(FILES, contents, strict=True):
+        print(f"wrote {write_bytes(options.output_dir / name, content)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -295,7 +279,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     try:
         run(parser.parse_args(argv))
-    except UserError as error:
+    except (UserError, pl.FileLoadError) as error:
         print(f"photo.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -13,7 +13,6 @@ something has to be compiled.
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.errors import (
     ControlProgramError,
-    DeviceRuntimeError,
     ElementTypeError,
     FileLoadError,
     GraphConnectionError,
@@ -52,7 +51,6 @@ __all__ = [
     "ComputeSet",
     "ControlProgramError",
     "Copy",
-    "DeviceRuntimeError",
     "ElementType",
     "ElementTypeError",
     "Engine",

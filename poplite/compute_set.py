@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
-from poplite.errors import TensorIndexError
+from poplite.errors import ElementTypeError, TensorIndexError
 from poplite.source import SourceLocation, here
 from poplite.vertex import Field, Vertex, field_of
+from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,7 +50,8 @@ class ComputeSet:
 
     def __repr__(self) -> str:
         tiles = {vertex.tile for vertex in self.vertices} - {None}
-        return f"<ComputeSet '{self.name}' {len(self.vertices):,} vertices on {len(tiles):,} tiles>"
+        vertices = counted(len(self.vertices), "vertex", "vertices")
+        return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
 
 
 class VertexInstance:
@@ -97,14 +99,30 @@ class VertexInstance:
         self.constants: list[Tensor] = []
 
     def __getitem__(self, field: str) -> FieldRef:
-        return FieldRef(self, field_of(self.vertex_class, field, at=here()))
+        at = here()
+        try:
+            found = field_of(self.vertex_class, field, at=at)
+        except TypeError:  # looked for as a name, and not text
+            declared = ", ".join(map(str, self.vertex_class.fields.values()))
+            raise ElementTypeError(
+                f"{self}: a field is asked for by its name, not by {clipped(field)}",
+                at=at,
+                found=f"declared: {declared or 'no fields'}",
+                fix="vertex['x'], and vertex['x'][2] for a row of a list of edges",
+            ) from None
+        return FieldRef(self, found)
+
+    @property
+    def label(self) -> str:
+        """Its class and number, as messages call it."""
+        return f"{self.vertex_class.__name__} {self.index}"
 
     def __str__(self) -> str:
         on = "no tile" if self.tile is None else f"tile {self.tile}"
-        return f"{self.vertex_class.__name__} {self.index} on {on}"
+        return f"{self.label} on {on}"
 
     def __repr__(self) -> str:
-        return f"<VertexInstance {self} of '{self.compute_set.name}'>"
+        return fitted(f"<VertexInstance {self} of '{{}}'>", self.compute_set.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +140,16 @@ class FieldRef:
     index: int | None = None
 
     def __getitem__(self, index: int) -> FieldRef:
-        row = whole_number(index)
+        try:
+            row = whole_number(index)
+        except TypeError:
+            raise TensorIndexError(
+                f"{self.vertex}: row {clipped(index)} of field '{self.field.name}' is not a "
+                "whole number",
+                at=here(),
+                found=f"declared {self.field}",
+                fix=f"vertex['{self.field.name}'][0]",
+            ) from None
         if self.field.depth != 2 or self.index is not None:
             raise TensorIndexError(
                 f"{self.vertex}: field '{self.field.name}' is not a list of edges",

@@ -21,13 +21,91 @@ from typing import Any
 import numpy as np
 
 from poplite.compute_set import FieldRef, VertexInstance
-from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    UnknownField,
+    VertexDefinitionError,
+)
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.tensor_text import first_constant, repeated, shared, type_and_shape
 from poplite.values import elements, scalar
-from poplite.vertex import Field, field_of
+from poplite.vertex import RESERVED_NAMES, Field, Vertex, field_of
 from poplite.view import View, contains_aliases, intersects
 from poplite.view import concat as concat_views
+from poplite.words import clipped, counted
+
+
+def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
+    """Return a vertex class after checking that vertices of it can run.
+
+    Args:
+        value: what the user gave.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it is no class derived from Vertex.
+        VertexDefinitionError: when it has no `compute`.
+
+    >>> import poplite as pl
+    >>> class Nothing(pl.Vertex):
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> vertex_class_of(Nothing, Nothing.location).__name__
+    'Nothing'
+    """
+    if not (isinstance(value, type) and issubclass(value, Vertex)):
+        raise ElementTypeError(
+            f"{clipped(value, 100)} is no vertex class",
+            at=at,
+            found=f"its type is {type(value).__name__}",
+            fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
+        )
+    if value.compute is Vertex.compute:
+        raise VertexDefinitionError(
+            f"vertex class '{value.__name__}' has no compute",
+            at=at,
+            found="Vertex is the base of vertex classes"
+            if value is Vertex
+            else f"class {value.__name__} ({value.location})",
+            fix="declare fields and def compute(self) -> None in a class derived from Vertex",
+        )
+    return value
+
+
+def field_ref(field: object, at: SourceLocation) -> FieldRef:
+    """Return the field that a call names.
+
+    Args:
+        field: `vertex["x"]`, `vertex["x"][2]`, or a pair `(vertex, "x")`.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: when it is something else.
+        UnknownField: for a name the class does not declare.
+
+    >>> import poplite as pl
+    >>> class Zero(pl.Vertex):
+    ...     x: pl.Output[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = 0.0
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("zero"), Zero)
+    >>> field_ref((vertex, "x"), vertex.location)
+    <FieldRef 'x' of Zero 0 on no tile>
+    """
+    if isinstance(field, FieldRef):
+        return field
+    if isinstance(field, tuple) and len(field) == 2 and isinstance(field[0], VertexInstance):
+        return field[0][field[1]]
+    raise GraphConnectionError(
+        f"connect: {clipped(field, 80)} is no field of a vertex",
+        at=at,
+        found=f"its type is {type(field).__name__}"
+        + (f" of {field.vertex_class.__name__}" if isinstance(field, VertexInstance) else ""),
+        fix="graph.connect(vertex['x'], tensor), or vertex['x'][2] for a row of a list of edges",
+    )
 
 
 def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
@@ -63,7 +141,7 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
     declared = vertex.vertex_class.fields
     written, rows = 0, False
     for name, value in values.items():
-        field = declared.get(name) or field_of(vertex.vertex_class, name, at=at)
+        field = declared.get(name) or _field(vertex, name, at)
         if field.role == "state":
             state[name] = _state(vertex, field, value, at)
             continue
@@ -131,6 +209,20 @@ def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
         vertex.connections[name] = in_order
 
 
+def _field(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
+    if name in RESERVED_NAMES:
+        raise UnknownField(
+            f"'{vertex.vertex_class.__name__}' has no field '{name}', and no field can be "
+            "called so",
+            at=at,
+            found="declared: "
+            + (", ".join(map(str, vertex.vertex_class.fields.values())) or "none"),
+            fix=f"add_vertex(cs, {vertex.vertex_class.__name__}, tile=0, ...) with declared fields"
+            + ("; a vertex is called by its class and number" if name == "name" else ""),
+        )
+    return field_of(vertex.vertex_class, name, at=at)
+
+
 def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
     if field.name in vertex.connections or field.name in vertex.rows:
         raise _connected_already(vertex, field.name, at)
@@ -155,7 +247,7 @@ def _check_tensor(
             f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
             at=at,
             found=f"declared {field}",
-            fix=_tensor_instead(field),
+            fix=_tensor_instead(field, value),
         )
     if value.graph is not vertex.graph:
         raise GraphConnectionError(
@@ -181,7 +273,6 @@ def _check_tensor(
 def _wrong_rank(
     vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
 ) -> GraphConnectionError:
-    count = tensor.num_elements
     needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
     remedy = (
         f"connect one element, or declare {field.name} as a Vector",
@@ -190,9 +281,9 @@ def _wrong_rank(
     )[rank]
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
-        f"rank {tensor.rank} and {count:,} element{'s' * (count != 1)}",
+        f"rank {tensor.rank} and {counted(tensor.num_elements, 'element')}",
         at=at,
-        found=f"declared {field}; connected {tensor.element_type.dtype}{list(tensor.shape)}",
+        found=f"declared {field}; connected {type_and_shape(tensor)}",
         fix=remedy,
     )
 
@@ -205,8 +296,14 @@ def _not_writeable(
         f"{vertex}: field '{field.name}' writes '{tensor.name}', which "
         + ("is constant" if constant else "holds some elements more than once"),
         at=at,
-        found=f"declared {field}; connected {tensor.element_type.dtype}{list(tensor.shape)}",
-        fix="write to a variable (add_variable, with an initial_value)"
+        found=f"declared {field}; connected {type_and_shape(tensor)}\n"
+        + (
+            f"{first_constant(tensor)} is a constant"
+            if constant
+            else f"{repeated(tensor)} occur more than once"
+        ),
+        fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
+        "constant to it first where its values are needed"
         if constant
         else "connect the view before broadcast, upsample or concat with itself",
     )
@@ -234,7 +331,7 @@ def _check_overlaps(
         f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
         f"elements of '{edges[first][1].name}'",
         at=at,
-        found="\n".join(f"{edges[k][0]}: {edges[k][1].var_str()}" for k in (first, second)),
+        found=f"both hold {shared(edges[first][1], edges[second][1])}",
         fix="give each output its own elements; InOut if it is one value read and written",
     )
 
@@ -289,14 +386,24 @@ def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocati
     return values
 
 
-def _tensor_instead(field: Field) -> str:
-    kind = repr(field.element)
-    if field.writes:
-        return f"graph.add_variable({kind}, shape)"
+def _tensor_instead(field: Field, value: object) -> str:
+    kind, number = repr(field.element), isinstance(value, int | float | np.generic)
     if field.depth == 2:
+        if isinstance(value, Iterator):
+            return f"{field.name}=list(...), a list of 1-D tensors"
         return "a list of 1-D tensors, or a 2-D tensor"
-    return f"graph.add_constant({kind}, array.shape, array)"
+    if field.writes:
+        shape = "()" if field.depth == 0 else "(n,)"
+        return f"a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
+    if number:
+        return (
+            f"graph.add_constant({kind}, (n,), {value}, mapping=tile) for n equal elements; "
+            f"a plain number goes to {field.name}: Input[{kind}]"
+        )
+    if isinstance(value, list | tuple):
+        return "pl.concat(...) of the tensors, or graph.add_constant of the numbers"
+    return f"graph.add_constant({kind}, array.shape, array, mapping=tile)"
 
 
 def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"
+    return clipped(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"

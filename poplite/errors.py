@@ -81,7 +81,7 @@ def _rebuild(
 
 
 class TensorIndexError(PopliteError, IndexError):
-    """An index, range or dimension lies outside a tensor or a field."""
+    """An index, range or dimension is malformed, or lies outside a tensor or a field."""
 
     poplar = "index_error"
 
@@ -93,7 +93,7 @@ class TensorCreationError(PopliteError, ValueError):
 
 
 class ElementTypeError(PopliteError, TypeError):
-    """An element type is unknown, or not the one that is needed."""
+    """An element type, or the type of an argument, is not the one that is needed."""
 
     poplar = "type_error"
 
@@ -111,7 +111,7 @@ class InvalidTileMapping(PopliteError, ValueError):
 
 
 class InvalidMachineModel(PopliteError, ValueError):
-    """A target was asked for that cannot be built."""
+    """A target is asked for that cannot be built, or is no target."""
 
     poplar = "invalid_machine_model"
 
@@ -135,7 +135,7 @@ class UnknownField(PopliteError, AttributeError):
 
 
 class GraphConnectionError(PopliteError, ValueError):
-    """An edge is missing, doubled, or of the wrong shape, or may not be written."""
+    """An edge is missing, doubled, of the wrong shape or graph, or may not be written."""
 
     poplar = "graph_connection_error"
 
@@ -147,7 +147,7 @@ class GraphCycleError(PopliteError, ValueError):
 
 
 class ControlProgramError(PopliteError, ValueError):
-    """A program tree is malformed."""
+    """A program tree is malformed, or is run wrongly."""
 
     poplar = "control_program_error"
 
@@ -158,14 +158,8 @@ class UnknownName(PopliteError, LookupError):
     poplar = "symbol_error"
 
 
-class DeviceRuntimeError(PopliteError, RuntimeError):
-    """A program failed while it ran."""
-
-    poplar = "application_runtime_error"
-
-
 class FileLoadError(PopliteError, OSError):
-    """A file cannot be read or written."""
+    """A file cannot be read, run or written."""
 
     poplar = "file_load_error"
 

@@ -28,10 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
-from poplite.connect import bind, bind_row
+from poplite.connect import bind, bind_row, field_ref, vertex_class_of
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
+    InvalidMachineModel,
     InvalidTileMapping,
     PopliteError,
     SizeOverflowError,
@@ -39,17 +40,19 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.mapping import TileMapping, unmapped_error
-from poplite.names import Names
+from poplite.names import Names, checked_name
 from poplite.partition import spread
 from poplite.placement import Nested, mapping_of, paint_intervals, paint_tensor, tile_number
 from poplite.source import SourceLocation, here
 from poplite.target import Target
 from poplite.tensor import Tensor
-from poplite.types import ElementTypeLike, element_type
+from poplite.tensor_queries import no_tensor
+from poplite.types import ElementType, ElementTypeLike, element_type
 from poplite.values import ElementClass
 from poplite.variable import ShapeLike, Variable, set_values, shape_of, values_for
 from poplite.vertex import Vertex
 from poplite.view import Storage, storages, whole
+from poplite.words import clipped, counted
 
 MappingLike = SupportsIndex | Nested
 """A tile for all elements, or for each tile intervals over the flattened view."""
@@ -65,6 +68,9 @@ class Graph:
     Args:
         target: the machine; by default `Target()`.
 
+    Raises:
+        InvalidMachineModel: when the target is no `Target`.
+
     Attributes:
         target: the machine.
 
@@ -73,7 +79,7 @@ class Graph:
     """
 
     def __init__(self, target: Target | None = None) -> None:
-        self.target = Target() if target is None else target
+        self.target = Target() if target is None else _target(target)
         self._variables: list[Variable] = []
         self._compute_sets: list[ComputeSet] = []
         self._num_constants = 0
@@ -112,7 +118,10 @@ class Graph:
         """
         if not isinstance(name, str) or not name:
             raise TensorCreationError(
-                f"{name!r} is no name for a scope", at=here(), fix="graph.scope('layer1')"
+                f"{clipped(name)} is no name for a scope",
+                at=here(),
+                found=f"its type is {type(name).__name__}" if name != "" else "an empty name",
+                fix="graph.scope('layer1')",
             )
         return self._names.within(name)
 
@@ -227,7 +236,7 @@ class Graph:
                 )
             bind(target.vertex, {target.field.name: value}, at)
             return
-        self._own(target, at)
+        self._own(target, "set_initial_value", at, "set_initial_value(tensor, value)")
         set_values(target, value, at)
 
     def variable_of(self, storage: Storage) -> Variable:
@@ -282,11 +291,20 @@ class Graph:
         at: SourceLocation,
     ) -> Iterator[tuple[Variable, Tensor]]:
         """Make a variable, and take it back if the `with` block raises."""
-        kind, extents = element_type(like), shape_of(shape, name, at)
+        if isinstance(shape, type) and issubclass(shape, ElementType):
+            raise ElementTypeError(
+                f"a shape is needed, but {shape!r} is an element type",
+                at=at,
+                found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(name)}",
+                fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
+            )
+        name = checked_name(name, "variable", at, "name='x'; a tile goes to mapping=")
+        kind, extents = _element_type(like, name, at), shape_of(shape, name, at)
         size = math.prod(extents)
         if self._next_base + size >= MAX_ADDRESS:
             raise SizeOverflowError(
-                f"'{name}': shape {extents} has {size:,} elements, more than addresses are left",
+                f"'{name}': shape {extents} has {counted(size, 'element')}, "
+                "more than addresses are left",
                 at=at,
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {self._next_base:,} are used",
                 fix="a smaller shape",
@@ -318,7 +336,9 @@ class Graph:
         self._num_constants += constant
         return variable, Tensor(self, kind, whole(storage, extents))
 
-    def _own(self, tensor: Tensor, at: SourceLocation) -> None:
+    def _own(self, tensor: object, what: str, at: SourceLocation, call: str = "") -> None:
+        if not isinstance(tensor, Tensor):
+            raise no_tensor(what, tensor, call)
         if tensor.graph is not self:
             raise GraphConnectionError(
                 f"'{tensor.name}' belongs to another graph",
@@ -359,11 +379,11 @@ class Graph:
                     at=at,
                     fix="use the graph that made the vertex: vertex.graph",
                 )
-            target.tile = self._tile(mapping, str(target), at)
+            target.tile = self._tile(mapping, target.label, at)
             for constant in target.constants:
                 paint_tensor(constant, target.tile)
             return
-        self._own(target, at)
+        self._own(target, "set_tile_mapping", at, _MAP_FIRST.get(type(target), _MAP_TENSOR))
         if isinstance(mapping, TileMapping) or _is_list(mapping):
             paint_intervals(target, mapping, f"'{target.name}'", at)
         else:
@@ -406,7 +426,7 @@ class Graph:
         <TileMapping 4 elements, 3 tiles, max 2 min 1, 3 intervals>
         """
         at = here()
-        self._own(tensor, at)
+        self._own(tensor, "tile_mapping", at)
         answer = mapping_of(tensor)
         if require_complete and not answer.is_complete:
             owners = [self.variable_of(storage) for storage in storages(tensor.view)]
@@ -434,12 +454,14 @@ class Graph:
         True
         """
         at = here()
-        self._own(tensor, at)
+        self._own(tensor, "variable_tile_mapping", at)
         owners = storages(tensor.view)
         if len(owners) != 1:
             raise TensorCreationError(
-                f"'{tensor.name}' views {len(owners)} variables, but exactly 1 is needed",
+                f"'{tensor.name}' views {counted(len(owners), 'variable')}, "
+                "but exactly 1 is needed",
                 at=at,
+                found=f"shape {tensor.shape}",
                 fix="graph.tile_mapping(tensor) answers for any view",
             )
         breaks, tiles = self.variable_of(owners[0]).mapping.pieces()
@@ -453,11 +475,16 @@ class Graph:
         Args:
             name: name within the current scopes; a name already taken gets a number.
 
+        Raises:
+            TensorCreationError: when the name is no text.
+
         >>> Graph().add_compute_set("step").name
         'step'
         """
+        at = here()
+        name = checked_name(name, "compute set", at, "graph.add_compute_set('step')")
         full_name = self._names.unique("compute set", name or f"cs{len(self._compute_sets)}")
-        compute_set = ComputeSet(self, full_name, here())
+        compute_set = ComputeSet(self, full_name, at)
         self._compute_sets.append(compute_set)
         return compute_set
 
@@ -465,6 +492,7 @@ class Graph:
         self,
         compute_set: ComputeSet,
         vertex_class: type[Vertex],
+        /,
         *,
         tile: int | None = None,
         **fields: Any,  # typed by the vertex class, which a signature cannot say
@@ -482,6 +510,7 @@ class Graph:
 
         Raises:
             UnknownField: for a name the class does not declare.
+            VertexDefinitionError: for a class without `compute`.
             GraphConnectionError: for a tensor of another rank or graph, or one that may not
                 be written.
             ElementTypeError: for another element type, or something that is no tensor.
@@ -501,19 +530,16 @@ class Graph:
         at = here()
         if type(compute_set) is not ComputeSet or compute_set.graph is not self:
             raise GraphConnectionError(
-                f"{compute_set!r} is no compute set of {self!r}",
+                f"{clipped(compute_set, 100)} is no compute set of {self!r}",
                 at=at,
-                fix="graph.add_compute_set(name)",
+                found="it is of another graph"
+                if isinstance(compute_set, ComputeSet)
+                else f"its type is {type(compute_set).__name__}",
+                fix="add_vertex(graph.add_compute_set(name), vertex_class, tile=0, ...)",
             )
-        if not (isinstance(vertex_class, type) and issubclass(vertex_class, Vertex)):
-            raise ElementTypeError(
-                f"{vertex_class!r} is no vertex class",
-                at=at,
-                fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
-            )
-        vertex = VertexInstance(compute_set, vertex_class, at)
+        vertex = VertexInstance(compute_set, vertex_class_of(vertex_class, at), at)
         if tile is not None:
-            vertex.tile = self._tile(tile, str(vertex), at)
+            vertex.tile = self._tile(tile, vertex.label, at)
         bind(vertex, fields, at)
         compute_set.vertices.append(vertex)
         return vertex
@@ -547,7 +573,7 @@ class Graph:
         ['x']
         """
         at = here()
-        ref = field[0][field[1]] if isinstance(field, tuple) else field
+        ref = field_ref(field, at)
         if not ref.field.is_edge:
             raise GraphConnectionError(
                 f"{ref.vertex}: field '{ref.field.name}' is state, not an edge",
@@ -562,10 +588,11 @@ class Graph:
 
     def __repr__(self) -> str:
         variables = len(self._variables) - self._num_constants
-        constants = f"{self._num_constants:,} constants, " if self._num_constants else ""
+        constants = counted(self._num_constants, "constant") + ", " if self._num_constants else ""
         return (
-            f"<Graph {self.target.tiles:,} tiles, {variables:,} variables, {constants}"
-            f"{len(self._compute_sets):,} compute sets, {self.num_vertices:,} vertices>"
+            f"<Graph {counted(self.target.tiles, 'tile')}, {counted(variables, 'variable')}, "
+            f"{constants}{counted(len(self._compute_sets), 'compute set')}, "
+            f"{counted(self.num_vertices, 'vertex', 'vertices')}>"
         )
 
     # C++ spelling
@@ -586,6 +613,37 @@ class Graph:
     def getNumVertices(self) -> int:
         """C++ spelling of `num_vertices`."""
         return self.num_vertices
+
+
+def _target(value: object) -> Target:
+    if isinstance(value, Target):
+        return value
+    tiles = value if isinstance(value, int) and value > 0 else 4
+    raise InvalidMachineModel(
+        f"Graph: {clipped(value)} is no target",
+        at=here(),
+        found=f"its type is {type(value).__name__}, where a Target is needed",
+        fix=f"Graph(Target(tiles={tiles}))",
+    )
+
+
+_MAP_TENSOR = "the tensor comes first: set_tile_mapping(tensor, tile)"
+_MAP_FIRST: dict[type, str] = {
+    ComputeSet: "put its vertices on tiles: for vertex in cs.vertices: "
+    "graph.set_tile_mapping(vertex, tile)"
+}
+
+
+def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> ElementClass:
+    try:
+        return element_type(like)
+    except ElementTypeError as error:
+        raise ElementTypeError(
+            f"'{name}': {error.what}" if name else error.what,
+            at=at,
+            found=error.found or f"given {clipped(like)} as the element type",
+            fix=error.fix,
+        ) from None
 
 
 def _is_list(mapping: object) -> TypeGuard[Sequence[Sequence[tuple[int, int]]]]:

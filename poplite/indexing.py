@@ -14,6 +14,7 @@ Poplar API reference, `Tensor::slice`.
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Sequence
 from types import EllipsisType
@@ -24,6 +25,7 @@ import numpy as np
 from poplite.errors import PopliteError, TensorIndexError
 from poplite.source import here
 from poplite.view import concat
+from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.tensor_queries import TensorQueries
@@ -61,7 +63,7 @@ def number(value: object, what: str, tensor: TensorQueries) -> int:
         result = operator.index(value)  # type: ignore[arg-type]  # checked by this very call
     except TypeError:
         raise TensorIndexError(
-            f"{what} is {value!r}, not a whole number",
+            f"{what} is {clipped(value)}, not a whole number",
             at=here(),
             found=described(tensor),
             fix=f"pass an int as {what}",
@@ -88,12 +90,44 @@ def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int
     """
     if not is_sequence(values):
         raise TensorIndexError(
-            f"{what} is {values!r}, not a list of whole numbers",
+            f"{what} is {clipped(values)}, not a list of whole numbers",
             at=here(),
             found=described(tensor),
-            fix=f"pass a list, as in {what}=[{values!r}]",
+            fix=f"pass a list, as in {what}=[{clipped(values)}]",
         )
     return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
+
+
+def sizes(values: Sequence[int], what: str, count: int, tensor: TensorQueries) -> list[int]:
+    """Return the sizes of a new shape.
+
+    Args:
+        values: what the user gave.
+        what: name of the argument, for the message.
+        count: elements the shape has to have.
+        tensor: the tensor that is reshaped.
+
+    Raises:
+        TensorIndexError: when it is no list of whole numbers from 0; for one size of -1, with
+            the size that is meant.
+
+    >>> import poplite as pl
+    >>> sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
+    [2, 2]
+    """
+    if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
+        return numbers(values, what, tensor)
+    others = numbers([n for n in values if n != -1], what, tensor)
+    product = math.prod(others)
+    meant = [count // product if n == -1 else n for n in values] if product else []
+    raise TensorIndexError(
+        f"{what}[{gaps[0]}] is -1, but sizes are not left out",
+        at=here(),
+        found=f"{described(tensor)}; {counted(count, 'element')} are in the new shape",
+        fix=f"{what} {tuple(meant)}"
+        if math.prod(meant) == count and meant
+        else f"sizes whose product is {count:,}",
+    )
 
 
 def dimension(value: object, tensor: TensorQueries) -> int:
@@ -177,7 +211,7 @@ def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
 def no_interval(value: object, tensor: TensorQueries) -> PopliteError:
     """Return the error for a value where an interval is needed."""
     return TensorIndexError(
-        f"{value!r} is not an interval",
+        f"{clipped(value)} is not an interval",
         at=here(),
         found=described(tensor),
         fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
@@ -205,7 +239,7 @@ def leading_ranges(
     first, last = numbers(begin, "begin", tensor), numbers(end, "end", tensor)
     if len(first) != len(last) or len(first) > tensor.rank or dim is not None:
         raise TensorIndexError(
-            f"slice with {len(first)} begins and {len(last)} ends"
+            f"slice with {counted(len(first), 'begin')} and {counted(len(last), 'end')}"
             + (f" and dim={dim!r}" if dim is not None else ""),
             at=here(),
             found=described(tensor),
@@ -266,10 +300,10 @@ def select(tensor: TensorQueries, key: object) -> View:
     named = sum(item is not None and item is not Ellipsis for item in items)
     if named > len(shape):
         raise TensorIndexError(
-            f"{named} indices for a tensor of rank {len(shape)}",
+            f"{counted(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
             at=here(),
             found=described(tensor),
-            fix=f"at most {len(shape)} indices; None adds a dimension",
+            fix=f"at most {counted(len(shape), 'index', 'indices')}; None adds a dimension",
         )
     ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
@@ -304,7 +338,7 @@ def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
         i = operator.index(item)  # type: ignore[arg-type]  # checked by this very call
     except TypeError:
         raise TensorIndexError(
-            f"a tensor cannot be indexed with {type(item).__name__} {_short(item)}",
+            f"a tensor cannot be indexed with {type(item).__name__} {clipped(item)}",
             at=here(),
             found=described(tensor),
             fix="t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
@@ -337,8 +371,3 @@ def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
     if chosen.step < 0:
         view = view.reverse(dim)
     return view.sub_sample(abs(chosen.step), dim)
-
-
-def _short(item: object) -> str:
-    text = " ".join(repr(item).split())
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -35,6 +35,7 @@ from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
 from poplite.intervals import Int64, merge, overlay, paint
 from poplite.source import SourceLocation
 from poplite.view.space import Interval
+from poplite.words import clipped, counted
 
 NO_TILE = -1
 """Stands where a tile number is missing."""
@@ -234,8 +235,8 @@ class TileMapping:
         per_tile = self.elements_per_tile[self.tiles]
         spread = f"max {per_tile.max():,} min {per_tile.min():,}, " if len(per_tile) else ""
         return (
-            f"<TileMapping {self.num_elements:,} elements, {len(per_tile):,} tiles, "
-            f"{spread}{len(self.begin):,} intervals"
+            f"<TileMapping {counted(self.num_elements, 'element')}, "
+            f"{counted(len(per_tile), 'tile')}, {spread}{counted(len(self.begin), 'interval')}"
             + (f", {self.num_unmapped:,} unmapped>" if self.unmapped else ">")
         )
 
@@ -302,7 +303,7 @@ def intervals_of(
         rows = [(t, index(a), index(b)) for t, held in enumerate(mapping) for a, b in held]
     except (TypeError, ValueError):
         raise InvalidTileMapping(
-            f"{what}: {mapping!r:.60} is not a tile mapping",
+            f"{what}: {clipped(mapping, 60)} is not a tile mapping",
             at=at,
             fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
         ) from None
@@ -313,7 +314,7 @@ def intervals_of(
         if not 0 <= begin <= end <= num_elements:
             raise InvalidTileMapping(
                 f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
-                f"the view's {num_elements:,} elements",
+                f"the view's {counted(num_elements, 'element')}",
                 at=at,
                 fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
             )
@@ -350,7 +351,7 @@ def unmapped_error(
     >>> answer = TileMapping(4, np.array([0, NO_TILE]), np.array([96, 32]))
     >>> print(unmapped_error("bias", answer, 4, None))
     'bias': elements [96, 128) of 128 have no tile
-      mapped so far: [0, 96) on tiles 0; the graph has 4 tiles
+      mapped so far: [0, 96) on tile 0; the graph has 4 tiles
       try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"
     """
     first = mapping.unmapped[0]
@@ -360,17 +361,21 @@ def unmapped_error(
     mapped = [f"[{a}, {b})" for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)] + [
         "..."
     ] * (len(mapping.begin) > 3)
-    so_far = f"{', '.join(mapped)} on tiles {ranges(mapping.tiles)}" if mapped else "nothing"
+    so_far = f"{', '.join(mapped)} on {_tiles(mapping)}" if mapped else "nothing"
     title = f"view of '{name}'" if view else f"'{name}'"
-    rest = f" and {more:,} more intervals" if more > 0 else ""
+    rest = f" and {counted(more, 'more interval')}" if more > 0 else ""
     return InvalidTileMapping(
         f"{title}: elements {holes}{rest} of {mapping.num_elements:,} have no tile",
         at=at,
         where=where,
-        found=f"mapped so far: {so_far}; the graph has {num_tiles:,} tiles",
+        found=f"mapped so far: {so_far}; the graph has {counted(num_tiles, 'tile')}",
         fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
         'or mapping="linear"',
     )
+
+
+def _tiles(mapping: TileMapping) -> str:
+    return f"tile{'s' * (len(mapping.tiles) != 1)} {ranges(mapping.tiles)}"
 
 
 def no_such_tile(
@@ -385,9 +390,9 @@ def no_such_tile(
     """
     larger = isinstance(tile, int) and tile >= 0
     return InvalidTileMapping(
-        f"{what}: tile {tile}, but the graph has {num_tiles:,} tiles",
+        f"{what}: tile {tile}, but the graph has {counted(num_tiles, 'tile')}",
         at=at,
-        found=f"tiles are 0-{num_tiles - 1}",
+        found=f"tiles are {ranges(range(num_tiles))}",
         fix=f"a smaller tile number, or Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
         if larger
         else "a whole number from 0",

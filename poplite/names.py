@@ -12,6 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from poplite.errors import TensorCreationError
+from poplite.source import SourceLocation
+from poplite.words import clipped
+
 
 class Names:
     """Unique names of one kind of object each, within nested scopes.
@@ -69,3 +73,29 @@ class Names:
         'w'
         """
         del self._taken[kind, name]
+
+
+def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:
+    """Return a name after checking that it is text; it may be empty.
+
+    Args:
+        name: what the user gave.
+        kind: what gets the name, for the message.
+        at: the user's line.
+        call: how the call is written.
+
+    Raises:
+        TensorCreationError: when it is something else.
+
+    >>> from poplite.source import here
+    >>> checked_name("w", "variable", here(), "")
+    'w'
+    """
+    if isinstance(name, str):
+        return name
+    raise TensorCreationError(
+        f"the name of a {kind} is text, but {clipped(name)} is given",
+        at=at,
+        found=f"its type is {type(name).__name__}",
+        fix=call,
+    )

@@ -18,13 +18,16 @@ Source: poplibs `mapTensorLinearly` for the meaning of grain and minimum.
 from __future__ import annotations
 
 import math
+from operator import index as whole_number
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.errors import TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.intervals import Int64
 from poplite.source import here
+from poplite.tensor_queries import TensorQueries, no_tensor
+from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -41,9 +44,19 @@ def cut(i: int, n: int, parts: int) -> int:
         n: elements.
         parts: how many parts, at least 1.
 
+    Raises:
+        TensorCreationError: when `parts` is below 1.
+
     >>> [cut(i, 10, 4) for i in range(5)]
     [0, 2, 5, 7, 10]
     """
+    if parts < 1:
+        raise TensorCreationError(
+            f"cut of {counted(n, 'element')} into {parts} parts, but at least 1 is needed",
+            at=here(),
+            found=f"cut({i}, {n}, {parts})",
+            fix=f"cut({i}, {n}, 1)",
+        )
     return i * n // parts
 
 
@@ -83,7 +96,8 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
         min_elements: least elements of a tile; small tensors then use fewer tiles.
 
     Raises:
-        TensorCreationError: when `grain` or `min_elements` is below 1.
+        TensorCreationError: when `grain` or `min_elements` is no whole number from 1.
+        ElementTypeError: for something that is no graph or no tensor.
 
     >>> from poplite.graph import Graph
     >>> from poplite.target import Target
@@ -93,10 +107,13 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
     >>> graph.tile_mapping(x)
     <TileMapping 16 elements, 2 tiles, max 8 min 8, 2 intervals>
     """
-    if grain < 1 or min_elements < 1:
+    _check_pair("map_linearly", graph, tensor)
+    if not (_is_count(grain) and _is_count(min_elements)):
         raise TensorCreationError(
-            f"'{tensor.name}': grain={grain} and min_elements={min_elements}; both are at least 1",
+            f"'{tensor.name}': grain={clipped(grain)} and min_elements={clipped(min_elements)}; "
+            "both are at least 1",
             at=here(),
+            found=f"'{tensor.name}' has {counted(tensor.num_elements, 'element')}",
             fix="grain=1, min_elements=1",
         )
     begin, end, _ = spread(
@@ -118,6 +135,7 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
 
     Raises:
         TensorCreationError: for a tensor of rank below 2, or a grid that does not fit.
+        ElementTypeError: for something that is no graph or no tensor.
         InvalidTileMapping: when the grid has more blocks than the graph has tiles.
 
     >>> from poplite.graph import Graph
@@ -127,10 +145,12 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
     >>> map_blocks(graph, image, (2, 3))[5]
     (slice(2, 4, None), slice(4, 6, None))
     """
+    _check_pair("map_blocks", graph, tensor)
     if tensor.rank < 2:
         raise TensorCreationError(
             f"'{tensor.name}': rank {tensor.rank}, but blocks need rank 2 or more",
             at=here(),
+            found=f"shape {tensor.shape}",
             fix=f"map_linearly(graph, {tensor.name})",
         )
     rows, cols = tensor.shape[:2]
@@ -151,17 +171,21 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
         Slices of rows and columns, row by row of the grid.
 
     Raises:
-        TensorCreationError: when a block would be empty, or the grid is not positive.
+        TensorCreationError: when a block would be empty, or the grid is not positive, or
+            one of them is no pair of whole numbers.
 
     >>> grid_blocks((3, 4), (1, 2))
     [(slice(0, 3, None), slice(0, 2, None)), (slice(0, 3, None), slice(2, 4, None))]
     """
+    _check_two("shape", shape)
+    _check_two("grid", grid)
     if not all(1 <= parts <= max(extent, 1) for parts, extent in zip(grid, shape, strict=True)):
         raise TensorCreationError(
             f"a grid of {grid[0]} x {grid[1]} blocks over {shape[0]} x {shape[1]} elements "
             "leaves blocks empty",
             at=here(),
-            fix="near_square_grid(rows, cols, tiles)",
+            found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across",
+            fix=f"near_square_grid({shape[0]}, {shape[1]}, tiles)",
         )
     down, across = (
         [slice(cut(i, n, parts), cut(i + 1, n, parts)) for i in range(parts)]
@@ -184,9 +208,19 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     Returns:
         Blocks down and across; their product is at most `tiles`, and no block is empty.
 
+    Raises:
+        TensorCreationError: when `tiles` is below 1.
+
     >>> near_square_grid(427, 640, 1472), near_square_grid(3, 3, 1472)
     ((32, 46), (3, 3))
     """
+    if tiles < 1:
+        raise TensorCreationError(
+            f"a grid over {tiles} tiles, but at least 1 is needed",
+            at=here(),
+            found=f"near_square_grid({rows}, {cols}, {tiles})",
+            fix="near_square_grid(rows, cols, graph.target.tiles)",
+        )
 
     def rank(grid: tuple[int, int]) -> tuple[bool, int, float]:
         height, width = rows / grid[0], cols / grid[1]
@@ -196,3 +230,41 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     rows, cols = max(rows, 1), max(cols, 1)
     candidates = [(r, min(cols, tiles // r)) for r in range(1, min(rows, tiles) + 1)]
     return min(candidates, key=rank)
+
+
+def _check_pair(what: str, graph: object, tensor: object) -> None:
+    """Refuse anything but a graph and a tensor, in this order."""
+    if not isinstance(tensor, TensorQueries):
+        raise no_tensor(what, tensor, f"{what}(graph, tensor)")
+    # The graph uses `spread`.
+    from poplite.graph import Graph
+
+    if not isinstance(graph, Graph):
+        raise ElementTypeError(
+            f"{what}: {clipped(graph)} is not a graph",
+            at=here(),
+            found=f"its type is {type(graph).__name__}",
+            fix=f"{what}(graph, tensor)",
+        )
+
+
+def _is_count(value: object) -> bool:
+    try:
+        return whole_number(value) >= 1  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        return False
+
+
+def _check_two(what: str, pair: object) -> None:
+    """Refuse anything but two whole numbers."""
+    try:
+        numbers = [whole_number(part) for part in pair]  # type: ignore[attr-defined]
+    except TypeError:
+        numbers = []
+    if len(numbers) != 2:
+        raise TensorCreationError(
+            f"{what} {clipped(pair)} is not two whole numbers",
+            at=here(),
+            found=f"its type is {type(pair).__name__}",
+            fix="rows and columns: (2, 3)",
+        )

@@ -21,6 +21,7 @@ from poplite.intervals import Int64, overlay
 from poplite.mapping import TileMapping, intervals_of, no_such_tile, split
 from poplite.source import SourceLocation
 from poplite.view import Storage, num_runs, runs, storages
+from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor
@@ -49,7 +50,7 @@ def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> 
         number = whole_number(tile)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidTileMapping(
-            f"{what}: {tile!r:.60} is neither a tile number nor a list of intervals",
+            f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
             at=at,
             fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
         ) from None

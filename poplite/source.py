@@ -32,11 +32,18 @@ class SourceLocation:
     function: str
 
     def __str__(self) -> str:
-        path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
-        if path.startswith(os.pardir):
-            path = self.file
-        place = f"{path}:{self.line}"
+        place = f"{_shortest(self.file)}:{self.line}"
         return place if self.function == "<module>" else f"{place} in {self.function}"
+
+
+def _shortest(file: str) -> str:
+    if not os.path.isabs(file):
+        return file
+    try:
+        path = os.path.relpath(file)
+    except (OSError, ValueError):  # no working directory any more; on Windows, another drive
+        return file
+    return file if path.startswith(os.pardir) else path
 
 
 def here() -> SourceLocation:

@@ -10,10 +10,15 @@ contexts), poplibs `Target` users (exchange width).
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import operator
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 from poplite.errors import InvalidMachineModel
+from poplite.source import here
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,7 +33,7 @@ class Target:
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
 
     Raises:
-        InvalidMachineModel: when a number is not positive, or a count is not whole.
+        InvalidMachineModel: when a number is not positive and finite, or a count is not whole.
     """
 
     tiles: int = 1472
@@ -38,22 +43,10 @@ class Target:
     exchange_bytes_per_cycle: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle"):
-            value = getattr(self, name)
-            try:
-                whole = operator.index(value)
-            except TypeError:
-                raise InvalidMachineModel(
-                    f"Target: {name}={value!r} is not a whole number", fix=f"{name}=6"
-                ) from None
-            if whole < 1:
-                raise InvalidMachineModel(
-                    f"Target: {name}={value} but at least 1 is needed", fix=f"{name}=1"
-                )
-        if not self.clock_hz > 0:
-            raise InvalidMachineModel(
-                f"Target: clock_hz={self.clock_hz} but it must be above 0", fix="clock_hz=1.33e9"
-            )
+        for field in dataclasses.fields(self):
+            accept = _positive if field.name == "clock_hz" else _count
+            value = getattr(self, field.name)
+            object.__setattr__(self, field.name, accept(field.name, value, field.default))
 
     @property
     def memory_bytes(self) -> int:
@@ -89,3 +82,33 @@ class Target:
     def getExchangeBytesPerCycle(self) -> int:
         """C++ spelling of `exchange_bytes_per_cycle`."""
         return self.exchange_bytes_per_cycle
+
+
+def _count(name: str, value: object, default: Any) -> int:
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = _number(value)
+        nearest = max(1, round(number)) if math.isfinite(number) else default
+        raise _refused(name, f"{value!r} is not a whole number", nearest) from None
+    if count < 1:
+        raise _refused(name, f"{count} but at least 1 is needed", 1)
+    return count
+
+
+def _positive(name: str, value: object, default: Any) -> float:
+    number = _number(value)
+    if not 0 < number < math.inf:
+        raise _refused(name, f"{value!r} is not a finite number above 0", default)
+    return number
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        return math.inf
+
+
+def _refused(name: str, what: str, instead: float) -> InvalidMachineModel:
+    return InvalidMachineModel(f"Target: {name}={what}", at=here(), fix=f"Target({name}={instead})")

@@ -32,6 +32,7 @@ from poplite.source import here
 from poplite.tensor_queries import TensorQueries, VariableInterval, no_tensor
 from poplite.types import ElementTypeLike, element_type
 from poplite.view import View
+from poplite.words import counted
 
 __all__ = ["Tensor", "UpsampleMethod", "VariableInterval", "append", "concat"]
 
@@ -166,7 +167,10 @@ class Tensor(TensorQueries):
         chosen = indexing.numbers(indices, "indices", self)
         if len(chosen) > self.rank:
             raise indexing.outside(
-                f"{len(chosen)} indices for a tensor of rank {self.rank}", self, self.rank, "dim"
+                f"{counted(len(chosen), 'index', 'indices')} for a tensor of rank {self.rank}",
+                self,
+                self.rank,
+                "dim",
             )
         view = self.view
         for d, i in enumerate(chosen):
@@ -307,15 +311,16 @@ class Tensor(TensorQueries):
         >>> pl.Graph().add_variable(pl.FLOAT, (4, 6)).T.reshape((8, 3)).shape
         (8, 3)
         """
-        sizes = shape if indexing.is_sequence(shape) else (shape,)
-        new = tuple(indexing.numbers(sizes, "shape", self))  # type: ignore[arg-type]
+        given = shape if indexing.is_sequence(shape) else (shape,)
+        new = tuple(indexing.sizes(given, "shape", self.num_elements, self))  # type: ignore[arg-type]
         if math.prod(new) != self.num_elements:
             raise TensorCreationError(
-                f"reshape to {new}: {math.prod(new):,} elements, "
+                f"reshape to {new}: {counted(math.prod(new), 'element')}, "
                 f"but the tensor has {self.num_elements:,}",
                 at=here(),
                 found=indexing.described(self),
-                fix=f"a shape of {self.num_elements:,} elements, such as ({self.num_elements},)",
+                fix=f"a shape of {counted(self.num_elements, 'element')}, such as "
+                f"({self.num_elements},)",
             )
         return self._of(self.view.reshape(new))
 
@@ -336,12 +341,13 @@ class Tensor(TensorQueries):
         (2, 3, 8)
         """
         first, last = self._dims_between(begin, end)
-        new = tuple(indexing.numbers(new_dims, "new_dims", self))
         old = self.shape[first:last]
+        new = tuple(indexing.sizes(new_dims, "new_dims", math.prod(old), self))
         if math.prod(new) != math.prod(old):
             raise TensorCreationError(
                 f"reshape_partial of dimensions [{first}, {last}) to {new}: "
-                f"{math.prod(new):,} elements, but {math.prod(old):,} are replaced",
+                f"{counted(math.prod(new), 'element')}, but {math.prod(old):,} "
+                f"{'is' if math.prod(old) == 1 else 'are'} replaced",
                 at=here(),
                 found=indexing.described(self),
                 fix=f"sizes whose product is {math.prod(old):,}",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
@@ -23,6 +24,7 @@ from poplite.errors import ElementTypeError, PopliteError
 from poplite.source import here
 from poplite.types import ElementType
 from poplite.view import Interval, View
+from poplite.words import clipped, fitted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -35,6 +37,9 @@ class VariableInterval(NamedTuple):
     variable: Variable
     begin: int
     end: int
+
+    def __repr__(self) -> str:
+        return fitted(f"<VariableInterval '{{}}' [{self.begin}, {self.end})>", self.variable.name)
 
 
 class TensorQueries:
@@ -253,12 +258,16 @@ class TensorQueries:
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise self._no_values("a tensor is not a NumPy array")
 
-    def _no_values(self, what: str) -> PopliteError:
+    def _no_values(
+        self,
+        what: str,
+        fix: str = "engine.read(t) returns the values after a run; t.num_elements counts them",
+    ) -> PopliteError:
         return ElementTypeError(
             f"{what}: it holds no values while a graph is built",
             at=here(),
             found=indexing.described(self),
-            fix="engine.read(t) returns the values after a run; t.num_elements counts them",
+            fix=fix,
         )
 
     # C++ spelling
@@ -286,10 +295,64 @@ class TensorQueries:
     dumpRegions = dump_regions
 
 
-def no_tensor(what: str, value: object) -> PopliteError:
-    """Return the error for a value where a tensor is needed."""
+def _refused(what: str, fix: str) -> Callable[..., NoReturn]:
+    def method(self: TensorQueries, *_: object) -> NoReturn:
+        raise self._no_values(what, fix)
+
+    return method
+
+
+_COMPUTE = "a tensor is a view: compute in a vertex, or on engine.read(t) after a run"
+_REFUSED = {
+    "add radd": "'+' of a tensor",
+    "sub rsub neg": "'-' of a tensor",
+    "mul rmul": "'*' of a tensor",
+    "matmul rmatmul": "'@' of a tensor",
+    "truediv rtruediv": "'/' of a tensor",
+    "floordiv rfloordiv": "'//' of a tensor",
+    "mod rmod": "'%' of a tensor",
+    "divmod rdivmod": "divmod of a tensor",
+    "pow rpow": "'**' of a tensor",
+    "lshift rlshift": "'<<' of a tensor",
+    "rshift rrshift": "'>>' of a tensor",
+    "and rand": "'&' of a tensor",
+    "or ror": "'|' of a tensor",
+    "xor rxor": "'^' of a tensor",
+    "pos": "unary '+' of a tensor",
+    "invert": "'~' of a tensor",
+    "abs": "abs of a tensor",
+    "round": "round of a tensor",
+    "lt": "'<' of a tensor",
+    "le": "'<=' of a tensor",
+    "gt": "'>' of a tensor",
+    "ge": "'>=' of a tensor",
+    "contains": "'in' a tensor",
+    "float": "a tensor is no float",
+    "int": "a tensor is no int",
+    "complex": "a tensor is no complex number",
+    "index": "a tensor is no whole number",
+}
+_ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(source, t)"
+
+# Not written in the class: a type checker then refuses them without running anything.
+for _names, _what in _REFUSED.items():
+    for _name in _names.split():
+        setattr(TensorQueries, f"__{_name}__", _refused(_what, _COMPUTE))
+for _name in ("setitem", "delitem"):
+    setattr(TensorQueries, f"__{_name}__", _refused("elements of a tensor are not set", _ASSIGN))
+
+
+def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
+    """Return the error for a value where a tensor is needed.
+
+    Args:
+        what: the call, and the argument where it has several.
+        value: what was given.
+        fix: what to try; left out, where tensors come from.
+    """
     return ElementTypeError(
         f"{what}: {type(value).__name__} is not a tensor",
         at=here(),
-        fix="graph.add_variable(...) and graph.add_constant(...) return tensors",
+        found=f"given {clipped(value, 80)}",
+        fix=fix or "graph.add_variable(...) and graph.add_constant(...) return tensors",
     )

@@ -14,19 +14,24 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from poplite.view import Cat, Storage, View, contains_aliases, num_runs, storages, whole
+import numpy as np
+
+from poplite.intervals import Int64, paint
+from poplite.mapping import NO_TILE, TileMapping, ranges, split
+from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
 from poplite.view.digits import digits_of
+from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from poplite.mapping import TileMapping
+    from poplite.graph import Graph
     from poplite.tensor_queries import TensorQueries
     from poplite.variable import Variable
 
 FEW_RUNS = 10_000
 """Runs whose tiles a repr still looks up: under a millisecond."""
+
+MANY_RUNS = 1_000_000
+"""Runs beyond which an error no longer looks for the elements at fault."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
@@ -72,10 +77,21 @@ def one_line(tensor: TensorQueries) -> str:
     size_bytes = tensor.num_elements * tensor.element_type.size_bytes
     mapping = _cheap_mapping(tensor)
     where = "" if mapping is None else " " + _tiles(mapping)
-    text = f"<Tensor '{tensor.name}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
+    text = f"<Tensor '{{}}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
     if mapping is not None and len(mapping.tiles) and mapping.num_unmapped:
-        text += f", {mapping.num_unmapped:,} elements unmapped"
-    return text + ">"
+        text += f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
+    return fitted(text + ">", tensor.name)
+
+
+def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
+    """Return how many elements have no tile, each counted once however often it occurs."""
+    if not contains_aliases(tensor.view):
+        return mapping.num_unmapped
+    owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
+    begin, end = _once(tensor)
+    pairs = [(variable.storage.base, variable.mapping) for variable in owners]
+    tile, _, length = split(pairs, begin, end - begin)
+    return int(length[tile == NO_TILE].sum())
 
 
 def _cheap_mapping(tensor: TensorQueries) -> TileMapping | None:
@@ -102,19 +118,88 @@ def _tiles(mapping: TileMapping) -> str:
         return "on no tile"
     if len(tiles) == 1:
         return f"on tile {tiles[0]}"
-    return f"on {len(tiles):,} tiles ({_ranges(tiles)})"
+    return f"on {len(tiles):,} tiles ({ranges(tiles, SHOWN_RANGES)})"
 
 
-def _ranges(numbers: npt.NDArray[np.int64]) -> str:
-    """Return sorted numbers as ranges: 0-3, 7."""
-    ranges: list[list[int]] = []
-    for n in numbers.tolist():
-        if ranges and n == ranges[-1][1] + 1:
-            ranges[-1][1] = n
-        else:
-            ranges.append([n, n])
-    texts = [f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:SHOWN_RANGES]]
-    return ", ".join(texts + (["..."] if len(ranges) > SHOWN_RANGES else []))
+def elements(graph: Graph, begin: int, end: int) -> str:
+    """Return which elements of which variable the addresses [begin, end) are.
+
+    Args:
+        graph: the graph whose addresses they are.
+        begin: an address of a variable.
+        end: one past the last address, of the same variable.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> elements(x.graph, 1, 3)
+    "'x' elements [1, 3)"
+    """
+    variable = next(v for v in reversed(graph.variables) if v.storage.base <= begin)
+    base = variable.storage.base
+    return f"'{variable.name}' elements [{begin - base}, {end - base})"
+
+
+def shared(a: TensorQueries, b: TensorQueries) -> str:
+    """Return which elements two tensors that intersect share.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> shared(x[:3], x[1:])
+    "'x' elements [1, 3)"
+    """
+    if max(num_runs(a.view), num_runs(b.view)) > MANY_RUNS:
+        return f"elements of '{a.name}'"
+    (a_begin, a_end), (b_begin, b_end) = _once(a), _once(b)
+    low = np.searchsorted(a_end, b_begin, side="right")
+    high = np.searchsorted(a_begin, b_end, side="left")
+    k = int(np.argmax(low < high))
+    first = low[k]
+    begin, end = max(a_begin[first], b_begin[k]), min(a_end[first], b_end[k])
+    return _first_of(a.graph, int(begin), int(end), int((high - low).sum()))
+
+
+def repeated(tensor: TensorQueries) -> str:
+    """Return which elements occur more than once in a tensor that has such.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> repeated(pl.concat([x[:3], x[2:]]))
+    "'x' elements [2, 3)"
+    """
+    if num_runs(tensor.view) > MANY_RUNS:
+        return f"elements of '{tensor.name}'"
+    begin, length = runs(tensor.view)
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], (begin + length)[order]
+    seen = np.maximum.accumulate(end)[:-1]
+    again = np.flatnonzero(begin[1:] < seen)
+    begin, end, _ = paint(
+        begin[1:][again], np.minimum(end[1:], seen)[again], np.zeros(len(again), np.int64)
+    )
+    return _first_of(tensor.graph, int(begin[0]), int(end[0]), len(begin))
+
+
+def _first_of(graph: Graph, begin: int, end: int, count: int) -> str:
+    more = f" and {counted(count - 1, 'more range')}" if count > 1 else ""
+    return elements(graph, begin, end) + more
+
+
+def _once(tensor: TensorQueries) -> tuple[Int64, Int64]:
+    """Return the ranges of addresses a tensor reads, sorted and disjoint."""
+    begin, length = runs(tensor.view)
+    begin, end, _ = paint(begin, begin + length, np.zeros(len(begin), np.int64))
+    return begin, end
+
+
+def first_constant(tensor: TensorQueries) -> str:
+    """Return the name, in quotes, of the first constant that a tensor reads.
+
+    >>> import poplite as pl
+    >>> first_constant(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
+    "'zeros'"
+    """
+    storage = next(storage for storage in storages(tensor.view) if storage.constant)
+    return f"'{tensor.graph.variable_of(storage).name}'"
 
 
 def summary(tensor: TensorQueries, label: Callable[[Variable], str]) -> str:

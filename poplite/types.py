@@ -12,12 +12,15 @@ Sizes and NumPy twins: Poplar API reference, "Type"; user guide, "Supported type
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, TypeVar
+from types import NoneType, UnionType
+from typing import Any, ClassVar, ForwardRef, Generic, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError
+from poplite.source import here
+from poplite.words import clipped
 
 P_co = TypeVar("P_co", covariant=True)
 
@@ -51,10 +54,11 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         cls.size_bytes = cls.dtype.itemsize
         cls.is_floating_point = cls.dtype.kind == "f"
 
-    def __new__(cls) -> ElementType[P_co]:
+    def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
         """Refuse: an element type is used as it is, never called."""
         raise ElementTypeError(
             f"{cls.__name__} is an element type, not a function",
+            at=here(),
             fix=f"pass {cls.__name__} itself, or use float(...) or int(...) in compute",
         )
 
@@ -97,14 +101,42 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
     """
     if isinstance(like, type) and issubclass(like, ElementType) and like is not ElementType:
         return like
+    dtype = _dtype_of(like)
+    if dtype is not None and dtype in _BY_DTYPE:
+        return _BY_DTYPE[dtype]
+    raise ElementTypeError(
+        f"{spelled(like)} is no element type",
+        at=here(),
+        found="" if dtype is None else f"NumPy's {dtype}, which no element type stores",
+        fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in ELEMENT_TYPES),
+    )
+
+
+def spelled(annotation: object) -> str:
+    """Spell a type as users write it, without the modules of its names.
+
+    Args:
+        annotation: a type, a generic type with its arguments, or any other object.
+
+    >>> spelled(dict[str, list[FLOAT] | None]), spelled("float")
+    ('dict[str, list[FLOAT] | None]', "'float'")
+    """
+    if isinstance(annotation, ForwardRef):
+        return repr(annotation.__forward_arg__)
+    arguments = [spelled(argument) for argument in get_args(annotation)]
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(arguments)
+    name = (
+        "None" if annotation is NoneType else getattr(annotation, "__name__", clipped(annotation))
+    )
+    return f"{name}[{', '.join(arguments)}]" if arguments else str(name)
+
+
+def _dtype_of(like: Any) -> np.dtype[np.generic] | None:
+    if like is None:  # NumPy's default, float64
+        return None
     try:
-        dtype = np.dtype(like)
-    except TypeError as error:
-        raise ElementTypeError(f"{like!r} is not an element type", fix=_known()) from error
-    if dtype not in _BY_DTYPE:
-        raise ElementTypeError(f"no element type stores NumPy's {dtype}", fix=_known())
-    return _BY_DTYPE[dtype]
-
-
-def _known() -> str:
-    return "one of " + ", ".join(f"{t!r} ({t.dtype})" for t in ELEMENT_TYPES)
+        dtype: np.dtype[np.generic] = np.dtype(like)
+    except (TypeError, ValueError, SyntaxError):  # the last for "i4,,"
+        return None
+    return None if dtype.hasobject else dtype  # any class at all is an object to NumPy

@@ -16,8 +16,10 @@ import numpy as np
 from poplite.errors import GraphConnectionError, TensorCreationError
 from poplite.mapping import VariableMapping
 from poplite.source import SourceLocation
+from poplite.tensor_text import first_constant, repeated
 from poplite.values import ElementClass, elements
 from poplite.view import Storage, address_at, addresses, num_runs, storages
+from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,7 +78,7 @@ class Variable:
 
     def __repr__(self) -> str:
         kind = "Constant" if self.constant else "Variable"
-        return f"<{kind} '{self.name}' {self.element_type.dtype}{list(self.shape)}>"
+        return fitted(f"<{kind} '{{}}' {self.element_type.dtype}{list(self.shape)}>", self.name)
 
 
 def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
@@ -104,7 +106,7 @@ def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]
         extents = (-1,)
     if any(extent < 0 for extent in extents):
         raise TensorCreationError(
-            f"'{name}': {shape!r:.60} is not a shape",
+            f"'{name}': {clipped(shape, 60)} is not a shape",
             at=at,
             fix="whole numbers from 0, e.g. (64, 128); () is one element",
         )
@@ -136,8 +138,8 @@ def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.
         return np.full(shape, values)
     if values.shape not in (shape, (math.prod(shape),)):
         raise TensorCreationError(
-            f"{what}: {values.size:,} values of shape {list(values.shape)} for "
-            f"{tensor.num_elements:,} elements of shape {list(shape)}",
+            f"{what}: {counted(values.size, 'value')} of shape {list(values.shape)} for "
+            f"{counted(tensor.num_elements, 'element')} of shape {list(shape)}",
             at=at,
             fix=f"one number for all, or an array of shape {shape}",
         )
@@ -169,8 +171,12 @@ def set_values(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> None
             f"'{tensor.name}': an initial value for a view that "
             + ("is constant" if constant else "holds some elements more than once"),
             at=at,
-            found=tensor.var_str(),
-            fix="give the value to add_constant" if constant else "set the view's source",
+            found=f"{first_constant(tensor)} is a constant"
+            if constant
+            else f"{repeated(tensor)} occur more than once",
+            fix="a constant has its value from add_constant; make it a variable to set another"
+            if constant
+            else "set the view before broadcast, upsample or concat with itself",
         )
     values = values_for(tensor, value, at).reshape(-1)
     view = tensor.view

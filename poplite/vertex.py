@@ -13,7 +13,9 @@ A vertex is written once, as a Python class::
 
 `Input`, `Output` and `InOut` connect tensors: of an element type a scalar edge, of
 `Vector[T]` one edge of many elements, of `Vector[Vector[T]]` a list of edges, each with its
-own length.  `State[T]` and `State[Vector[T]]` are values given to `add_vertex`.
+own length.  `State[T]` and `State[Vector[T]]` are values given to `add_vertex`.  An element
+type may also be written as a NumPy type (`Input[np.float32]`), which type checkers know
+nothing about inside `compute`.
 
 The four roles are descriptors for type checkers only: inside `compute`, `self.a` is a
 float to mypy and pyright.  At run time the class holds no such attributes; the compiled
@@ -24,16 +26,25 @@ vertices".
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin, overload
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    overload,
+)
 
-from poplite.errors import UnknownField, VertexDefinitionError, did_you_mean
+from poplite.errors import ElementTypeError, UnknownField, VertexDefinitionError, did_you_mean
 from poplite.source import SourceLocation, here
-from poplite.types import ElementType, FieldKind
+from poplite.types import ElementType, FieldKind, element_type, spelled
 
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
@@ -42,7 +53,10 @@ V = TypeVar("V", bound="Vertex")
 
 Role = Literal["input", "output", "inout", "state"]
 
-RESERVED_NAMES = frozenset({"tile", "name", "compute", "cycles", "num_workers"})
+RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
+
+_CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
+"""How the annotation of a class variable starts, as text; its type may be unknown here."""
 
 
 class Elements(Generic[K_co]):
@@ -96,6 +110,7 @@ class InOut(_Writable[K_co]):
 
 
 _ROLES: dict[object, Role] = {Input: "input", Output: "output", InOut: "inout", State: "state"}
+_ROLE_NAMES = {"input": "Input", "output": "Output", "inout": "InOut", "state": "State"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +148,7 @@ class Field:
         kind = repr(self.element)
         for _ in range(self.depth):
             kind = f"Vector[{kind}]"
-        roles = {role: getattr(cls, "__name__", "") for cls, role in _ROLES.items()}
-        return f"{self.name}: {roles[self.role]}[{kind}]"
+        return f"{self.name}: {_ROLE_NAMES[self.role]}[{kind}]"
 
 
 class Vertex:
@@ -206,6 +220,8 @@ def _own_fields(cls: type[Vertex]) -> Iterator[Field]:
     namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     for name, annotation in inspect.get_annotations(cls).items():
         if isinstance(annotation, str):
+            if _CLASS_VARIABLE.match(annotation):
+                continue
             namespaces = namespaces or _defining_namespaces(cls)
             annotation = _resolve(cls, name, annotation, *namespaces)
         if ClassVar in (get_origin(annotation), annotation):
@@ -214,19 +230,30 @@ def _own_fields(cls: type[Vertex]) -> Iterator[Field]:
 
 
 def _defining_namespaces(cls: type[Vertex]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Names visible where the class statement stands: module globals, enclosing locals."""
+    """Names visible where the class statement stands: module globals, enclosing locals.
+
+    Of the calls under way only those count whose functions enclose the class in the text: a
+    caller elsewhere may use the same names for other things.
+    """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__") != cls.__module__:
+    while frame is not None and not _is_of(frame.f_globals, cls):
         frame = frame.f_back
-    names = dict(vars(typing))
-    if frame is None:
-        return names | vars(sys.modules[cls.__module__]), dict(vars(cls))
-    enclosing: dict[str, Any] = {}
-    defining = frame
+    own = dict(vars(cls))
+    if frame is None:  # made by other means than a class statement
+        module = sys.modules.get(cls.__module__)
+        return dict(vars(module)) if module else {}, own
+    defining, enclosing = frame, dict(frame.f_locals)
     while frame is not None:
-        enclosing = dict(frame.f_locals) | enclosing
-        frame = frame.f_back if frame.f_code.co_name != "<module>" else None
-    return dict(defining.f_globals), enclosing | dict(vars(cls))
+        function = f"{frame.f_code.co_qualname}.<locals>."
+        if frame.f_globals is defining.f_globals and cls.__qualname__.startswith(function):
+            enclosing = dict(frame.f_locals) | enclosing
+        frame = frame.f_back
+    return dict(defining.f_globals), enclosing | own
+
+
+def _is_of(globals_: dict[str, Any], cls: type[Vertex]) -> bool:
+    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
+    return globals_.get("__name__", "builtins") == cls.__module__ and globals_ is not globals()
 
 
 def _resolve(
@@ -247,7 +274,7 @@ def _parse(cls: type[Vertex], name: str, annotation: Any) -> Field:
     if role is None:
         raise _definition_error(
             cls,
-            f"field '{name}' is annotated {_shown(annotation)}",
+            f"field '{name}' is annotated {spelled(annotation)}",
             "Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
@@ -255,12 +282,16 @@ def _parse(cls: type[Vertex], name: str, annotation: Any) -> Field:
     inner, depth = (get_args(annotation) or (None,))[0], 0
     while get_origin(inner) is Vector:
         inner, depth = get_args(inner)[0], depth + 1
-    if not (isinstance(inner, type) and issubclass(inner, ElementType)):
+    try:
+        element = element_type(inner)
+    except ElementTypeError as error:
+        what = "nothing" if inner is None else f"{spelled(inner)}, which is no element type"
         raise _definition_error(
             cls,
-            f"field '{name}' holds {_shown(inner)}, which is no element type",
-            f"{name}: {role.capitalize()}[FLOAT], or of Vector[FLOAT]",
-        )
+            f"field '{name}' holds {what}",
+            f"{name}: {_ROLE_NAMES[role]}[FLOAT], or of Vector[FLOAT]",
+            found=error.found,
+        ) from None
     limit = 1 if role == "state" else 2
     if depth > limit:
         raise _definition_error(
@@ -268,7 +299,7 @@ def _parse(cls: type[Vertex], name: str, annotation: Any) -> Field:
             f"field '{name}' nests Vector {depth} deep; at most {limit} here",
             "connect a list of 1-D tensors to Vector[Vector[T]]",
         )
-    return Field(name, role, inner, depth)
+    return Field(name, role, element, depth)
 
 
 def _check_compute(cls: type[Vertex]) -> None:
@@ -278,7 +309,11 @@ def _check_compute(cls: type[Vertex]) -> None:
             raise _definition_error(cls, "no compute", "def compute(self) -> None: ...")
         return
     if not inspect.isfunction(compute):
-        raise _definition_error(cls, f"compute is {compute!r}, not a method", "def compute(self)")
+        raise _definition_error(
+            cls,
+            f"compute is of type {type(compute).__name__}, not a function",
+            "def compute(self) -> None: ...",
+        )
     if list(inspect.signature(compute).parameters) != ["self"]:
         raise _definition_error(
             cls,
@@ -287,9 +322,6 @@ def _check_compute(cls: type[Vertex]) -> None:
         )
 
 
-def _definition_error(cls: type, what: str, fix: str) -> VertexDefinitionError:
-    return VertexDefinitionError(f"vertex class '{cls.__name__}': {what}", at=here(), fix=fix)
-
-
-def _shown(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+def _definition_error(cls: type, what: str, fix: str, *, found: str = "") -> VertexDefinitionError:
+    what = f"vertex class '{cls.__name__}': {what}"
+    return VertexDefinitionError(what, at=here(), found=found, fix=fix)

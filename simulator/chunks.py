@@ -35,12 +35,14 @@ class Launch:
         last: one past the last chunk.
         parallel: whether threads share them.
         checked: whether they may record faults.
+        work: what they do, in elements.
     """
 
     first: int
     last: int
     parallel: bool
     checked: bool
+    work: int
 
 
 class ChunkTable:
@@ -81,7 +83,7 @@ class ChunkTable:
                 self._chunks.append((*call, *[0] * (CHUNK_WORDS - len(call))))
         last = len(self._chunks)
         parallel = total >= PARALLEL_WEIGHT and last - first > 1
-        return Launch(first, last, parallel, checked)
+        return Launch(first, last, parallel, checked, int(total))
 
     def words(self) -> Integers:
         """Return the chunk rows that the interpreter reads; the table keeps what they point to."""

@@ -14,6 +14,7 @@ from poplite.compile.opcodes import (
     FAULT_WORD,
     FAULT_WORDS,
     FAULTED,
+    FLAG_BITS,
     LAUNCH,
     PARALLEL,
     STATE_CALLBACK,
@@ -26,8 +27,11 @@ from poplite.simulator.chunks import ChunkTable, Launch
 from poplite.simulator.faults import raise_fault
 from poplite.simulator.memory import Arena
 
-OP_BUDGET = 20_000
-"""Ops between two returns to Python, where signals such as Ctrl-C are seen."""
+WORK_BUDGET = 20_000_000
+"""Elements of work, some hundredths of a second, between two returns to Python.
+
+There signals such as Ctrl-C are seen; one launch is never cut short.
+"""
 
 
 class CompiledSteps:
@@ -90,6 +94,7 @@ class CompiledProgram:
         for row in np.flatnonzero(code.ops[:, 0] == LAUNCH):
             launch = steps.launch(int(code.ops[row, 1]), int(code.ops[row, 2]))
             flags = PARALLEL * launch.parallel | CHECKED * launch.checked
+            flags |= launch.work << FLAG_BITS
             self._ops[row, 1:] = launch.first, launch.last, flags
         self._state = np.zeros(STATE_WORDS, np.int64)
         self._loops = np.zeros(max(1, code.num_loops), np.int64)
@@ -98,7 +103,7 @@ class CompiledProgram:
         arrays = (self._ops, steps.chunks, self._state, self._loops, counts, threads)
         self._arrays = arrays  # keeps what the addresses point to
         kernel = native.chunk_kernel() if steps.parallel else 0
-        self._arguments = (*(array.ctypes.data for array in arrays), kernel, OP_BUDGET)
+        self._arguments = (*(array.ctypes.data for array in arrays), kernel, WORK_BUDGET)
 
     def run(self, callback: Callable[[int], None]) -> None:
         """Run to the end.

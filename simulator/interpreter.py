@@ -25,8 +25,10 @@ from poplite.compile.opcodes import (
     DONE,
     FAULT_WORD,
     FAULTED,
+    FLAG_BITS,
     LAUNCH,
     OP_WORDS,
+    OP_WORK,
     PARALLEL,
     PAUSED,
     REPEAT,
@@ -113,18 +115,20 @@ def interpret(
         counts: how often each row ran.
         threads: entry points of the threading layer: parallel_for, get_num_threads.
         kernel: address of `run_chunks`.
-        budget: ops to run before returning, so that Python sees signals.
+        budget: work to do before returning, in elements, so that Python sees signals.
 
     Returns:
         DONE, PAUSED, CALLED or FAULTED.
     """
     row = state[STATE_ROW]
-    for _ in range(budget):
+    while budget > 0:
         at = row * OP_WORDS
         op = ops[at]
+        budget -= OP_WORK
         counts[row] += 1
         if op == LAUNCH:
             first, last, flags = ops[at + 1], ops[at + 2], ops[at + 3]
+            budget -= flags >> FLAG_BITS
             if flags & PARALLEL:
                 _call_parallel(chunks, first, last, threads, kernel)
             else:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib
 import platform
-import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -34,15 +32,8 @@ class Finding:
     fault: bool = False
 
 
-REQUIRED = {
-    "numpy": "arrays",
-    "numba": "compiles vertices",
-    "graphviz": "writes DOT",
-}
-OPTIONAL = {
-    "pygraphviz": ("renders DOT without a system Graphviz", 'pip install "poplite[dot]"'),
-    "matplotlib": ("writes PNG", 'pip install "poplite[png]"'),
-}
+PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
+"""What this version cannot work without, and what for."""
 
 
 def doctor() -> int:
@@ -68,7 +59,7 @@ def examine() -> list[Finding]:
     """Look at everything poplite uses.
 
     Returns:
-        Findings, what is needed first.
+        Findings.
 
     >>> examine()[0].name
     'poplite'
@@ -79,20 +70,17 @@ def examine() -> list[Finding]:
     return [
         Finding("poplite", poplite.__version__),
         Finding("python", f"{python}  {sys.executable}"),
-        *(package(name, use) for name, use in REQUIRED.items()),
+        *(package(name, use) for name, use in PACKAGES.items()),
         cache(),
-        dot(),
-        *(package(name, use, install) for name, (use, install) in OPTIONAL.items()),
     ]
 
 
-def package(name: str, use: str, install: str = "") -> Finding:
+def package(name: str, use: str) -> Finding:
     """Import a package and report its version.
 
     Args:
         name: of the module.
         use: what poplite uses it for.
-        install: command that installs an optional one; empty when it is required.
 
     Returns:
         The finding.
@@ -102,41 +90,16 @@ def package(name: str, use: str, install: str = "") -> Finding:
     >>> package("no_such_package", "nothing").state
     'missing, needed: nothing'
     """
-    need = "optional" if install else "needed"
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         reason = "" if error.name == name else f" ({error})"
-        state = f"missing, {need}: {use}{reason}"
-        return Finding(name, state, install or f"pip install {name}", fault=not install)
+        state = f"missing, needed: {use}{reason}"
+        return Finding(name, state, f"pip install {name}", fault=True)
     except Exception as error:  # whatever a broken package raises is shown, not hidden
-        state = f"cannot be imported, {need}: {use} ({type(error).__name__}: {error})"
-        remedy = f"pip install --force-reinstall {name}"
-        return Finding(name, state, remedy, fault=not install)
+        state = f"cannot be imported, needed: {use} ({type(error).__name__}: {error})"
+        return Finding(name, state, f"pip install --force-reinstall {name}", fault=True)
     return Finding(name, getattr(module, "__version__", "version unknown"))
-
-
-def dot() -> Finding:
-    """Report Graphviz's own program.
-
-    Returns:
-        The finding; it is optional.
-
-    >>> dot().fault
-    False
-    """
-    path = shutil.which("dot")
-    if path is None:
-        remedy = 'install Graphviz, or pip install "poplite[dot]"'
-        return Finding("dot", "missing, optional: lays out graphs", remedy)
-    try:
-        answer = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("dot", f"{path} does not run ({error})", "reinstall Graphviz")
-    said = (answer.stderr or answer.stdout).strip()
-    if answer.returncode:
-        return Finding("dot", f"{path} fails ({said})", "reinstall Graphviz")
-    return Finding("dot", f"{said.removeprefix('dot - ')}  {path}")
 
 
 def cache() -> Finding:

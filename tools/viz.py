@@ -147,7 +147,7 @@ def _add_doctor(commands: _Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="what is installed, and where compiled vertices are kept",
-        description="Say which versions and renderers are present, and whether the cache works.",
+        description="Say which versions are installed, and whether the cache works.",
     )
     _add_traceback(parser, _doctor)
 

@@ -34,12 +34,12 @@ from poplite.graph import Graph
 from poplite.intervals import Int64
 from poplite.mapping import TileMapping, ranges, unmapped_error
 from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
-from poplite.program.base import counted
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.variable import Variable
 from poplite.vertex import Field
 from poplite.view import storages
+from poplite.words import counted
 
 EdgesOf = Callable[[ComputeSet], EdgeTable]
 
@@ -48,7 +48,7 @@ class _Used(NamedTuple):
     """What programs use, each with the first step that uses it."""
 
     compute_sets: dict[ComputeSet, str]
-    tensors: list[tuple[Tensor, str]]
+    tensors: list[tuple[Tensor, str, SourceLocation]]
 
 
 class _Fault(NamedTuple):
@@ -99,10 +99,10 @@ def _used(programs: Mapping[str, Program]) -> _Used:
             match step.program:
                 case Execute(compute_set=compute_set):
                     used.compute_sets.setdefault(compute_set, where)
-                case Copy(source=source, destination=destination):
-                    used.tensors.extend([(source, where), (destination, where)])
-                case PrintTensor(tensor=tensor):
-                    used.tensors.append((tensor, where))
+                case Copy(source=source, destination=destination, location=at):
+                    used.tensors.extend([(source, where, at), (destination, where, at)])
+                case PrintTensor(tensor=tensor, location=at):
+                    used.tensors.append((tensor, where, at))
     return used
 
 
@@ -113,8 +113,8 @@ def _check_graph(graph: Graph, used: _Used) -> None:
         if cs.graph is not graph
     ]
     faults += [
-        _Fault(f"tensor '{t.name}' of {t.graph!r}", _location(t), where)
-        for t, where in used.tensors
+        _Fault(f"tensor {_quoted(t)}of {t.graph!r}", _location(t, at), where)
+        for t, where, at in used.tensors
         if t.graph is not graph
     ]
     if faults:
@@ -127,8 +127,14 @@ def _check_graph(graph: Graph, used: _Used) -> None:
         )
 
 
-def _location(tensor: Tensor) -> SourceLocation:
-    return tensor.graph.variable_of(storages(tensor.view)[0]).location
+def _quoted(tensor: Tensor) -> str:
+    return f"'{tensor.name}' " if tensor.name else "without elements "
+
+
+def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
+    """Return where the first variable of a tensor was made, or else the step."""
+    owners = storages(tensor.view)
+    return tensor.graph.variable_of(owners[0]).location if owners else step
 
 
 def _check_connected(used: _Used) -> None:
@@ -185,12 +191,13 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise InvalidTileMapping(
-            f"{len(faults):,} vertices have no tile" if len(faults) > 1 else "1 vertex has no tile",
+            f"{counted(len(faults), 'vertex', 'vertices')} "
+            f"{'has' if len(faults) == 1 else 'have'} no tile",
             at=faults[0].at,
             where=faults[0].where,
             found=listed([str(fault) for fault in faults], "vertices"),
             fix=f"add_vertex(..., tile=0), or graph.set_tile_mapping(vertex, tile); "
-            f"tiles are 0-{graph.target.tiles - 1}",
+            f"tiles are {ranges(range(graph.target.tiles))}",
         )
 
 
@@ -202,7 +209,7 @@ def _check_variables_mapped(
     for compute_set, where in used.compute_sets.items():
         for number in np.unique(_owners(graph, tables[compute_set].begin)).tolist():
             first_use.setdefault(variables[number], where)
-    for tensor, where in used.tensors:
+    for tensor, where, _ in used.tensors:
         for storage in storages(tensor.view):
             first_use.setdefault(graph.variable_of(storage), where)
     holes = [variable for variable in first_use if not variable.mapping.is_complete]

@@ -3,7 +3,7 @@
 A program is an int64 array, one op a row::
 
     op      a            b           c
-    LAUNCH  first chunk  last chunk  PARALLEL | CHECKED   run a table of driver calls
+    LAUNCH  first chunk  last chunk  work and flags        run a table of driver calls
     REPEAT  loop number  count       row behind its AGAIN
     AGAIN   loop number  row behind its REPEAT
     CALL    number of a host callback                 return to Python, then go on
@@ -19,6 +19,12 @@ OP_WORDS = 4
 
 PARALLEL, CHECKED = 1, 2
 """Flags of a launch."""
+
+FLAG_BITS = 2
+"""The word with the flags holds the launch's work, in elements, above them."""
+
+OP_WORK = 64
+"""Work of running any op, in elements."""
 
 FAULT_WORD, FAULT_WORDS = 5, 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""

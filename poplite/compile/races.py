@@ -26,6 +26,7 @@ from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.graph import Graph
 from poplite.intervals import Int64
 from poplite.source import SourceLocation
+from poplite.tensor_text import elements
 from poplite.vertex import Vertex
 
 
@@ -57,10 +58,8 @@ class Race(NamedTuple):
 
     def describe(self, graph: Graph) -> str:
         """Return one line that names the elements, both vertices and both source lines."""
-        variable = next(v for v in reversed(graph.variables) if v.storage.base <= self.begin)
-        begin, end = self.begin - variable.storage.base, self.end - variable.storage.base
         return (
-            f"'{variable.name}' elements [{begin}, {end}): "
+            f"{elements(graph, self.begin, self.end)}: "
             f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
             f"{self.verb} by {self.other}, field '{self.other_field}' ({self.other.location})"
         )

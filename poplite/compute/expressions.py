@@ -347,7 +347,7 @@ class Expressions:
             return Number(max(value.kind, Kind.FLOAT))
         if value.kind is Kind.BOOL:
             self._scope.refuse(
-                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) round it"
+                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) around it"
             )
         if name in ("floor", "ceil"):
             return Number(Kind.INT, value.long or value.kind > Kind.INT)

@@ -212,11 +212,14 @@ class _Inference(Expressions):
         if isinstance(target, ast.Attribute):
             stored, depth = self._field(target), 0
             if stored.depth:
+                rows = stored.depth > 1
                 self._scope.refuse(
                     target,
-                    f"'{stored.name}' is {Elements(stored, stored.depth)}; "
-                    "its elements are assigned one by one",
-                    f"for i in range(len(self.{stored.name})): self.{stored.name}[i] = ...",
+                    f"'{stored.name}' is a {'list of vectors' if rows else 'vector'} of "
+                    f"{stored.element!r}; its elements are assigned one by one",
+                    f"self.{stored.name}[row][i] = ..."
+                    if rows
+                    else f"for i in range(len(self.{stored.name})): self.{stored.name}[i] = ...",
                 )
         elif isinstance(target, ast.Subscript):
             stored, depth = self._element(target)
@@ -245,7 +248,7 @@ class _Inference(Expressions):
             self._scope.refuse(
                 target,
                 f"{value} is stored in '{stored.name}', a field of {stored.element!r}",
-                f"write {to}(...) round the value",
+                f"write {to}(...) around the value",
             )
 
     # Iteration

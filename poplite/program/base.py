@@ -50,12 +50,3 @@ def set_once(program: Program, **attributes: object) -> None:
     object.__setattr__(program, "location", here())
     for name, value in attributes.items():
         object.__setattr__(program, name, value)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "step"), counted(2000, "step")
-    ('1 step', '2,000 steps')
-    """
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from operator import index as whole_number
 
 from poplite.errors import ControlProgramError
-from poplite.program.base import Program, counted, set_once
+from poplite.program.base import Program, set_once
 from poplite.source import here
+from poplite.words import clipped, counted, fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -43,8 +44,10 @@ class Sequence(Program):
         return self.programs
 
     def __repr__(self) -> str:
-        name = f"'{self.name}' " if self.name else ""
-        return f"<Sequence {name}{counted(self.num_steps, 'step')}>"
+        steps = counted(self.num_steps, "step")
+        return (
+            fitted(f"<Sequence '{{}}' {steps}>", self.name) if self.name else f"<Sequence {steps}>"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -72,7 +75,7 @@ class Repeat(Program):
             times = -1
         if not 0 <= times < 1 << 63:
             raise ControlProgramError(
-                f"Repeat: {count!r:.40} times, but a whole number from 0 is needed",
+                f"Repeat: {clipped(count)} times, but a whole number from 0 is needed",
                 at=here(),
                 fix="Repeat(100, body)",
             )
@@ -97,7 +100,7 @@ def _program(value: object, where: str) -> Program:
     if isinstance(value, Program):
         return value
     raise ControlProgramError(
-        f"{where}: {value!r:.80} is no program",
+        f"{where}: {clipped(value, 80)} is no program",
         at=here(),
         fix="wrap a compute set in Execute(cs); build sequences as Sequence(a, b)",
     )

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from poplite.compute_set import ComputeSet
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
-from poplite.program.base import Program, counted, set_once
+from poplite.program.base import Program, set_once
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.tensor_text import first_constant, repeated, shared, type_and_shape
+from poplite.words import clipped, counted, fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -31,7 +33,7 @@ class Execute(Program):
     def __init__(self, compute_set: ComputeSet) -> None:
         if not isinstance(compute_set, ComputeSet):
             raise ControlProgramError(
-                f"Execute: {compute_set!r:.80} is no compute set",
+                f"Execute: {clipped(compute_set, 80)} is no compute set",
                 at=here(),
                 fix="Execute(graph.add_compute_set(name))",
             )
@@ -41,7 +43,8 @@ class Execute(Program):
         return f"Execute '{self.compute_set.name}'"
 
     def __repr__(self) -> str:
-        return f"<{self} {len(self.compute_set.vertices):,} vertices>"
+        vertices = counted(len(self.compute_set.vertices), "vertex", "vertices")
+        return fitted(f"<Execute '{{}}' {vertices}>", self.compute_set.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -74,12 +77,12 @@ class Copy(Program):
         for role, tensor in (("source", source), ("destination", destination)):
             if not isinstance(tensor, Tensor):
                 raise ElementTypeError(
-                    f"Copy: {role} {tensor!r:.60} is not a tensor",
+                    f"Copy: {role} {clipped(tensor, 60)} is not a tensor",
                     at=here(),
                     fix="Copy(source, destination); host values go in by engine.write",
                 )
         title = f"Copy '{source.name}' -> '{destination.name}'"
-        shapes = f"{_shown(source)} to {_shown(destination)}"
+        shapes = f"{type_and_shape(source)} to {type_and_shape(destination)}"
         if source.graph is not destination.graph:
             raise ControlProgramError(
                 f"{title}: the tensors belong to two graphs",
@@ -96,7 +99,8 @@ class Copy(Program):
             )
         if source.num_elements != destination.num_elements:
             raise ControlProgramError(
-                f"{title}: {source.num_elements:,} elements to {destination.num_elements:,}",
+                f"{title}: {counted(source.num_elements, 'element')} to "
+                f"{destination.num_elements:,}",
                 at=here(),
                 found=shapes,
                 fix="slice or broadcast the source until both have equally many elements",
@@ -107,14 +111,18 @@ class Copy(Program):
                 f"{title}: the destination "
                 + ("is constant" if constant else "holds some elements more than once"),
                 at=here(),
-                found=shapes,
-                fix="copy to a variable" if constant else "copy to the view before broadcast",
+                found=f"{first_constant(destination)} is a constant; {shapes}"
+                if constant
+                else f"{repeated(destination)} occur more than once; {shapes}",
+                fix="a constant is never written: copy to a variable of graph.add_variable"
+                if constant
+                else "copy to the view before broadcast, upsample or concat with itself",
             )
         if source.intersects_with(destination):
             raise ControlProgramError(
                 f"{title}: source and destination share elements",
                 at=here(),
-                found=f"{source.var_str()} to {destination.var_str()}",
+                found=f"both hold {shared(source, destination)}",
                 fix="copy through a third variable",
             )
         set_once(self, source=source, destination=destination, num_steps=1)
@@ -125,7 +133,11 @@ class Copy(Program):
     def __repr__(self) -> str:
         elements = self.source.num_elements
         size = elements * self.source.element_type.size_bytes
-        return f"<{self} {counted(elements, 'element')}, {size:,} B>"
+        return fitted(
+            f"<Copy '{{}}' -> '{{}}' {counted(elements, 'element')}, {size:,} B>",
+            self.source.name,
+            self.destination.name,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -154,10 +166,16 @@ class PrintTensor(Program):
         if isinstance(title, Tensor) and tensor is None:
             text, shown = title.name, title
         if not isinstance(text, str) or not isinstance(shown, Tensor):
+            swapped = isinstance(title, Tensor) and isinstance(tensor, str)
             raise ElementTypeError(
-                f"PrintTensor({title!r:.40}, {tensor!r:.40}) has no tensor to print",
+                "PrintTensor: the title comes first, then the tensor"
+                if swapped
+                else f"PrintTensor({clipped(title)}, {clipped(tensor)}) has no tensor to print",
                 at=here(),
-                fix="PrintTensor(t), or PrintTensor('title', t)",
+                found=f"title {clipped(title, 60)}, tensor {clipped(tensor, 60)}",
+                fix=f"PrintTensor({clipped(tensor)}, t)"
+                if swapped
+                else "PrintTensor(t), or PrintTensor('title', t)",
             )
         set_once(self, title=text, tensor=shown, num_steps=1)
 
@@ -165,8 +183,4 @@ class PrintTensor(Program):
         return f"PrintTensor '{self.title}'"
 
     def __repr__(self) -> str:
-        return f"<{self} {_shown(self.tensor)}>"
-
-
-def _shown(tensor: Tensor) -> str:
-    return f"{tensor.element_type.dtype}{list(tensor.shape)}"
+        return fitted(f"<PrintTensor '{{}}' {type_and_shape(self.tensor)}>", self.title)

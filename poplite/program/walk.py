@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from poplite.program.base import Program
+from poplite.words import fitted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Step:
     """One leaf of a program, in one place.
 
@@ -26,6 +27,9 @@ class Step:
     number: int
     total: int
     program: Program
+
+    def __repr__(self) -> str:
+        return fitted("<Step {}>", str(self))
 
     def __str__(self) -> str:
         return f"step {self.number:,} of {self.total:,}: {self.program}"

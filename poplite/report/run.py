@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from poplite.words import counted
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
@@ -28,6 +30,8 @@ class Report:
     bytes gathered        0 B
     elements per tile     1 to 1 (64 tiles)
     cycles                not modelled yet
+    >>> Report(1, 1, 2000, 0, 0, 1, (1, 1))
+    <Report 1 run, 1 step, 2,000 vertices>
     """
 
     runs: int
@@ -48,10 +52,11 @@ class Report:
             "vertices run": f"{self.vertices:,}",
             "bytes copied": f"{self.bytes_copied:,} B",
             "bytes gathered": f"{self.bytes_gathered:,} B",
-            "elements per tile": f"{least:,} to {most:,} ({self.tiles:,} tiles)",
+            "elements per tile": f"{least:,} to {most:,} ({counted(self.tiles, 'tile')})",
             "cycles": cycles,
         }
         return "\n".join(f"{name:<22}{value}" for name, value in rows.items())
 
     def __repr__(self) -> str:
-        return f"<Report {self.runs:,} runs, {self.steps:,} steps, {self.vertices:,} vertices>"
+        runs, steps = counted(self.runs, "run"), counted(self.steps, "step")
+        return f"<Report {runs}, {steps}, {counted(self.vertices, 'vertex', 'vertices')}>"

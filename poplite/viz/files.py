@@ -64,12 +64,32 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     Raises:
         FileLoadError: when the folder does not exist or refuses the file.
     """
+    return write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write bytes to a file, whole or not at all.
+
+    Args:
+        path: the file; one that exists is replaced.
+        content: what it is to hold.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileLoadError: when the folder does not exist or refuses the file.
+
+    >>> write_bytes("no/such/map.png", b"")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: cannot write 'no/such/map.png': there is no folder 'no/such'...
+    """
     path = check_folder(path)
     scratch = ""
     try:
         number, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(number, "wb") as file:
-            file.write(text.encode("utf-8"))
+            file.write(content)
         os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
         os.replace(scratch, path)
     except OSError as error:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.mapping import NO_TILE, ranges
-from poplite.viz.words import count_text, shape_text, size_text
+from poplite.viz.words import name_text, shape_text, size_text
+from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -55,7 +56,7 @@ class TileLoad:
         used = np.flatnonzero(self.size_bytes)
         total = size_text(int(self.size_bytes.sum()))
         where = f" ({ranges(used)})" if 0 < len(used) < len(self.size_bytes) else ""
-        count = count_text(len(self.size_bytes), "tile")
+        count = counted(len(self.size_bytes), "tile")
         return f"{total} on {len(used):,} of {count}{where}"
 
     def balance(self) -> str:
@@ -92,11 +93,11 @@ class TileLoad:
         over = np.flatnonzero(self.over)
         lines = []
         if len(over):
-            tiles = f"{count_text(len(over), 'tile')} over {'its' if len(over) == 1 else 'their'}"
+            tiles = f"{counted(len(over), 'tile')} over {'its' if len(over) == 1 else 'their'}"
             lines.append(f"! {tiles} {size_text(self.limit_bytes)} ({ranges(over)})")
         if self.unmapped:
             have = "has" if self.unmapped == 1 else "have"
-            lines.append(f"! {count_text(self.unmapped, 'element')} {have} no tile")
+            lines.append(f"! {counted(self.unmapped, 'element')} {have} no tile")
         return lines
 
 
@@ -136,10 +137,10 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
 
 def _title(chosen: Sequence[Variable], named: bool) -> str:
     if named:
-        return ", ".join(f"'{variable.name}'" for variable in chosen)
+        return ", ".join(f"'{name_text(variable.name)}'" for variable in chosen)
     constants = sum(variable.constant for variable in chosen)
-    parts = [count_text(len(chosen) - constants, "variable")]
-    parts += [count_text(constants, "constant")] if constants else []
+    parts = [counted(len(chosen) - constants, "variable")]
+    parts += [counted(constants, "constant")] if constants else []
     return " and ".join(parts)
 
 
@@ -161,7 +162,9 @@ def find_variable(graph: Graph, name: str) -> Variable:
     known = {variable.name: variable for variable in graph.variables}
     if name in known:
         return known[name]
-    shown = [f"{v.name}  {v.element_type.dtype}{shape_text(v.shape)}" for v in known.values()]
+    shown = [
+        f"{name_text(v.name)}  {v.element_type.dtype}{shape_text(v.shape)}" for v in known.values()
+    ]
     raise UnknownName(
         f"the graph has no variable {name!r}{did_you_mean(name, known)}",
         found=f"it has:\n{listed(shown, 'variables')}" if shown else "it has none",

@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from poplite.mapping import NO_TILE, ranges
 from poplite.viz.selection import Index, Selection, select
-from poplite.viz.words import count_text, shape_text, size_text
+from poplite.viz.words import name_text, shape_text, size_text
+from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor
@@ -62,7 +63,7 @@ class Ownership:
     @property
     def title(self) -> str:
         """Name, type and shape."""
-        return f"'{self.name}' {self.type_name}{shape_text(self.shape)}"
+        return f"'{name_text(self.name)}' {self.type_name}{shape_text(self.shape)}"
 
     def placement(self) -> str:
         """Return the tiles and the size.
@@ -72,10 +73,10 @@ class Ownership:
         """
         tiles = np.unique(self.tile[self.tile >= 0])
         where = (
-            f"on {count_text(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
+            f"on {counted(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
         )
         missing = int(self.length[self.tile < 0].sum())
-        unmapped = f", {count_text(missing, 'element')} unmapped" if missing and len(tiles) else ""
+        unmapped = f", {counted(missing, 'element')} unmapped" if missing and len(tiles) else ""
         return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
 
     def view_summary(self) -> str:
@@ -88,9 +89,9 @@ class Ownership:
             return ""
         tile, length = self.pieces_in_view()
         tiles = np.unique(tile[tile >= 0])
-        on = f"on {count_text(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
+        on = f"on {counted(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
         head = f"view [{self.view.text}]: shape {shape_text(self.view.shape)}"
-        return f"{head}, {count_text(int(length.sum()), 'element')} {on}".rstrip()
+        return f"{head}, {counted(int(length.sum()), 'element')} {on}".rstrip()
 
     def pieces_in_view(self) -> tuple[Int64, Int64]:
         """Cut the view where tiles change.

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.viz.words import shape_text
+from poplite.viz.words import name_text, shape_text
 
 Int64 = npt.NDArray[np.int64]
 
@@ -116,7 +116,7 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     """
     entries = parse_view(view) if isinstance(view, str) else view
     entries = entries if isinstance(entries, tuple) else (entries,)
-    text = view.strip() if isinstance(view, str) else _spelled(entries)
+    text = name_text(" ".join(view.split())) if isinstance(view, str) else _spelled(entries)
     spread = _spread(entries, shape, text)
     chosen = [_positions(entry, axis, shape, text) for axis, entry in enumerate(spread)]
     kept = tuple(

@@ -212,6 +212,7 @@ def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, 
         f".none{{fill:{colors['empty']}}}",
         f".rule{{stroke:{colors['line']}}}",
         f".mark{{stroke:{colors['mark']}}}",
+        f".halo{{stroke:{colors['page']}}}",
     ]
     rules += [f".q{step}{{fill:{color}}}" for step, color in enumerate(ramp)]
     rules += [f".i{step}{{fill:{color}}}" for step, color in enumerate(ramp_ink)]
@@ -232,6 +233,7 @@ def _fixed() -> str:
         ".rule{fill:none;stroke-width:1}",
         ".mark{fill:none;stroke-width:1.6}",
         ".fine{stroke-width:.8}",
+        ".halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}",
         ".flush{shape-rendering:crispEdges}",
         ".seam{stroke-width:.75}",
         ".hatch{stroke-width:1.2}",

@@ -20,7 +20,7 @@ from poplite.viz.fold import MIXED, Page, Rectangles, coarse, fold, rectangles, 
 from poplite.viz.ownership import Ownership
 from poplite.viz.selection import Selection
 from poplite.viz.svg import Canvas, SvgText, box, text_width
-from poplite.viz.words import count_text
+from poplite.words import counted
 
 Int64 = npt.NDArray[np.int64]
 Float = npt.NDArray[np.floating[Any]]
@@ -164,8 +164,8 @@ def _corner(page: Page, blocks: Rectangles) -> tuple[int, int]:
 
 def _corner_notice(count: int, page: Page, rows: int, columns: int) -> str:
     return (
-        f"{count:,} separate parts: only the first {rows:,} of {count_text(page.rows, 'row')} "
-        f"and {columns:,} of {count_text(page.columns, 'column')} are drawn"
+        f"{count:,} separate parts: only the first {rows:,} of {counted(page.rows, 'row')} "
+        f"and {columns:,} of {counted(page.columns, 'column')} are drawn"
     )
 
 
@@ -262,7 +262,10 @@ def _blocks(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
 
 
 def _numbers(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
-    """Write tile numbers into the rectangles that have room, clear of the view's outline."""
+    """Write tile numbers into the rectangles that have room, off the view's outline if possible.
+
+    Where an outline cuts every place, the number gets a halo.
+    """
     row, column = scene.steps
     blocks, view = scene.blocks, scene.outline
     height, width = (blocks.bottom - blocks.top) * row, (blocks.right - blocks.left) * column
@@ -284,6 +287,9 @@ def _numbers(canvas: Canvas, scene: _Scene, left: float, top: float) -> None:
                 kind = f"{ink if inside else 'soft'} mid"
                 canvas.text(left + at_x + box_width / 2, top + at_y + 10.5, label, kind)
                 break
+        else:
+            middle, base = left + x + width[k] / 2, top + y + height[k] / 2 + 3.5
+            canvas.text(middle, base, label, "ink mid halo")
 
 
 def _inside(
@@ -302,7 +308,7 @@ def _inside(
 
 def _tip(page: Page, tile: int, top: int, bottom: int, left: int, right: int) -> str:
     who = "no tile" if tile == NO_TILE else f"tile {tile}"
-    count = count_text((bottom - top) * (right - left), "element")
+    count = counted((bottom - top) * (right - left), "element")
     return f"{who}: {page.place(top, bottom, left, right)}, {count}"
 
 

@@ -18,7 +18,8 @@ from poplite.viz.colors import RAMP, ramp_step
 from poplite.viz.load import TileLoad
 from poplite.viz.svg import Canvas, SvgText, text_width
 from poplite.viz.terminal import LEAST_COLUMNS, Style
-from poplite.viz.words import count_text, size_text
+from poplite.viz.words import size_text
+from poplite.words import counted
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = " .:-=+*%#"
@@ -148,7 +149,7 @@ def _squares(
     for tile, (size, elements, over) in enumerate(numbers):
         x, y = left + tile % across * side, top + tile // across * side
         kind = "over" if over else f"q{ramp_step(size, largest)}" if size else "none"
-        tip = f"tile {tile}: {size_text(size)}, {count_text(elements, 'element')}"
+        tip = f"tile {tile}: {size_text(size)}, {counted(elements, 'element')}"
         canvas.rect(x, y, side - gap, side - gap, kind, tip=tip)
         if over or side >= NUMBERED_SIDE:
             label = f"{tile}!" if over and side >= NUMBERED_SIDE else "!" if over else f"{tile}"

@@ -1,7 +1,7 @@
-"""Numbers and shapes as words, the same in every picture.
+"""Sizes, shapes and names as words, the same in every picture.
 
->>> size_text(638_976), count_text(1, "tile"), shape_text((64, 128))
-('638,976 B', '1 tile', '[64, 128]')
+>>> size_text(638_976), shape_text((64, 128))
+('638,976 B', '[64, 128]')
 """
 
 from __future__ import annotations
@@ -24,22 +24,6 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes:,} B"
 
 
-def count_text(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
-
-    Args:
-        count: how many.
-        noun: what, in the singular; its plural takes an s.
-
-    Returns:
-        For example `1,472 tiles`.
-
-    >>> count_text(1472, "tile")
-    '1,472 tiles'
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def shape_text(shape: Sequence[int]) -> str:
     """Return a shape as it follows an element type.
 
@@ -53,3 +37,18 @@ def shape_text(shape: Sequence[int]) -> str:
     '[64, 128]'
     """
     return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+def name_text(name: str) -> str:
+    r"""Return a name on one line, with escapes for what cannot be printed.
+
+    Args:
+        name: any text.
+
+    Returns:
+        The name itself, but for line breaks and control characters.
+
+    >>> print(name_text("two\nlines"))
+    two\nlines
+    """
+    return name if name.isprintable() else repr(name)[1:-1]

@@ -71,6 +71,23 @@ def test_a_module_is_a_target_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert "80 B" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("example", "size"),
+    [
+        ("pi", "256 B on 64 of 64 tiles"),
+        ("first_tiles", "80 B on 4 of 4 tiles"),
+        ("heat", "51,744 B on 16 of 16 tiles"),
+        ("photo", "8,813,376 B on 1,472 of 1,472 tiles"),
+    ],
+)
+def test_every_example_is_a_target(
+    root: Path, example: str, size: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tiles", f"{root / 'examples' / example}.py:build"]) == 0
+    assert f"\n{size}\n" in capsys.readouterr().out
+
+
 def test_the_suffix_says_the_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, start in (
         ("a.svg", "<svg"),

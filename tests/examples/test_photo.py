@@ -76,10 +76,13 @@ def test_blocks_stay_near_square_on_a_prime_number_of_tiles(
     assert "24 x 36 pixels on 21 tiles\n  not the 23 tiles asked" in capsys.readouterr().out
 
 
-def test_grey_picture_with_one_pixel(photo: ModuleType, tmp_path: Path) -> None:
+def test_grey_picture_with_one_pixel(
+    photo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "one.png"
     Image.new("L", (1, 1), 200).save(path)
     assert run(photo, path) == 0
+    assert "1 x 1 pixel on 1 tile\n" in capsys.readouterr().out
 
 
 def test_oracle_is_the_definition(photo: ModuleType) -> None:
@@ -158,15 +161,21 @@ def test_output_folder_must_exist(
 ) -> None:
     missing = small_image.parent / "no" / "such"
     assert run(photo, small_image, "--output-dir", str(missing)) == 1
-    assert f"{missing} is not a folder\n  try: mkdir -p {missing}" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert f"photo.py: cannot write '{missing / 'photo_before.png'}'" in printed
+    assert f"try: mkdir -p {missing}" in printed
     assert not missing.exists()
 
 
-def test_half_written_file_is_removed(photo: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "photo_after.png").mkdir()  # cannot be replaced by a file
-    with pytest.raises(photo.UserError, match="photo_after.png cannot be written"):
-        photo.write_all(tmp_path, {"photo_before.png": b"a", "photo_after.png": b"b"})
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["photo_after.png", "photo_before.png"]
+def test_a_picture_that_cannot_be_replaced_is_named(
+    photo: ModuleType, small_image: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_image.parent
+    (folder / "photo_after.png").mkdir()  # cannot be replaced by a file
+    assert run(photo, small_image) == 1
+    printed = capsys.readouterr().err
+    assert f"photo.py: cannot write '{folder / 'photo_after.png'}': it is a folder" in printed
+    assert sorted(p.name for p in folder.iterdir()) == ["photo_after.png", "small.png"]
 
 
 @pytest.mark.parametrize("option", ["--steps", "--tiles"])

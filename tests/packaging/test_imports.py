@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types target intervals values",
+        "errors source types target intervals values words",
         "jit",
         "view",
         "mapping",

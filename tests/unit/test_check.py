@@ -90,6 +90,15 @@ class TestGraph:
         with pytest.raises(ControlProgramError, match="uses 1 object .*<Graph 1,472 tiles"):
             check(other, Execute(cs))
 
+    def test_a_foreign_tensor_without_elements(self, graph: Graph) -> None:
+        shown = PrintTensor(Graph().add_variable(FLOAT, (0,), "none", mapping=0))
+        with pytest.raises(
+            ControlProgramError,
+            match=r"(?s)uses 1 object .*tensor without elements of <Graph 1,472",
+        ) as caught:
+            check(graph, shown)
+        assert caught.value.at == shown.location
+
     def test_what_no_program_uses_is_not_checked(self, graph: Graph, cs: ComputeSet) -> None:
         graph.add_variable(FLOAT, (8,), "unused")
         graph.add_vertex(cs, Move)
@@ -165,7 +174,7 @@ class TestMapped:
         assert str(caught.value).splitlines() == [
             f"'bias': elements [96, 128) of 128 have no tile  ({line})",
             "  at step 1 of 1: Execute 'step'",
-            "  mapped so far: [0, 96) on tiles 2; the graph has 4 tiles",
+            "  mapped so far: [0, 96) on tile 2; the graph has 4 tiles",
             '  try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"',
         ]
 

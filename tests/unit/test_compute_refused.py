@@ -128,7 +128,12 @@ REFUSED = {
     "output element": ("k = self.y[0]", "output 'y' is read", "declare y: InOut"),
     "output +=": ("self.y[0] += 1.0", "output 'y' is read", "declare y: InOut"),
     "output walk": ("for v in self.y:\n    pass", "output 'y' is read", "declare y: InOut"),
-    "vector stored": ("self.y = 1.0", "'y' is a vector of 'y'", "self.y[i] = "),
+    "vector stored": ("self.y = 1.0", "'y' is a vector of FLOAT;", "self.y[i] = "),
+    "rows stored": (
+        "self.grid = 1.0",
+        "'grid' is a list of vectors of FLOAT;",
+        "self.grid[row][i]",
+    ),
     "row stored": ("self.grid[0] = 1.0", "'grid' is a list of vectors", r"self.grid[row][i]"),
     "float in int": (
         "self.count = 0.5",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import signal
+import threading
 from typing import Literal
 
 import numpy as np
@@ -521,6 +523,34 @@ def test_program_as_deep_as_it_is_long() -> None:
     engine = pl.Engine(graph, program)
     engine.run()
     assert engine.read(n).tolist() == [5000]
+
+
+class Spin(pl.Vertex):
+    rounds: pl.State[pl.INT]
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for _ in range(self.rounds):
+            for i in range(len(self.x)):
+                self.x[i] = self.x[i] * 0.5 + 1.0
+
+
+def test_interrupt_is_seen_between_steps_and_leaves_the_engine_usable() -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (4, 1000), "x", mapping="linear")
+    compute_set = graph.add_compute_set()
+    for i in range(4):
+        graph.add_vertex(compute_set, Spin, tile=i, rounds=1, x=x[i])
+    endless = pl.Repeat(1 << 50, pl.Execute(compute_set))
+    engine = pl.Engine(graph, {"endless": endless, "once": pl.Execute(compute_set)})
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run("endless")
+    timer.join()
+    engine.run("once")
+    assert engine.report().runs == 1
+    assert np.allclose(engine.read(x), 2)
 
 
 def test_report_and_repr() -> None:

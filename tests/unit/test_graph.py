@@ -1,19 +1,29 @@
 """Variables, constants, names, initial values and tile mappings of a graph."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
+    InvalidMachineModel,
     InvalidTileMapping,
     SizeOverflowError,
     TensorCreationError,
 )
 from poplite.graph import Graph
+from poplite.program import Copy, Execute, PrintTensor, Sequence, walk
 from poplite.target import Target
 from poplite.tensor import concat
 from poplite.types import FLOAT, INT
+from poplite.vertex import Vertex
+
+
+class Nothing(Vertex):
+    def compute(self) -> None:
+        pass
 
 
 @pytest.fixture
@@ -51,8 +61,39 @@ class TestVariables:
             graph.add_variable(INT, (2**31, 2**31), "x")
 
     def test_unknown_element_types(self, graph: Graph) -> None:
-        with pytest.raises(ElementTypeError, match="no element type stores NumPy's complex128"):
-            graph.add_variable(np.complex128, (2,))
+        with pytest.raises(
+            ElementTypeError, match=r"(?s)^'x': complex128 .*test_graph.py.*one of FLOAT"
+        ):
+            graph.add_variable(np.complex128, (2,), "x")
+        with pytest.raises(ElementTypeError, match=r"(?s)^'x': 'float23' .*given 'float23'"):
+            graph.add_variable("float23", (2,), "x")
+
+    def test_swapped_arguments(self, graph: Graph) -> None:
+        with pytest.raises(
+            ElementTypeError,
+            match=r"(?s)a shape is needed, but FLOAT is an element type.*test_graph.py"
+            r".*element type 'x', shape FLOAT, name \(4,\).*first.*\(FLOAT, \(4,\), 'x'\)",
+        ):
+            graph.add_variable("x", FLOAT, (4,))  # type: ignore[arg-type]
+
+    def test_names_are_text(self, graph: Graph) -> None:
+        message = "(?s)name of a variable is text, but 3 .*mapping="
+        with pytest.raises(TensorCreationError, match=message):
+            graph.add_variable(FLOAT, (4,), 3)  # type: ignore[arg-type]
+        with pytest.raises(TensorCreationError, match=message):
+            graph.add_constant(FLOAT, (4,), 1, 3)  # type: ignore[arg-type]
+        with pytest.raises(TensorCreationError, match="name of a compute set is text, but 3 is"):
+            graph.add_compute_set(3)  # type: ignore[arg-type]
+        assert graph.variables == ()
+        assert graph.compute_sets == ()
+
+    def test_a_huge_variable_allocates_nothing(self, graph: Graph) -> None:
+        tracemalloc.start()
+        x = graph.add_variable(FLOAT, (2**40,), "x", mapping="linear")
+        assert repr(x).startswith("<Tensor 'x' float32[1099511627776] on 4 tiles (0-3), 4,398,")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 1 << 24
 
     def test_a_variable_that_is_refused_leaves_nothing_behind(self, graph: Graph) -> None:
         with pytest.raises(SizeOverflowError):
@@ -61,7 +102,7 @@ class TestVariables:
             graph.add_constant(INT, (1,), 1, "x", mapping=4)
         assert graph.variables == ()
         assert graph.add_variable(INT, (1,), "x").name == "x"
-        assert repr(graph) == "<Graph 4 tiles, 1 variables, 0 compute sets, 0 vertices>"
+        assert repr(graph) == "<Graph 4 tiles, 1 variable, 0 compute sets, 0 vertices>"
 
     def test_storage_of_another_graph(self, graph: Graph) -> None:
         other = Graph()
@@ -141,10 +182,15 @@ class TestInitialValues:
 
     def test_constants_and_aliased_views_are_refused(self, graph: Graph) -> None:
         constant = graph.add_constant(INT, (2,), 1, "c")
-        with pytest.raises(GraphConnectionError, match="'c': .* is constant"):
+        with pytest.raises(
+            GraphConnectionError, match="(?s)'c': .* is constant.*'c' is a constant.*add_constant"
+        ):
             graph.set_initial_value(constant, 2)
         x = graph.add_variable(INT, (1,), "x")
-        with pytest.raises(GraphConnectionError, match="'x.*holds some elements more than once"):
+        with pytest.raises(
+            GraphConnectionError,
+            match=r"(?s)'x.*holds some elements more than once.*'x' elements \[0, 1\) occur more",
+        ):
             graph.set_initial_value(x.broadcast(2, 0), 2)
 
     def test_constants_cannot_be_changed_from_outside(self, graph: Graph) -> None:
@@ -263,13 +309,61 @@ class TestTileMapping:
         graph.set_tile_mapping(empty, 0)
         graph.set_initial_value(empty, 1)
 
+    def test_what_is_no_tensor_or_vertex(self, graph: Graph) -> None:
+        cs, x = graph.add_compute_set("step"), graph.add_variable(FLOAT, (4,), "x")
+        with pytest.raises(
+            ElementTypeError, match=r"(?s)int is not a tensor.*given 1.*set_tile_mapping\(tensor, t"
+        ):
+            graph.set_tile_mapping(1, x)  # type: ignore[arg-type]
+        with pytest.raises(
+            ElementTypeError, match="(?s)ComputeSet is not a tensor.*'step'.*in cs.vertices"
+        ):
+            graph.set_tile_mapping(cs, 1)  # type: ignore[arg-type]
+        with pytest.raises(ElementTypeError, match="set_initial_value: str is not a tensor"):
+            graph.set_initial_value("x", 1)  # type: ignore[arg-type]
+        with pytest.raises(ElementTypeError, match="(?s)^tile_mapping: str is not a .*given 'x'"):
+            graph.tile_mapping("x")  # type: ignore[arg-type]
+        with pytest.raises(ElementTypeError, match="variable_tile_mapping: str is not a tensor"):
+            graph.variable_tile_mapping("x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("target", "tiles"), [(4, 4), (64, 64), (Target, 4), ("4", 4)])
+def test_what_is_no_target(target: object, tiles: int) -> None:
+    with pytest.raises(
+        InvalidMachineModel,
+        match=rf"(?s)^Graph: .* is no target .*test_graph.py.*Graph\(Target\(tiles={tiles}\)\)",
+    ):
+        Graph(target)  # type: ignore[arg-type]
+
+
+def test_reprs_are_one_line_however_long_the_names_are(graph: Graph) -> None:
+    name = "m4/" + "conv/" * 20 + "w" * 47
+    assert len(name) == 150
+    x, y = graph.add_variable(FLOAT, (4,), name), graph.add_variable(FLOAT, (4,), name)
+    cs = graph.add_compute_set(name)
+    objects: list[object] = [
+        x, x[1:], concat([x, y]), graph.variables[0], x.var_regions()[0], cs, graph,
+        Copy(x, y), PrintTensor(x), Execute(cs), Sequence(name=name),
+        graph.add_vertex(cs, Nothing, tile=0), *walk(Copy(x, y)),
+    ]  # fmt: skip
+    for shown in objects:
+        assert len(repr(shown)) <= 100
+        assert "\n" not in repr(shown)
+    assert repr(x).startswith("<Tensor 'm4/conv/conv/")
+    assert repr(x).endswith("www' float32[4] on no tile, 16 B>")
+    short = graph.add_variable(FLOAT, (4,), "a")
+    assert repr(Copy(short, x)).startswith("<Copy 'a' -> 'm4/conv/conv/conv/")
+    assert len(repr(Copy(short, x))) == 100
+    odd = graph.add_variable(FLOAT, (4,), "two\nlines")
+    assert repr(odd) == r"<Tensor 'two\nlines' float32[4] on no tile, 16 B>"
+
 
 def test_reprs(graph: Graph) -> None:
     assert repr(graph) == "<Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>"
     graph.add_variable(INT, (2,))
     graph.add_constant(INT, (2,), 0)
     graph.add_compute_set("step")
-    assert repr(graph) == ("<Graph 4 tiles, 1 variables, 1 constants, 1 compute sets, 0 vertices>")
+    assert repr(graph) == ("<Graph 4 tiles, 1 variable, 1 constant, 1 compute set, 0 vertices>")
     assert repr(graph.compute_sets[0]) == "<ComputeSet 'step' 0 vertices on 0 tiles>"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from poplite.errors import InvalidTileMapping, TensorCreationError
+from poplite.errors import ElementTypeError, InvalidTileMapping, TensorCreationError
 from poplite.graph import Graph
 from poplite.partition import (
     cut,
@@ -121,3 +121,25 @@ def test_blocks_cover_the_plane_once() -> None:
 )
 def test_near_square_grids(rows: int, cols: int, tiles: int, grid: tuple[int, int]) -> None:
     assert near_square_grid(rows, cols, tiles) == grid
+
+
+def test_what_is_no_graph_tensor_or_pair() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable("float32", (4, 4), "x")
+    with pytest.raises(ElementTypeError, match="(?s)^map_linearly: str is not a tensor.*given 'x'"):
+        map_linearly(graph, "x")  # type: ignore[arg-type]
+    with pytest.raises(ElementTypeError, match="^map_blocks: 3 is not a graph"):
+        map_blocks(3, x)  # type: ignore[arg-type]
+    with pytest.raises(TensorCreationError, match=r"^grid \(2,\) is not two whole numbers"):
+        map_blocks(graph, x, (2,))  # type: ignore[arg-type]
+    with pytest.raises(TensorCreationError, match=r"^grid \(2.5, 1\) is not two whole numbers"):
+        map_blocks(graph, x, (2.5, 1))  # type: ignore[arg-type]
+    with pytest.raises(TensorCreationError, match="'x': grain=1.5 and min_elements=1"):
+        map_linearly(graph, x, grain=1.5)  # type: ignore[arg-type]
+
+
+def test_at_least_one_part() -> None:
+    with pytest.raises(TensorCreationError, match=r"cut of 10 elements into 0 parts"):
+        cut(1, 10, 0)
+    with pytest.raises(TensorCreationError, match="a grid over 0 tiles, but at least 1"):
+        near_square_grid(3, 3, 0)

@@ -126,9 +126,12 @@ class TestCopy:
     def test_source_and_destination_are_apart(self, x: Tensor, y: Tensor) -> None:
         Copy(x[:4], x[4:])
         with pytest.raises(
-            ControlProgramError, match="(?s)source and destination share elements.*third variable"
+            ControlProgramError,
+            match=r"(?s)source and destination share elements.*'x' elements \[3, 4\)\n.*third",
         ):
             Copy(x[:4], x[3:7])
+        with pytest.raises(ControlProgramError, match=r"'x' elements \[1, 2\) and 2 more ranges"):
+            Copy(x[:6], concat([x[1:6:2], x[6:], y[0, :1]]))
         with pytest.raises(ControlProgramError, match="source and destination share elements"):
             Copy(concat([x[:4], y[1]]), concat([y[0], x[:4]]))
 
@@ -153,6 +156,12 @@ class TestPrintTensor:
         for arguments in [("result",), (x, x), (3, x), ("result", 3)]:
             with pytest.raises(ElementTypeError, match="has no tensor to print"):
                 PrintTensor(*arguments)  # type: ignore[arg-type]
+
+    def test_the_order_is_title_and_tensor(self, x: Tensor) -> None:
+        with pytest.raises(
+            ElementTypeError, match=r"(?s)the title comes first, .*PrintTensor\('hello', t\)"
+        ):
+            PrintTensor(x, "hello")  # type: ignore[arg-type]
 
 
 class TestSteps:

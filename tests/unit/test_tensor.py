@@ -218,6 +218,16 @@ def test_names_and_reprs(graph: Graph, t: Tensor) -> None:
     assert repr(t[0, 0]) == "<Tensor 't' float32[] on tile 0, 4 B>"
 
 
+def test_an_element_that_occurs_twice_is_unmapped_once(graph: Graph, t: Tensor) -> None:
+    graph.set_tile_mapping(t[0], 2)
+    twice = pl.concat([t, t])
+    assert repr(twice) == "<Tensor 't' float32[8, 6] on tile 2, 192 B, 18 elements unmapped>"
+    assert repr(t.broadcast(3, 0)).endswith("on tile 2, 288 B, 18 elements unmapped>")
+    graph.set_tile_mapping(t.flatten()[1:], 1)
+    graph.set_tile_mapping(t[0, :1], 0)
+    assert repr(twice) == "<Tensor 't' float32[8, 6] on 2 tiles (0-1), 192 B>"
+
+
 def test_the_repr_of_a_permuted_large_variable_finds_its_tiles() -> None:
     graph = Graph(Target(tiles=4))
     big = graph.add_variable(FLOAT, (1000, 1000), "big", mapping="linear")

@@ -9,13 +9,19 @@ import pytest
 
 from poplite import FileLoadError
 from poplite.viz import SvgText
-from poplite.viz.files import write_text
+from poplite.viz.files import write_bytes, write_text
 
 
 def test_writes_utf8_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "map.txt"
     assert write_text(path, "▁█\n") == path
     assert path.read_bytes() == "▁█\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_writes_bytes_as_they_are(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path / "map.png", b"\x89PNG\r\n\x00")
+    assert path.read_bytes() == b"\x89PNG\r\n\x00"
     assert list(tmp_path.iterdir()) == [path]
 
 

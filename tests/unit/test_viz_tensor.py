@@ -284,6 +284,33 @@ def test_svg_outlines_each_part_of_the_view() -> None:
     assert (float(x), float(y)) == (first[1] + 4 * column, first[2] + column)
 
 
+def test_svg_numbers_every_tile_also_where_the_view_covers_all_of_it() -> None:
+    picture = draw_tensor_svg(owned(blocks(66, 98, 4, 4), "0:20, ::2"))
+    found = [t for t in ET.fromstring(picture).iter(f"{SVG}text") if t.text in list("0123")]
+    halos = {t.text for t in found if t.attrib["class"] == "ink mid halo"}
+    assert halos == set("0123")
+    assert "halo" not in re.sub(
+        r"(?s)<style>.*</style>", "", draw_tensor_svg(owned(blocks(66, 98, 4, 4)))
+    )
+
+
+NAME = "two\nlines\t\x1b<&\x00"
+SHOWN = r"two\nlines\t\x1b<&\x00"
+
+
+def test_a_name_that_cannot_be_printed_is_escaped() -> None:
+    tensor = Graph(Target(tiles=2)).add_variable(FLOAT, (4,), NAME, mapping=0)
+    text = tensor_text(tensor, "0:\n2")
+    assert text.splitlines()[:3] == [
+        f"'{SHOWN}' float32[4]",
+        "on 1 tile (0), 16 B",
+        "view [0: 2]: shape [2], 2 elements on 1 tile (0)",
+    ]
+    root = ET.fromstring(tensor_svg(tensor, "0:\n2"))
+    assert root.attrib["aria-label"] == f"'{SHOWN}' float32[4]"
+    assert next(root.iter(f"{SVG}text")).text == f"'{SHOWN}' float32[4]"
+
+
 def test_svg_encloses_a_view_too_fine_to_draw() -> None:
     picture = draw_tensor_svg(owned(np.zeros((4, 4000)), ":, ::2"))
     assert outline(picture).count("M") == 1

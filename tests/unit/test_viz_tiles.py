@@ -60,6 +60,17 @@ def test_an_unknown_name_lists_the_known_ones(graph: Graph) -> None:
         tile_load(graph, ["yy"])
 
 
+def test_a_name_that_cannot_be_printed_is_escaped(graph: Graph) -> None:
+    name, shown = "two\nlines<&\x00", r"two\nlines<&\x00"
+    graph.add_variable(FLOAT, (1,), name, mapping=0)
+    assert tiles_text(graph, [name]).splitlines()[0] == f"bytes per tile: '{shown}'"
+    root = ET.fromstring(tiles_svg(graph, [name]))
+    assert root.attrib["aria-label"] == f"bytes per tile: '{shown}'"
+    with pytest.raises(UnknownName) as caught:
+        tile_load(graph, ["none"])
+    assert f"\n  {shown}  float32[1]" in str(caught.value)
+
+
 def test_a_graph_without_variables_says_so() -> None:
     with pytest.raises(UnknownName, match=r"it has none(.|\n)*add_variable"):
         tile_load(Graph(), ["x"])

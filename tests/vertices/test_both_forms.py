@@ -141,8 +141,8 @@ def names_of(path: Path, root: Path) -> dict[str, Any]:
         exec(compile(text_of(path), str(path), "exec", dont_inherit=True), names)
         return names
     if path.is_relative_to(root / "vertices"):
-        inner = path.relative_to(root / "vertices").with_suffix("").parts
-        return vars(importlib.import_module(".".join(("poplite.vertices", *inner))))
+        module_name = ".".join(("poplite", *path.relative_to(root).with_suffix("").parts))
+        return vars(importlib.import_module(module_name.removesuffix(".__init__")))
     name = f"both_forms_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -153,11 +153,14 @@ def names_of(path: Path, root: Path) -> dict[str, Any]:
     return vars(module)
 
 
-def is_vertex_statement(node: ast.AST) -> bool:
-    """Whether this defines a class upon one called Vertex."""
-    return isinstance(node, ast.ClassDef) and any(
-        ast.unparse(base).split(".")[-1] == "Vertex" for base in node.bases
-    )
+def class_statements(node: ast.AST) -> Iterator[ast.ClassDef]:
+    """Yield the statements that define a class upon one called Vertex; not those tried."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            if any(ast.unparse(base).split(".")[-1] == "Vertex" for base in child.bases):
+                yield child
+        elif not isinstance(child, ast.Try):  # a page shows that a class is refused
+            yield from class_statements(child)
 
 
 def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex]]]:
@@ -171,8 +174,7 @@ def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex
         and value.__module__ == names["__name__"]
     ]
     file = path.relative_to(root).as_posix()
-    written = [n for n in ast.walk(ast.parse(text_of(path))) if is_vertex_statement(n)]
-    hidden = len(written) - len(own)
+    hidden = len(list(class_statements(ast.parse(text_of(path))))) - len(own)
     assert hidden <= 0, f"{file} defines {hidden} vertex classes twice or inside functions"
     yield from (((file, value.__name__), value) for value in own)
 
@@ -235,7 +237,7 @@ def test_both_forms_give_the_same_bits(
 
 
 def test_classes_of_one_name_are_both_found(tmp_path: Path) -> None:
-    text = "import poplite as pl\n\n\nclass Same(pl.Vertex):\n    x: pl.Output[pl.FLOAT]\n"
+    text = "import poplite as pl\n\n\nclass Same(pl.Vertex):\n    pass\n"
     for folder in ("examples", "benchmarks"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "one.py").write_text(text)

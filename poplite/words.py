@@ -1,0 +1,74 @@
+"""Numbers, names and values as the words of messages and reprs.
+
+counted(1, "tile")                     '1 tile'
+fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
+clipped(value)                         a value on one line, cut off where it is long
+"""
+
+from __future__ import annotations
+
+LINE = 100
+"""Characters of the longest repr."""
+
+LEAST_NAME = 12
+"""Characters that are left of a name, however little room there is."""
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Args:
+        number: how many.
+        noun: what, in the singular.
+        plural: its plural; left out, the noun with an s.
+
+    >>> counted(1, "step"), counted(2000, "step"), counted(0, "vertex", "vertices")
+    ('1 step', '2,000 steps', '0 vertices')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def shortened(name: str, length: int) -> str:
+    """Return a name with its middle left out where it is longer than it may be.
+
+    Args:
+        name: any text; what cannot be printed is escaped.
+        length: characters it may have.
+
+    >>> shortened("model/block4/conv/branch2/weights", 24)
+    'model/block...h2/weights'
+    """
+    name = name if name.isprintable() else repr(name)[1:-1]
+    if len(name) <= length:
+        return name
+    kept = length - len("...")
+    return f"{name[: kept - kept // 2]}...{name[len(name) - kept // 2 :]}"
+
+
+def fitted(pattern: str, *names: str) -> str:
+    """Return a pattern with names filled in, shortened until all is one line.
+
+    Args:
+        pattern: text with `{}` for each name.
+        *names: full names.
+
+    >>> len(fitted("<Copy '{}' -> '{}'>", "a", "model/" * 40))
+    100
+    """
+    room = LINE - len(pattern) + 2 * len(names)
+    shown: dict[int, str] = {}
+    for k in sorted(range(len(names)), key=lambda k: len(names[k])):
+        share = room // (len(names) - len(shown))
+        shown[k] = shortened(names[k], max(share, LEAST_NAME))
+        room -= len(shown[k])
+    return pattern.format(*(shown[k] for k in range(len(names))))
+
+
+def clipped(value: object, length: int = 40) -> str:
+    """Return the repr of a value on one line, cut off where it is long.
+
+    >>> clipped([1, 2]), clipped("x" * 99, 10)
+    ('[1, 2]', "'xxxxxx...")
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= length else text[: length - len("...")] + "..."

@@ -1,0 +1,56 @@
+"""docs/errors.md and the classes of poplite.errors agree, both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite import errors
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| (\w+) \| (\w+) \| (\w+) \| (.+) \|$", re.MULTILINE)
+TABLE = ROW.findall((ROOT / "docs/errors.md").read_text())
+CLASSES = {
+    name: cls
+    for name, cls in vars(errors).items()
+    if isinstance(cls, type) and issubclass(cls, errors.PopliteError)
+}
+SOURCES = [
+    path.read_text()
+    for folder in ("poplite", "simulator", "tools", "vertices")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.name != "errors.py"
+]
+
+
+def test_every_class_has_one_row_and_every_row_a_class() -> None:
+    assert [row[0] for row in TABLE] == list(CLASSES)
+
+
+@pytest.mark.parametrize(("name", "poplar", "builtin", "meaning"), TABLE)
+def test_a_row_tells_what_the_class_is(name: str, poplar: str, builtin: str, meaning: str) -> None:
+    cls = CLASSES[name]
+    parent = next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    assert (cls.poplar, parent.__name__) == (poplar, builtin)
+    assert cls.__doc__ is not None
+    assert cls.__doc__.splitlines()[0] == f"{meaning}."
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_class_is_public(name: str) -> None:
+    assert getattr(pl, name) is CLASSES[name]
+    assert name in pl.__all__
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if name != "PopliteError"])
+def test_every_class_is_raised_somewhere(name: str) -> None:
+    assert any(re.search(rf"\b{name}\(", text) for text in SOURCES)
+
+
+def test_only_classes_that_need_it_share_a_name_of_poplar() -> None:
+    names = [cls.poplar for cls in CLASSES.values()]
+    shared = {name for name in names if names.count(name) > 1}
+    assert shared == {"graph_program_compilation_error"}  # the class, and the text of compute

@@ -1,0 +1,67 @@
+"""The user's line: where it is found, and how it is spelled."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.source import SourceLocation, here
+
+
+def test_the_line_is_that_of_the_call() -> None:
+    line = sys._getframe().f_lineno + 1
+    location = here()
+    assert (location.file, location.line) == (__file__, line)
+    assert location.function == "test_the_line_is_that_of_the_call"
+
+
+def test_frames_of_the_package_are_passed_over() -> None:
+    line = sys._getframe().f_lineno + 1
+    compute_set = pl.Graph().add_compute_set("step")
+    assert (compute_set.location.file, compute_set.location.line) == (__file__, line)
+
+
+def test_modules_whose_names_only_start_alike_are_the_users(tmp_path: Path) -> None:
+    path = tmp_path / "poplite_models.py"
+    path.write_text("from poplite.source import here\nLOCATION = here()\n")
+    spec = importlib.util.spec_from_file_location("poplite_models", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    location = module.LOCATION
+    assert location == SourceLocation(str(path), 2, "<module>")
+
+
+def test_code_without_a_module_name_is_the_users() -> None:
+    names: dict[str, object] = {}
+    exec(compile("from poplite.source import here\nlocation = here()", "<cell>", "exec"), names)
+    assert names["location"] == SourceLocation("<cell>", 2, "<module>")
+
+
+def test_paths_below_the_working_directory_are_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    below, beside = str(tmp_path / "models" / "net.py"), str(tmp_path.parent / "net.py")
+    assert str(SourceLocation(below, 7, "head")) == f"{Path('models/net.py')}:7 in head"
+    assert str(SourceLocation(beside, 7, "<module>")) == f"{beside}:7"
+    assert str(SourceLocation("<stdin>", 1, "<module>")) == "<stdin>:1"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a directory that is in use")
+def test_a_deleted_working_directory_leaves_the_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
+    with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0 but.*test_source\.py:\d+ in test_a"):
+        pl.Target(tiles=0)

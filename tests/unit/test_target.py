@@ -1,0 +1,82 @@
+"""Targets that can be built, and those that cannot."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poplite import InvalidMachineModel, Target
+
+COUNTS = ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle")
+
+
+def test_the_default_is_a_mk2() -> None:
+    target = Target()
+    assert (target.tiles, target.workers, target.tile_memory_bytes) == (1472, 6, 638_976)
+    assert target.memory_bytes == 1472 * 638_976
+    assert repr(target) == "<Target 1,472 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>"
+
+
+def test_numpy_numbers_are_taken_as_plain_ones() -> None:
+    target = Target(tiles=np.int32(2**20), clock_hz=np.float32(2.0))  # type: ignore[arg-type]
+    assert type(target.tiles) is int
+    assert type(target.clock_hz) is float
+    assert target.memory_bytes == 2**20 * 638_976  # more than an int32 holds
+    assert target == Target(tiles=2**20, clock_hz=2)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("count", [0, -3])
+def test_counts_begin_at_one(name: str, count: int) -> None:
+    message = f"^Target: {name}={count} but at least 1 is needed  "
+    with pytest.raises(InvalidMachineModel, match=message) as caught:
+        Target(**{name: count})
+    assert caught.value.fix == f"Target({name}=1)"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("tiles", 1.5, 2),
+        ("tiles", 1.4, 1),
+        ("tiles", -7.5, 1),
+        ("tiles", 64.0, 64),
+        ("tiles", Fraction(7, 2), 4),
+        ("tiles", "64", 1472),
+        ("tiles", None, 1472),
+        ("tiles", float("nan"), 1472),
+        ("tiles", float("inf"), 1472),
+        ("workers", [6], 6),
+        ("tile_memory_bytes", 1e3 + 0.2, 1000),
+        ("exchange_bytes_per_cycle", 1j, 4),
+    ],
+)
+def test_counts_are_whole(name: str, value: Any, instead: int) -> None:
+    message = f"^Target: {name}={re.escape(repr(value))} is not a whole number  "
+    with pytest.raises(InvalidMachineModel, match=message) as caught:
+        Target(**{name: value})
+    assert caught.value.fix == f"Target({name}={instead})"
+    Target(**{name: instead})
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1.0, float("nan"), float("inf"), "a", "1e9", None, 1j, 10**400]
+)
+def test_a_clock_is_a_finite_number_above_zero(value: Any) -> None:
+    message = f"^Target: clock_hz={re.escape(repr(value))} is not a finite number above 0  "
+    with pytest.raises(InvalidMachineModel, match=message) as caught:
+        Target(clock_hz=value)
+    assert caught.value.fix == "Target(clock_hz=1330000000.0)"
+
+
+def test_errors_name_the_line_that_made_the_target() -> None:
+    with pytest.raises(InvalidMachineModel, match="tiles=0") as caught:
+        Target(tiles=0)
+    assert caught.value.at is not None
+    assert Path(caught.value.at.file).name == "test_target.py"
+    assert caught.value.at.function == "test_errors_name_the_line_that_made_the_target"

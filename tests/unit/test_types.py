@@ -1,0 +1,88 @@
+"""Element types: what stands for one, and what does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.types import ELEMENT_TYPES, ElementType, element_type
+
+
+class Unrelated:
+    """No element type, and to NumPy an object."""
+
+
+@pytest.mark.parametrize("known", ELEMENT_TYPES)
+def test_an_element_type_stands_for_itself(known: type[ElementType[object]]) -> None:
+    assert element_type(known) is known
+    assert element_type(known.dtype) is known
+    assert element_type(known.dtype.name) is known
+    assert element_type(known.dtype.type) is known
+    assert known.size_bytes == np.zeros(1, known).nbytes
+
+
+@pytest.mark.parametrize(
+    ("like", "shown", "stored"),
+    [
+        (np.float64, "float64", "float64"),
+        (float, "float", "float64"),
+        (int, "int", "int64"),
+        ("float16", "'float16'", "float16"),
+        (np.dtype(">f4"), "dtype('>f4')", ">f4"),
+        ("U3", "'U3'", "<U3"),
+    ],
+)
+def test_dtypes_that_no_element_type_stores(like: Any, shown: str, stored: str) -> None:
+    message = f"^{re.escape(shown)} is no element type  "
+    with pytest.raises(pl.ElementTypeError, match=message) as caught:
+        element_type(like)
+    assert caught.value.found == f"NumPy's {stored}, which no element type stores"
+
+
+@pytest.mark.parametrize(
+    ("like", "shown"),
+    [
+        (None, "None"),
+        (5, "5"),
+        ("flaot", "'flaot'"),
+        ("i4,,", "'i4,,'"),
+        (("i4", "a"), "('i4', 'a')"),
+        (object, "object"),
+        (Unrelated, "Unrelated"),
+        (ElementType, "ElementType"),
+        (pl.Vector[pl.FLOAT], "Vector[FLOAT]"),
+        (np.zeros(2), "array([0., 0.])"),
+    ],
+)
+def test_what_is_no_dtype(like: Any, shown: str) -> None:
+    with pytest.raises(pl.ElementTypeError, match=f"^{re.escape(shown)} is no element") as caught:
+        element_type(like)
+    assert caught.value.found == ""
+    assert caught.value.fix == (
+        "one of FLOAT (float32), INT (int32), UNSIGNED_INT (uint32), BOOL (bool)"
+    )
+
+
+def test_errors_name_the_line_that_asked() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    with pytest.raises(pl.ElementTypeError, match="float64 is no element type") as caught:
+        graph.add_variable(np.float64, (4,), "x")
+    assert caught.value.at is not None
+    assert Path(caught.value.at.file).name == "test_types.py"
+    assert caught.value.at.function == "test_errors_name_the_line_that_asked"
+
+
+@pytest.mark.parametrize("known", ELEMENT_TYPES)
+@pytest.mark.parametrize(("args", "kwargs"), [((), {}), ((3,), {}), ((1, 2), {"copy": True})])
+def test_element_types_are_not_called(
+    known: Any, args: tuple[object, ...], kwargs: dict[str, object]
+) -> None:
+    message = rf"^{known!r} is an element type, not a function  \(.*test_types\.py:\d+ in test_ele"
+    with pytest.raises(pl.ElementTypeError, match=message) as caught:
+        known(*args, **kwargs)
+    assert caught.value.fix.startswith(f"pass {known!r} itself, or use float(...) or int(...)")
