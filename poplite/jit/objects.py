@@ -5,18 +5,16 @@ object file as the compiler emitted it.  Its name is a hash of everything the co
 on, so a file is never wrong, only unused.  Files appear whole or not at all (written
 beside, then renamed), so several processes may fill one folder.  Loading needs llvmlite,
 not Numba, and takes well under a millisecond.
+
+Modules that only this needs are imported where they are used: they would be a sixth of the
+time that `import poplite` takes.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
-import tempfile
 from functools import cache
-from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +42,18 @@ def digest(*parts: object) -> str:
     Args:
         parts: anything whose `repr` is the same whenever the code is the same.
     """
+    import hashlib
+
     text = repr((_environment(), parts))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
 def _environment() -> tuple[str, ...]:
+    import hashlib
+    from importlib import import_module
+    from importlib.metadata import version
+
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
@@ -94,6 +98,9 @@ def find(name: str) -> bytes | None:
 
 
 def _is_whole(content: bytes) -> bool:
+    import hashlib
+    import json
+
     head, _, code = content.partition(b"\n")
     try:
         return bool(json.loads(head)["checksum"] == hashlib.sha256(code).hexdigest())
@@ -109,6 +116,9 @@ def pack(code: bytes, exported: str, needed: list[str]) -> bytes:
         exported: name of the C function in it.
         needed: symbols it takes from the process.
     """
+    import hashlib
+    import json
+
     checksum = hashlib.sha256(code).hexdigest()
     head = {"exported": exported, "needed": needed, "checksum": checksum}
     return json.dumps(head).encode() + b"\n" + code
@@ -124,6 +134,8 @@ def store(name: str, content: bytes) -> None:
     Raises:
         FileLoadError: when the folder cannot be made or written.
     """
+    import tempfile
+
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,6 +166,8 @@ def load(content: bytes) -> int:
     Raises:
         FileLoadError: when the process lacks a symbol the code needs.
     """
+    import json
+
     import llvmlite.binding as llvm
 
     head, _, code = content.partition(b"\n")
