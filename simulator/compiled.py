@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -20,12 +20,15 @@ from poplite.compile.opcodes import (
     STATE_CALLBACK,
     STATE_ROW,
     STATE_WORDS,
+    UNFINISHED,
 )
 from poplite.compile.step import Vertices, phases_of
 from poplite.simulator import native
 from poplite.simulator.chunks import ChunkTable, Launch
-from poplite.simulator.faults import raise_fault
+from poplite.simulator.faults import Record, raise_fault
 from poplite.simulator.memory import Arena
+from poplite.simulator.plain import Compute
+from poplite.vertex import Vertex
 
 WORK_BUDGET = 20_000_000
 """Elements of work, some hundredths of a second, between two returns to Python.
@@ -40,10 +43,16 @@ class CompiledSteps:
     Args:
         executable: what to run.
         arena: its memory.
+        computes: the interpreted form of each vertex class, to replay faults with.
     """
 
-    def __init__(self, executable: Executable, arena: Arena) -> None:
-        self.executable, self.arena = executable, arena
+    def __init__(
+        self,
+        executable: Executable,
+        arena: Arena,
+        computes: Mapping[type[Vertex], Compute],
+    ) -> None:
+        self.executable, self.arena, self.computes = executable, arena, computes
         checked = executable.checks == "strict"
 
         def driver(group: Vertices) -> int:
@@ -63,20 +72,17 @@ class CompiledSteps:
         """Return the launch of a phase of a step."""
         return self._launches[step, phase]
 
-    def take_fault(self, first: int, last: int) -> int:
-        """Return the first vertex that faulted in a checked launch, and forget all faults.
+    def take_fault(self, first: int, last: int) -> Record:
+        """Return the fault of the first vertex that faulted in a launch, and forget all.
 
         Args:
             first: first chunk of the launch.
             last: one past the last chunk.
-
-        Returns:
-            Its position in the compute set.
         """
         records = self.chunks[first:last, FAULT_WORD : FAULT_WORD + FAULT_WORDS]
-        vertices = records[records[:, 0] != 0, 1]
+        faults = records[records[:, 0] != 0, 1:].tolist()
         records[...] = 0
-        return int(vertices.min())
+        return Record(*min(faults))
 
 
 class CompiledProgram:
@@ -91,9 +97,10 @@ class CompiledProgram:
     def __init__(self, steps: CompiledSteps, code: Code, counts: np.ndarray) -> None:
         self._steps, self._code = steps, code
         self._ops = code.ops.copy()
-        for row in np.flatnonzero(code.ops[:, 0] == LAUNCH):
+        for row in np.flatnonzero(code.ops[:, 0] == LAUNCH).tolist():
             launch = steps.launch(int(code.ops[row, 1]), int(code.ops[row, 2]))
             flags = PARALLEL * launch.parallel | CHECKED * launch.checked
+            flags |= UNFINISHED * bool((code.ops[row + 1, :2] == code.ops[row, :2]).all())
             flags |= launch.work << FLAG_BITS
             self._ops[row, 1:] = launch.first, launch.last, flags
         self._state = np.zeros(STATE_WORDS, np.int64)
@@ -121,5 +128,6 @@ class CompiledProgram:
             elif reason == FAULTED:
                 row = int(self._state[STATE_ROW])
                 first, last = self._ops[row, 1:3].tolist()
-                vertex = self._steps.take_fault(first, last)
-                raise_fault(self._steps.executable, self._code, row, vertex, self._steps.arena)
+                record = self._steps.take_fault(first, last)
+                steps = self._steps
+                raise_fault(steps.executable, self._code, row, record, steps.arena, steps.computes)

@@ -27,6 +27,7 @@ from poplite.compile.executable import (
 from poplite.compile.opcodes import LAUNCH
 from poplite.compile.step import ComputeStep, CopyStep, Moves, Vertices, phases_of
 from poplite.compute import check as check_vertex
+from poplite.compute import interpreted
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -102,12 +103,16 @@ class Engine:
             raise ControlProgramError(
                 f"Engine: {graph!r:.60} is not a graph", at=here(), fix="Engine(graph, program)"
             )
-        self._executable = compile_graph(graph, program, checks)
+        self._executable = compile_graph(graph, program, checks, interpret=interpret)
         self.checks: Checks = self._executable.checks
         self.interpret = interpret
         self.print_stream: TextIO | None = None
-        for cls in _vertex_classes(self._executable):
+        classes = _vertex_classes(self._executable)
+        for cls in classes:
             check_vertex(cls)
+        # Made now, so that later changes of the numbers they name do not reach this engine.
+        replays = interpret or self.checks == "strict"
+        self._computes = {cls: interpreted(cls) for cls in classes if replays}
         self._arena = Arena(self._executable.layout)
         self._counts = {
             name: np.zeros(len(code.ops), np.int64)
@@ -117,7 +122,7 @@ class Engine:
         self._running = False
         self._programs: dict[str, CompiledProgram] = {}
         if not interpret:
-            steps = CompiledSteps(self._executable, self._arena)
+            steps = CompiledSteps(self._executable, self._arena, self._computes)
             self._programs = {
                 name: CompiledProgram(steps, code, self._counts[name])
                 for name, code in self._executable.programs.items()
@@ -172,14 +177,19 @@ class Engine:
         code = self._executable.programs[name]
 
         def launch(row: int) -> None:
+            first: plain.VertexFault | None = None
             for part in parts_of(self._executable, code, row):
                 if isinstance(part, Moves):
                     plain.move(part, self._arena)
                     continue
                 try:
-                    plain.run_vertices(part, self._arena)
+                    plain.run_vertices(part, self._arena, self._computes[part.cls])
                 except plain.VertexFault as fault:
-                    self._raise_plain(fault, code, row)
+                    # Groups go by class: a later one may hold an earlier vertex.
+                    if first is None or fault.number < first.number:
+                        first = fault
+            if first is not None:
+                self._raise_plain(first, code, row)
 
         plain.run_ops(code.ops, self._counts[name], launch, self._print)
 

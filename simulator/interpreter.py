@@ -34,6 +34,7 @@ from poplite.compile.opcodes import (
     REPEAT,
     STATE_CALLBACK,
     STATE_ROW,
+    UNFINISHED,
 )
 from poplite.jit.context import emitted
 from poplite.simulator.driver import WORDS
@@ -129,6 +130,8 @@ def interpret(
         if op == LAUNCH:
             first, last, flags = ops[at + 1], ops[at + 2], ops[at + 3]
             budget -= flags >> FLAG_BITS
+            if flags & UNFINISHED and budget <= 0:
+                budget = 1
             if flags & PARALLEL:
                 _call_parallel(chunks, first, last, threads, kernel)
             else:

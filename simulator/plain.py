@@ -16,12 +16,13 @@ import numpy.typing as npt
 from poplite.compile.descriptor import positions
 from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
 from poplite.compile.step import Moves, Vertices
-from poplite.compute import InterpretedSelf, interpreted
+from poplite.compute import InterpretedSelf
 from poplite.errors import PopliteError
 from poplite.simulator.memory import Arena
 from poplite.vertex import Field
 
 Integers = npt.NDArray[np.int64]
+Compute = Callable[[InterpretedSelf], None]
 
 
 def run_ops(
@@ -78,18 +79,20 @@ class VertexFault(Exception):
         self.number, self.error = number, error
 
 
-def run_vertices(group: Vertices, arena: Arena, *, only: int | None = None) -> None:
+def run_vertices(
+    group: Vertices, arena: Arena, compute: Compute, *, only: int | None = None
+) -> None:
     """Run a group of vertices as plain Python, in order.
 
     Args:
         group: descriptor rows and their tables.
         arena: what they describe.
+        compute: the interpreted form of the group's class.
         only: number of the one vertex to run; by default all.
 
     Raises:
         VertexFault: when a vertex indexes outside a field.
     """
-    compute = interpreted(group.cls)
     for number, values in described(group, arena):
         if only is None or number == only:
             try:

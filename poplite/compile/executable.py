@@ -82,13 +82,20 @@ class Executable:
     elements_per_tile: tuple[int, int]
 
 
-def compile_graph(graph: Graph, programs: Programs, checks: Checks | None = None) -> Executable:
+def compile_graph(
+    graph: Graph,
+    programs: Programs,
+    checks: Checks | None = None,
+    *,
+    interpret: bool = False,
+) -> Executable:
     """Check and lower programs.
 
     Args:
         graph: the graph the programs run on.
         programs: one program, several in a list (named "0", "1", ...), or named ones.
         checks: whether indices are checked; by default up to a million connected elements.
+        interpret: whether vertices will run as plain Python, which always checks indices.
 
     Raises:
         PopliteError: the first kind of fault that the checks find, see
@@ -113,7 +120,8 @@ def compile_graph(graph: Graph, programs: Programs, checks: Checks | None = None
     layout = ArenaLayout(graph.variables)
     steps: list[ComputeStep | CopyStep] = []
     with_edges = [(compute_set, edges_of(compute_set)) for compute_set in sets]
-    steps += lower_compute_sets(with_edges, layout, checked=checks == "strict")
+    checked = interpret or checks == "strict"
+    steps += lower_compute_sets(with_edges, layout, checked=checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
     number_of |= {leaf: n for n, leaf in enumerate(prints)}

@@ -17,10 +17,10 @@ LAUNCH, REPEAT, AGAIN, CALL, END = range(5)
 
 OP_WORDS = 4
 
-PARALLEL, CHECKED = 1, 2
-"""Flags of a launch."""
+PARALLEL, CHECKED, UNFINISHED = 1, 2, 4
+"""Flags of a launch; after an unfinished one the same step goes on, and is not interrupted."""
 
-FLAG_BITS = 2
+FLAG_BITS = 3
 """The word with the flags holds the launch's work, in elements, above them."""
 
 OP_WORK = 64

@@ -136,6 +136,9 @@ class _ObjectLibrary(codegen.CPUCodeLibrary):
                 defined.name = exported
             elif not defined.is_declaration:
                 defined.linkage = "internal"
+        for variable in self._final_module.global_variables:
+            if not variable.is_declaration:
+                variable.linkage = "internal"
         return bytes(self._codegen._tm.emit_object(self._final_module))
 
     def undefined_symbols(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import signal
 import threading
@@ -304,6 +305,80 @@ def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
             "  try: keep the index from 0 to 2",
         ]
         assert engine.read(y).tolist() == [[1, 1, 1], [1, 1, 1]]  # as before the compute set
+
+
+class Twin(Reach):
+    """The same work under another name."""
+
+
+@both_forms
+def test_first_fault_in_the_order_of_vertices_is_named(interpret: bool) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (3, 3), "y", mapping=0)
+    compute_set = graph.add_compute_set()
+    for i, (cls, where) in enumerate([(Reach, 0), (Twin, 3), (Reach, 3)]):
+        graph.add_vertex(compute_set, cls, tile=0, where=where, x=x, y=y[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    with pytest.raises(pl.TensorIndexError, match="^Twin 1 on tile 0: "):
+        engine.run()
+    assert not engine.read(y).any()
+
+
+def test_interpreted_faults_leave_memory_whatever_the_checks() -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0, initial_value=[4, 5])
+    y = graph.add_variable(pl.FLOAT, (2, 3), "y", mapping=0)
+    compute_set = graph.add_compute_set()
+    for i, where in enumerate([0, 3]):
+        graph.add_vertex(compute_set, Reach, tile=0, where=where, x=x, y=y[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=True, checks="fast")
+    with pytest.raises(pl.TensorIndexError, match="Reach 1"):
+        engine.run()
+    assert not engine.read(y).any()
+
+
+class Threshold(pl.Vertex):
+    """Faults where `exp` exceeds a limit that lies between its two forms' results."""
+
+    LIMIT = 0.0
+    x: pl.Input[pl.FLOAT]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        self.y[0] = 9.0
+        if math.exp(self.x) > self.LIMIT:
+            self.y[len(self.y)] = 1.0
+
+
+def test_fault_that_only_the_compiled_form_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (), "x", mapping=0, initial_value=1)
+    y = graph.add_variable(pl.FLOAT, (2,), "y", mapping=0, initial_value=[7, 8])
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Threshold, tile=0, x=x, y=y)
+    engine = pl.Engine(graph, pl.Execute(compute_set))
+    # Stands for a difference in the last place.
+    monkeypatch.setitem(engine._computes, Threshold, lambda vertex: None)
+    with pytest.raises(pl.TensorIndexError, match="'Threshold.y': index 2 of 2 elements") as caught:
+        engine.run()
+    assert "as plain Python it does not fault" in str(caught.value)
+    assert engine.read(y).tolist() == [7, 8]
+
+
+@both_forms
+def test_numbers_outside_stay_as_they_were_when_the_engine_was_made(
+    interpret: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (2,), "y", mapping=0, initial_value=[7, 8])
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, Threshold, tile=0, x=x, y=y)
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    monkeypatch.setattr(Threshold, "LIMIT", 50.0)
+    with pytest.raises(pl.TensorIndexError, match="index 2 of 2 elements"):
+        engine.run()
 
 
 class Smear(pl.Vertex):
