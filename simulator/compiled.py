@@ -97,10 +97,12 @@ class CompiledProgram:
     def __init__(self, steps: CompiledSteps, code: Code, counts: np.ndarray) -> None:
         self._steps, self._code = steps, code
         self._ops = code.ops.copy()
-        for row in np.flatnonzero(code.ops[:, 0] == LAUNCH).tolist():
+        is_launch = code.ops[:, 0] == LAUNCH
+        for row in np.flatnonzero(is_launch).tolist():
             launch = steps.launch(int(code.ops[row, 1]), int(code.ops[row, 2]))
             flags = PARALLEL * launch.parallel | CHECKED * launch.checked
-            flags |= UNFINISHED * bool((code.ops[row + 1, :2] == code.ops[row, :2]).all())
+            same_step = code.step_numbers[row + 1] == code.step_numbers[row]
+            flags |= UNFINISHED * bool(same_step and is_launch[row + 1])
             flags |= launch.work << FLAG_BITS
             self._ops[row, 1:] = launch.first, launch.last, flags
         self._state = np.zeros(STATE_WORDS, np.int64)

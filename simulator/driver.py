@@ -17,6 +17,7 @@ from numba.core.typing.templates import signature
 
 from poplite.compile.descriptor import Column, Forms, columns, positions, width
 from poplite.jit.context import compile_inlined, emitted
+from poplite.simulator import functions  # noqa: F401  (importing it registers them)
 from poplite.simulator.fields import (
     INDEX,
     RowsType,
@@ -27,7 +28,6 @@ from poplite.simulator.fields import (
     load_element,
     storage_type,
 )
-from poplite.simulator.functions import with_our_functions
 from poplite.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class _Emitter:
         self.arena, self.rows, self.low, self.high, self.faults = arena, rows, low, high, faults
         self.fields = list(kind.cls.fields.values())
         self.columns: list[Column] = columns(self.fields, kind.forms)
-        compute = with_our_functions(kind.cls.compute)
-        self.compute = compile_inlined(context, compute, [kind], types.none)
+        self.compute = compile_inlined(context, kind.cls.compute, [kind], types.none)
 
     def emit(self) -> None:
         builder = self.builder

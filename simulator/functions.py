@@ -1,50 +1,28 @@
 """Number functions and integer arithmetic in compiled code, by `docs/arithmetic.md`.
 
-Numba implements `min`, `int` and the like for users, under its own typing rules; a copy of
-`compute` that sees these instead follows ours.  They are few: `abs`, `bool`, `float`, `int`,
-`max`, `min`.  Where Numba leaves a result undefined, its code is replaced: it promises LLVM
-that signed integers never overflow, and rounds what no integer can hold.
+Numba implements `min`, `int` and the like for users, under its own typing rules; these take
+their place and follow ours.  They are few: `abs`, `float`, `int`, `max`, `min`.  Where Numba
+leaves a result undefined, its code is replaced: it promises LLVM that signed integers never
+overflow, and rounds what no integer can hold.
 
 Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, signature
 
-from poplite.jit.context import lowerings, overrides, typing_rules
+from poplite.jit.context import lowerings, overrides, replacements, typing_rules
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
-
-
-def with_our_functions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a copy of a function that sees our number functions.
-
-    Args:
-        function: a method as the user wrote it.
-    """
-    assert isinstance(function, FunctionType)
-    shadowed = {name: stub for name, stub in _STUBS.items() if name not in function.__globals__}
-    copy = FunctionType(
-        function.__code__,
-        function.__globals__ | shadowed,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    copy.__qualname__ = function.__qualname__
-    return copy
-
-
-_STUBS: dict[str, Callable[..., Any]] = {}
 
 
 def _define(
@@ -61,8 +39,7 @@ def _define(
     def stub(*args: Any) -> Any:
         raise NotImplementedError("stands for emitted instructions")
 
-    stub.__name__ = name
-    _STUBS[name] = stub
+    replacements[getattr(builtins, name)] = stub
 
     class _Call(AbstractTemplate):
         key = stub
@@ -107,8 +84,8 @@ def _as_float(context: Any, args: Sequence[Any]) -> Any:
     return types.float32 if args[0] == types.float32 else types.float64
 
 
-def _to(kind: Any) -> Callable[[Any, Sequence[Any]], Any]:
-    return lambda context, args: kind if len(args) == 1 else None
+def _whole(context: Any, args: Sequence[Any]) -> Any:
+    return types.int64 if len(args) == 1 else None
 
 
 def _emit_extreme(compare: Any) -> Emit:
@@ -143,18 +120,12 @@ def _emit_float(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[An
     return args[0]
 
 
-@_define("int", _to(types.int64), casts=False)
+@_define("int", _whole, casts=False)
 def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
     (kind,) = sig.args
     if not isinstance(kind, types.Float):
         return context.cast(builder, args[0], kind, types.int64)
     return _saturated(builder, args[0])
-
-
-@_define("bool", _to(types.boolean), casts=False)
-def _emit_bool(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-    (kind,) = sig.args
-    return context.cast(builder, args[0], kind, types.boolean)
 
 
 def _saturated(builder: ir.IRBuilder, value: Any) -> Any:

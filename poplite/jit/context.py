@@ -17,6 +17,7 @@ something to compile.
 from __future__ import annotations
 
 import operator
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -38,6 +39,10 @@ lowerings = LoweringRegistry("poplite")
 
 overrides = LoweringRegistry("poplite overrides")
 """Code generation that replaces Numba's for the same operation and types."""
+
+
+replacements: dict[object, Callable[..., Any]] = {}
+"""Python functions that mean one of ours in compiled code, by whatever name they are called."""
 
 
 def emitted(
@@ -109,6 +114,12 @@ class WeakNumberContext(typing.Context):
         ):
             return types.float32
         return super().unify_pairs(first, second)
+
+    def resolve_value_type(self, val: Any) -> Any:
+        """Type a value from outside the function; some functions mean one of ours."""
+        if isinstance(val, (type, BuiltinFunctionType)):
+            val = replacements.get(val, val)
+        return super().resolve_value_type(val)
 
     def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
         """Type `target.attr = value`; poplite's types may refuse it with a reason."""

@@ -173,6 +173,34 @@ def test_state_vectors_may_differ_in_length_from_vertex_to_vertex(interpret: boo
     assert engine.read(y).tolist() == [5, 0, 5]
 
 
+largest = max
+
+
+@both_forms
+def test_functions_mean_the_same_under_another_name(interpret: bool) -> None:
+    whole = int
+
+    class Renamed(pl.Vertex):
+        x: pl.Input[pl.FLOAT]
+        y: pl.Output[pl.FLOAT]
+        n: pl.Output[pl.INT]
+
+        def compute(self) -> None:
+            self.y = largest(self.x, 0.1)
+            self.n = whole(self.x) >> 40
+
+    graph = graph_of()
+    y = graph.add_variable(pl.FLOAT, (2,), "y", mapping=0)
+    n = graph.add_variable(pl.INT, (2,), "n", mapping=0)
+    compute_set = graph.add_compute_set()
+    for i, x in enumerate([-1.0, 1e30]):
+        graph.add_vertex(compute_set, Renamed, tile=0, x=x, y=y[i], n=n[i])
+    engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
+    engine.run()
+    assert engine.read(y).tolist() == [np.float32(0.1), np.float32(1e30)]
+    assert engine.read(n).tolist() == [-1, (2**63 - 1) >> 40]
+
+
 @both_forms
 def test_number_connected_to_an_input_is_a_constant(interpret: bool) -> None:
     graph = graph_of()
