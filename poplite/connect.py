@@ -29,7 +29,7 @@ from poplite.errors import (
 )
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
-from poplite.tensor_text import first_constant, repeated, shared, type_and_shape
+from poplite.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.values import elements, scalar
 from poplite.vertex import RESERVED_NAMES, Field, Vertex, field_of
 from poplite.view import View, contains_aliases, intersects
@@ -291,20 +291,14 @@ def _wrong_rank(
 def _not_writeable(
     vertex: VertexInstance, field: Field, tensor: Tensor, at: SourceLocation
 ) -> GraphConnectionError:
-    constant = tensor.contains_constant()
+    reason, fact = why_not_writeable(tensor)
     return GraphConnectionError(
-        f"{vertex}: field '{field.name}' writes '{tensor.name}', which "
-        + ("is constant" if constant else "holds some elements more than once"),
+        f"{vertex}: field '{field.name}' writes '{tensor.name}', which {reason}",
         at=at,
-        found=f"declared {field}; connected {type_and_shape(tensor)}\n"
-        + (
-            f"{first_constant(tensor)} is a constant"
-            if constant
-            else f"{repeated(tensor)} occur more than once"
-        ),
+        found=f"declared {field}; connected {type_and_shape(tensor)}\n{fact}",
         fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
         "constant to it first where its values are needed"
-        if constant
+        if tensor.contains_constant()
         else "connect the view before broadcast, upsample or concat with itself",
     )
 

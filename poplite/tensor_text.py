@@ -191,15 +191,20 @@ def _once(tensor: TensorQueries) -> tuple[Int64, Int64]:
     return begin, end
 
 
-def first_constant(tensor: TensorQueries) -> str:
-    """Return the name, in quotes, of the first constant that a tensor reads.
+def why_not_writeable(tensor: TensorQueries) -> tuple[str, str]:
+    """Return why a tensor is not parallel writeable: in words, and the elements at fault.
+
+    Args:
+        tensor: one that holds a constant, or an element more than once.
 
     >>> import poplite as pl
-    >>> first_constant(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
-    "'zeros'"
+    >>> why_not_writeable(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
+    ('is constant', "'zeros' is a constant")
     """
-    storage = next(storage for storage in storages(tensor.view) if storage.constant)
-    return f"'{tensor.graph.variable_of(storage).name}'"
+    if tensor.contains_constant():
+        storage = next(storage for storage in storages(tensor.view) if storage.constant)
+        return "is constant", f"'{tensor.graph.variable_of(storage).name}' is a constant"
+    return "holds some elements more than once", f"{repeated(tensor)} occur more than once"
 
 
 def summary(tensor: TensorQueries, label: Callable[[Variable], str]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from poplite.errors import GraphConnectionError, TensorCreationError
 from poplite.mapping import VariableMapping
 from poplite.source import SourceLocation
-from poplite.tensor_text import first_constant, repeated
+from poplite.tensor_text import why_not_writeable
 from poplite.values import ElementClass, elements
 from poplite.view import Storage, address_at, addresses, num_runs, storages
 from poplite.words import clipped, counted, fitted
@@ -166,16 +166,13 @@ def set_values(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> None
     array([0, 5, 0, 6], dtype=int32)
     """
     if not tensor.is_parallel_writeable():
-        constant = tensor.contains_constant()
+        reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
-            f"'{tensor.name}': an initial value for a view that "
-            + ("is constant" if constant else "holds some elements more than once"),
+            f"'{tensor.name}': an initial value for a view that {reason}",
             at=at,
-            found=f"{first_constant(tensor)} is a constant"
-            if constant
-            else f"{repeated(tensor)} occur more than once",
+            found=fact,
             fix="a constant has its value from add_constant; make it a variable to set another"
-            if constant
+            if tensor.contains_constant()
             else "set the view before broadcast, upsample or concat with itself",
         )
     values = values_for(tensor, value, at).reshape(-1)

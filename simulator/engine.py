@@ -46,6 +46,7 @@ from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.values import elements
 from poplite.view import storages
+from poplite.words import counted
 
 
 class Engine:
@@ -189,17 +190,9 @@ class Engine:
                     if first is None or fault.number < first.number:
                         first = fault
             if first is not None:
-                self._raise_plain(first, code, row)
+                faults.raise_plain(self._executable, code, row, first, self._arena)
 
         plain.run_ops(code.ops, self._counts[name], launch, self._print)
-
-    def _raise_plain(self, fault: plain.VertexFault, code: Code, row: int) -> None:
-        step = self._executable.steps[code.ops[row, 1]]
-        assert isinstance(step, ComputeStep)
-        faults.restore(step, self._arena)
-        vertex = self._executable.compute_sets[code.ops[row, 1]].vertices[fault.number]
-        place = faults.where(self._executable, code, row)
-        raise faults.named(fault.error, vertex, place) from fault.error
 
     def _print(self, number: int) -> None:
         step = self._executable.prints[number]
@@ -299,10 +292,10 @@ class Engine:
         )
 
     def __repr__(self) -> str:
-        count = len(self._executable.programs)
+        programs = counted(len(self._executable.programs), "program")
         form = "interpreted" if self.interpret else "compiled"
         return (
-            f"<Engine {count} program{'s' * (count != 1)} on "
+            f"<Engine {programs} on "
             f"{self._executable.graph.target.tiles:,} tiles, {form}, {self.checks} checks>"
         )
 

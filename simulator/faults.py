@@ -14,8 +14,7 @@ from typing import NoReturn
 
 from poplite.compile.executable import Code, Executable
 from poplite.compile.step import ComputeStep
-from poplite.compute_set import VertexInstance
-from poplite.errors import PopliteError, TensorIndexError
+from poplite.errors import TensorIndexError
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
 from poplite.source import SourceLocation
@@ -63,67 +62,61 @@ def raise_fault(
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.compute_sets[code.ops[row, 1]].vertices[record.vertex]
-    place = where(executable, code, row)
-    restore(step, arena)
+    plain.move(step.restore, arena)
     plain.move(step.gather, arena)
     try:
         for group in step.groups:
             plain.run_vertices(group, arena, computes[group.cls], only=record.vertex)
     except plain.VertexFault as fault:
-        raise named(fault.error, vertex, place) from fault.error
+        raise_plain(executable, code, row, fault, arena)
     finally:
-        restore(step, arena)
+        plain.move(step.restore, arena)
     # `exp` and its like may differ in the last place between the forms, and so may a branch.
     name = list(vertex.vertex_class.fields)[record.field]
     raise TensorIndexError(
         f"{vertex}: '{vertex.vertex_class.__name__}.{name}': index {record.index} of "
         f"{record.length} elements",
         at=vertex.vertex_class.location,
-        where=place,
+        where=_step(executable, code, row),
         found=f"the vertex was added at {vertex.location}; as plain Python it does not fault",
         fix="look for an index that hangs on the last digit of exp, log, sin, cos or tanh",
     )
 
 
-def restore(step: ComputeStep, arena: Arena) -> None:
-    """Put back what a compute set has written in place.
-
-    Args:
-        step: the lowered compute set, whose save phase has run.
-        arena: the memory.
-    """
-    plain.move(step.restore, arena)
-
-
-def where(executable: Executable, code: Code, row: int) -> str:
-    """Return the step of a program that an op row belongs to, in words.
+def raise_plain(
+    executable: Executable, code: Code, row: int, fault: plain.VertexFault, arena: Arena
+) -> NoReturn:
+    """Restore memory and raise the error of a vertex that ran as plain Python.
 
     Args:
         executable: what ran.
-        code: the program.
-        row: a launch of a compute set.
+        code: the program that ran.
+        row: its row, the launch of a compute set's vertices.
+        fault: the vertex and its error.
+        arena: the memory.
+
+    Raises:
+        PopliteError: the error with the vertex, the line of `compute` and the step.
     """
-    name = executable.compute_sets[code.ops[row, 1]].name
-    return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"
-
-
-def named(error: PopliteError, vertex: VertexInstance, place: str) -> PopliteError:
-    """Return an error of `compute` with the vertex, the line and the step.
-
-    Args:
-        error: what the interpreted form raised.
-        vertex: the vertex that ran.
-        place: the step.
-    """
+    step = executable.steps[code.ops[row, 1]]
+    assert isinstance(step, ComputeStep)
+    plain.move(step.restore, arena)
+    vertex = executable.compute_sets[code.ops[row, 1]].vertices[fault.number]
     compute = vertex.vertex_class.compute.__code__
+    error = fault.error
     line = _line_in(error.__traceback__, compute.co_filename) or compute.co_firstlineno
-    return type(error)(
+    raise type(error)(
         f"{vertex}: {error.what}",
         at=SourceLocation(compute.co_filename, line, "compute"),
-        where=place,
+        where=_step(executable, code, row),
         found=f"the vertex was added at {vertex.location}",
         fix=error.fix,
-    )
+    ) from error
+
+
+def _step(executable: Executable, code: Code, row: int) -> str:
+    name = executable.compute_sets[code.ops[row, 1]].name
+    return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"
 
 
 def _line_in(traceback: TracebackType | None, file: str) -> int | None:

@@ -9,7 +9,7 @@ from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectio
 from poplite.program.base import Program, set_once
 from poplite.source import here
 from poplite.tensor import Tensor
-from poplite.tensor_text import first_constant, repeated, shared, type_and_shape
+from poplite.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.words import clipped, counted, fitted
 
 
@@ -106,16 +106,13 @@ class Copy(Program):
                 fix="slice or broadcast the source until both have equally many elements",
             )
         if not destination.is_parallel_writeable():
-            constant = destination.contains_constant()
+            reason, fact = why_not_writeable(destination)
             raise GraphConnectionError(
-                f"{title}: the destination "
-                + ("is constant" if constant else "holds some elements more than once"),
+                f"{title}: the destination {reason}",
                 at=here(),
-                found=f"{first_constant(destination)} is a constant; {shapes}"
-                if constant
-                else f"{repeated(destination)} occur more than once; {shapes}",
+                found=f"{fact}; {shapes}",
                 fix="a constant is never written: copy to a variable of graph.add_variable"
-                if constant
+                if destination.contains_constant()
                 else "copy to the view before broadcast, upsample or concat with itself",
             )
         if source.intersects_with(destination):
