@@ -6,11 +6,16 @@
     graph.add_vertex(compute_set, Double, ...)      who does it to what
     engine = Engine(graph, Execute(compute_set))    checked, compiled, run
 
-Importing this package loads NumPy and nothing else that is heavy: Numba is loaded when
-something has to be compiled.
+Importing this package loads little: a name's module is imported when the name is first
+used (PEP 562), so that a command line that only prints its help starts at once.  Numba is
+loaded when something has to be compiled.
 """
 
-from poplite.compute_set import ComputeSet, VertexInstance
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -28,20 +33,42 @@ from poplite.errors import (
     VertexCompileError,
     VertexDefinitionError,
 )
-from poplite.graph import Graph
-from poplite.mapping import TileMapping
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
-from poplite.report import Report
-from poplite.simulator.engine import Engine
-from poplite.source import SourceLocation
-from poplite.target import Target
-from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
-from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT, ElementType
-from poplite.variable import Variable
-from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
-from poplite.view import Interval
+
+if TYPE_CHECKING:
+    from poplite.compute_set import ComputeSet, VertexInstance
+    from poplite.graph import Graph
+    from poplite.mapping import TileMapping
+    from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+    from poplite.report import Report
+    from poplite.simulator.engine import Engine
+    from poplite.source import SourceLocation
+    from poplite.target import Target
+    from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
+    from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT, ElementType
+    from poplite.variable import Variable
+    from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
+    from poplite.view import Interval
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "compute_set": "ComputeSet VertexInstance",
+    "graph": "Graph",
+    "mapping": "TileMapping",
+    "program": "Copy Execute PrintTensor Program Repeat Sequence",
+    "report": "Report",
+    "simulator.engine": "Engine",
+    "source": "SourceLocation",
+    "target": "Target",
+    "tensor": "Tensor UpsampleMethod VariableInterval append concat",
+    "types": "BOOL FLOAT INT UNSIGNED_INT ElementType",
+    "variable": "Variable",
+    "vertex": "InOut Input Output State Vector Vertex",
+    "view": "Interval",
+}
+"""Where the public names are made, by module; what a type checker reads is above."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "BOOL",
@@ -92,3 +119,15 @@ __all__ = [
     "append",
     "concat",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'poplite' has no attribute '{name}'")
+    value = getattr(import_module(f"poplite.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

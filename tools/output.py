@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from poplite.errors import FileLoadError
-from poplite.viz.files import check_folder, write_text
+from poplite.viz.files import check_folder, write_bytes
 from poplite.viz.terminal import Style
 
-SUFFIXES = {".txt": "txt", ".svg": "svg"}
+SUFFIXES = {
+    ".txt": "txt",
+    ".svg": "svg",
+    ".json": "json",
+    ".html": "html",
+    ".gv": "dot",
+    ".dot": "dot",
+    ".png": "png",
+    ".pdf": "pdf",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +34,7 @@ class Destination:
 
     Attributes:
         path: the file; None is standard output.
-        format: `txt` or `svg`.
+        format: one of the forms that the subcommand offers.
         style: what text may use there.
         quiet: whether to keep silent about a written file.
     """
@@ -40,25 +49,29 @@ class Destination:
         """Read the common flags.
 
         Args:
-            arguments: with `output`, `format`, `color` and `quiet`.
+            arguments: with `output`, `format`, `formats`, `color` and `quiet`.
 
         Raises:
-            FileLoadError: when the suffix is not known, or the folder does not exist.
+            FileLoadError: when the suffix names no form that the subcommand offers, or the
+                folder does not exist.
 
-        >>> flags = argparse.Namespace(output="a.svg", format=None, color="never", quiet=True)
-        >>> Destination.of(flags).format
+        >>> from poplite.tools.flags import add_picture
+        >>> parser = argparse.ArgumentParser()
+        >>> add_picture(parser, formats=("txt", "svg"))
+        >>> Destination.of(parser.parse_args(["heat.py:build", "-o", "a.svg"])).format
         'svg'
         """
         if arguments.output == "-":
             encoding = sys.stdout.encoding or "ascii"
             style = Style(color=_color(arguments.color), ascii_only=not _has_blocks(encoding))
-            return cls(None, arguments.format or "txt", style, arguments.quiet)
+            return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
         path = check_folder(arguments.output)
-        chosen = arguments.format or SUFFIXES.get(path.suffix.lower())
+        known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
+        chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
             raise FileLoadError(
                 f"cannot tell the format of {arguments.output!r} from its suffix {path.suffix!r}",
-                found=f"known are {', '.join(SUFFIXES)}",
+                found=f"known here are {', '.join(known)}",
                 fix=f"-o {path.with_suffix('.svg')}, or add --format svg",
             )
         return cls(path, chosen, Style(color=arguments.color == "always"), arguments.quiet)
@@ -68,22 +81,25 @@ class Destination:
         """Whether it is standard output."""
         return self.path is None
 
-    def write(self, text: str) -> None:
+    def write(self, picture: str | bytes) -> None:
         """Write a picture, and say so on standard error when it is a file.
 
         Args:
-            text: the whole picture.
+            picture: the whole picture.
 
         Raises:
             FileLoadError: when the file cannot be written.
         """
-        if self.path is None:
-            encoding = sys.stdout.encoding or "ascii"
-            sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        if self.path is not None:
+            write_bytes(self.path, picture if isinstance(picture, bytes) else picture.encode())
+        elif isinstance(picture, bytes):
+            sys.stdout.buffer.write(picture)
             sys.stdout.flush()
-            return
-        write_text(self.path, text)
-        if not self.quiet:
+        else:
+            encoding = sys.stdout.encoding or "ascii"
+            sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
+            sys.stdout.flush()
+        if self.path is not None and not self.quiet:
             print(f"wrote {self.path}", file=sys.stderr)
 
 

@@ -165,6 +165,40 @@ def test_public_names_exist() -> None:
     assert len(set(poplite.__all__)) == len(poplite.__all__)
 
 
+def test_a_name_is_imported_when_it_is_used() -> None:
+    program = (
+        "import sys, poplite; early = 'numpy' in sys.modules; poplite.Graph; "
+        "print(early, 'numpy' in sys.modules, 'Graph' in vars(poplite))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False True True"
+
+
+def test_type_checkers_see_the_names_where_they_are_made() -> None:
+    tree = ast.parse(MODULES["poplite"].read_text())
+    stated = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module or "").startswith("poplite.")
+    }
+    poplite = importlib.import_module("poplite")
+    made = {name: f"poplite.{home}" for name, home in poplite._HOME.items()}
+    errors = {name: "poplite.errors" for name in stated if stated[name] == "poplite.errors"}
+    assert stated == made | errors
+    assert sorted(stated) == sorted(poplite.__all__)
+    assert set(poplite.__all__) <= set(dir(poplite))
+
+
+def test_an_unknown_name_is_refused_as_python_does() -> None:
+    poplite = importlib.import_module("poplite")
+    with pytest.raises(AttributeError, match="module 'poplite' has no attribute 'Grpah'"):
+        poplite.Grpah  # noqa: B018  (the lookup is the test)
+
+
 def test_version_is_that_of_the_distribution() -> None:
     poplite = importlib.import_module("poplite")
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())

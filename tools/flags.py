@@ -1,0 +1,81 @@
+"""Flags that the subcommands of `poplite-viz` share.
+
+A subcommand is a module with `add(commands)`, which describes its flags, and a function
+that runs it.  Anything slow is imported where it runs: `--help` must be quick.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_picture(parser, formats=("txt", "svg"))
+    >>> parser.parse_args(["heat.py:build", "-o", "heat.svg"]).output
+    'heat.svg'
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
+    """Add what every picture takes: the target, where to write, and how.
+
+    Args:
+        parser: of the subcommand.
+        formats: forms that the picture can take; the first is the one of standard output.
+    """
+    parser.add_argument(
+        "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
+    )
+    suffixes = ", ".join(f".{name}" for name in formats)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help=f"write to FILE, as its suffix says ({suffixes}); - is standard output",
+    )
+    parser.add_argument(
+        "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
+    )
+    parser.add_argument(
+        "--width", type=_width, default=80, help="columns of text to fit (default 80)"
+    )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour text: auto is in a terminal, unless NO_COLOR is set",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
+    parser.set_defaults(formats=tuple(formats))
+
+
+def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
+    """Say what runs a subcommand.
+
+    Args:
+        parser: of the subcommand.
+        run: takes the parsed arguments and returns the exit code.
+    """
+    parser.add_argument(
+        "--traceback", action="store_true", help="show Python's traceback of an error"
+    )
+    parser.set_defaults(run=run)
+
+
+def _target(text: str) -> str:
+    place, colon, name = text.rpartition(":")
+    if not (place and colon and name):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} names no callable; write file.py:callable, for instance heat.py:build"
+        )
+    return text
+
+
+def _width(text: str) -> int:
+    if not text.isdecimal() or int(text) < 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of columns from 60 up")
+    return int(text)

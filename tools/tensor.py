@@ -1,0 +1,48 @@
+"""`poplite-viz tensor`: which tile owns which elements of a variable."""
+
+from __future__ import annotations
+
+import argparse
+
+from poplite.tools.flags import Commands, add_picture, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: of the command's parser.
+    """
+    parser = commands.add_parser(
+        "tensor",
+        help="which tile owns which elements of a variable",
+        description="Draw which tile owns which elements of a variable, with its intervals.",
+    )
+    add_picture(parser, formats=("txt", "svg"))
+    parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
+    parser.add_argument(
+        "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
+    )
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.output import Destination
+    from poplite.tools.target import load_target
+
+    out = Destination.of(arguments)
+    graph, _ = load_target(arguments.target)
+    from poplite.viz.load import find_variable
+    from poplite.viz.ownership import ownership_of_variable
+    from poplite.viz.tensor_svg import draw_tensor_svg
+    from poplite.viz.tensor_text import draw_tensor_text
+
+    owned = ownership_of_variable(find_variable(graph, arguments.name), arguments.view)
+    if out.format == "svg":
+        out.write(draw_tensor_svg(owned))
+    else:
+        text = draw_tensor_text(
+            owned, width=arguments.width, style=out.style, full=not out.is_stdout
+        )
+        out.write(text)
+    return 0

@@ -1,0 +1,47 @@
+"""`poplite-viz tiles`: the tile map."""
+
+from __future__ import annotations
+
+import argparse
+
+from poplite.tools.flags import Commands, add_picture, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: of the command's parser.
+    """
+    parser = commands.add_parser(
+        "tiles",
+        help="the tile map: every tile, shaded by the bytes on it",
+        description="Draw every tile of the target, shaded by the bytes mapped to it.",
+    )
+    add_picture(parser, formats=("txt", "svg"))
+    parser.add_argument(
+        "--variable",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="count only these variables",
+    )
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.output import Destination
+    from poplite.tools.target import load_target
+
+    out = Destination.of(arguments)
+    graph, _ = load_target(arguments.target)
+    from poplite.viz.load import tile_load
+    from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
+
+    load = tile_load(graph, arguments.variable)
+    if out.format == "svg":
+        out.write(draw_tiles_svg(load))
+    else:
+        out.write(draw_tiles_text(load, width=arguments.width, style=out.style))
+    return 0
