@@ -240,6 +240,11 @@ class TileMapping:
             + (f", {self.num_unmapped:,} unmapped>" if self.unmapped else ">")
         )
 
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import mapping_cell
+
+        return mapping_cell(self)
+
 
 def split(
     mappings: Sequence[tuple[int, VariableMapping]], begin: Int64, length: Int64

@@ -71,6 +71,7 @@ def examine() -> list[Finding]:
         Finding("poplite", poplite.__version__),
         Finding("python", f"{python}  {sys.executable}"),
         *(package(name, use) for name, use in PACKAGES.items()),
+        layout(),
         cache(),
     ]
 
@@ -100,6 +101,24 @@ def package(name: str, use: str) -> Finding:
         state = f"cannot be imported, needed: {use} ({type(error).__name__}: {error})"
         return Finding(name, state, f"pip install --force-reinstall {name}", fault=True)
     return Finding(name, getattr(module, "__version__", "version unknown"))
+
+
+def layout() -> Finding:
+    """Report what lays dataflow graphs out, by drawing one.
+
+    Returns:
+        The finding; without Graphviz there is still the built-in layout.
+
+    >>> layout().fault
+    False
+    """
+    from poplite.viz.layout import graphviz_links, graphviz_picture
+
+    picture = graphviz_picture("digraph { a -> b }", "svg")
+    if picture.content is not None:
+        return Finding("graphviz", ", ".join(name for name, _ in graphviz_links()))
+    state = f"{picture.reason}: graphs are drawn by the built-in layout, and only as svg"
+    return Finding("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
 
 
 def cache() -> Finding:

@@ -12,6 +12,7 @@ that runs it.  Anything slow is imported where it runs: `--help` must be quick.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -64,6 +65,18 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
         "--traceback", action="store_true", help="show Python's traceback of an error"
     )
     parser.set_defaults(run=run)
+
+
+def command(*words: str) -> str:
+    """Return a command line of `poplite-viz` that a shell reads as these words.
+
+    Args:
+        *words: the subcommand and its arguments.
+
+    >>> command("tensor", "heat.py:build", "a", "--view", "2:5, ::2")
+    "poplite-viz tensor heat.py:build a --view '2:5, ::2'"
+    """
+    return shlex.join(["poplite-viz", *words])
 
 
 def _target(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.flags import Commands, add_picture, set_run
+from poplite.tools.flags import Commands, add_picture, command, set_run
 
 
 def add(commands: Commands) -> None:
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         help="which tile owns which elements of a variable",
         description="Draw which tile owns which elements of a variable, with its intervals.",
     )
-    add_picture(parser, formats=("txt", "svg"))
+    add_picture(parser, formats=("txt", "svg", "json", "html"))
     parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
     parser.add_argument(
         "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
@@ -32,17 +32,25 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
+    from poplite.viz.html_tensor import tensor_page
     from poplite.viz.load import find_variable
-    from poplite.viz.ownership import ownership_of_variable
+    from poplite.viz.ownership import ownership_of_variable, tensor_json
     from poplite.viz.tensor_svg import draw_tensor_svg
     from poplite.viz.tensor_text import draw_tensor_text
 
     owned = ownership_of_variable(find_variable(graph, arguments.name), arguments.view)
-    if out.format == "svg":
-        out.write(draw_tensor_svg(owned))
-    else:
-        text = draw_tensor_text(
-            owned, width=arguments.width, style=out.style, full=not out.is_stdout
-        )
-        out.write(text)
+    match out.format:
+        case "svg":
+            out.write(draw_tensor_svg(owned))
+        case "json":
+            out.write(tensor_json(owned))
+        case "html":
+            view = ["--view", arguments.view] if arguments.view is not None else []
+            by = command("tensor", arguments.target, arguments.name, *view)
+            out.write(tensor_page(owned, command=by))
+        case _:
+            text = draw_tensor_text(
+                owned, width=arguments.width, style=out.style, full=not out.is_stdout
+            )
+            out.write(text)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.flags import Commands, add_picture, set_run
+from poplite.tools.flags import Commands, add_picture, command, set_run
 
 
 def add(commands: Commands) -> None:
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         help="the tile map: every tile, shaded by the bytes on it",
         description="Draw every tile of the target, shaded by the bytes mapped to it.",
     )
-    add_picture(parser, formats=("txt", "svg"))
+    add_picture(parser, formats=("txt", "svg", "json", "html"))
     parser.add_argument(
         "--variable",
         metavar="NAME",
@@ -36,12 +36,19 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
+    from poplite.viz.html_tiles import tiles_page
     from poplite.viz.load import tile_load
-    from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
+    from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text, tiles_json
 
     load = tile_load(graph, arguments.variable)
-    if out.format == "svg":
-        out.write(draw_tiles_svg(load))
-    else:
-        out.write(draw_tiles_text(load, width=arguments.width, style=out.style))
+    match out.format:
+        case "svg":
+            out.write(draw_tiles_svg(load))
+        case "json":
+            out.write(tiles_json(load))
+        case "html":
+            variables = ["--variable", *arguments.variable] if arguments.variable else []
+            out.write(tiles_page(load, command=command("tiles", arguments.target, *variables)))
+        case _:
+            out.write(draw_tiles_text(load, width=arguments.width, style=out.style))
     return 0

@@ -1,8 +1,11 @@
 """`poplite-viz`: pictures of graphs from the command line.
 
+    poplite-viz summary heat.py:build                       what it is, and whether it fits
     poplite-viz tiles heat.py:build                         the tile map, as text
     poplite-viz tensor heat.py:build a --view "20:40, ::2"  who owns what, a view pointed out
     poplite-viz tensor heat.py:build a -o a.svg             the same as a picture
+    poplite-viz program heat.py:build --counts              the program tree
+    poplite-viz graph heat.py:build -o heat.svg             what reads and writes what
     poplite-viz doctor                                      what is installed
 
 TARGET is `file.py:callable` or `module:callable`; the callable takes no arguments and
@@ -19,7 +22,7 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools import tensor, tiles
+from poplite.tools import graph, program, summary, tensor, tiles
 from poplite.tools.flags import Commands, Run, set_run
 
 
@@ -63,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (tiles, tensor):
+    for command in (summary, tiles, tensor, program, graph):
         command.add(commands)
     _add_doctor(commands)
     return parser

@@ -40,6 +40,11 @@ class Program:
     def __repr__(self) -> str:
         return "<Program empty>"
 
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook_graph import program_cell
+
+        return program_cell(self)
+
     def isEmpty(self) -> bool:
         """C++ spelling of `is_empty`."""
         return self.is_empty

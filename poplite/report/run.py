@@ -43,10 +43,11 @@ class Report:
     elements_per_tile: tuple[int, int]
     cycles: int | None = None
 
-    def __str__(self) -> str:
+    def rows(self) -> dict[str, str]:
+        """Return each count as words, by its name."""
         least, most = self.elements_per_tile
         cycles = "not modelled yet" if self.cycles is None else f"{self.cycles:,}"
-        rows = {
+        return {
             "runs": f"{self.runs:,}",
             "steps run": f"{self.steps:,}",
             "vertices run": f"{self.vertices:,}",
@@ -55,7 +56,14 @@ class Report:
             "elements per tile": f"{least:,} to {most:,} ({counted(self.tiles, 'tile')})",
             "cycles": cycles,
         }
-        return "\n".join(f"{name:<22}{value}" for name, value in rows.items())
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<22}{value}" for name, value in self.rows().items())
+
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import report_cell
+
+        return report_cell(self)
 
     def __repr__(self) -> str:
         runs, steps = counted(self.runs, "run"), counted(self.steps, "step")

@@ -17,6 +17,9 @@ CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
 CATEGORY_INK = ("#ffffff", "#1b1b1b", "#ffffff", "#1b1b1b", "#1b1b1b", "#1b1b1b")
 """Readable text colour upon each category."""
 
+KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "constant": 5}
+"""The category of each kind of thing in a program or graph, the same in every picture."""
+
 OVER_LIMIT = "#d55e00"
 
 RAMP = (

@@ -122,15 +122,19 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     """
     chosen = [find_variable(graph, name) for name in dict.fromkeys(names)] or graph.variables
     tiles = graph.target.tiles
-    elements, size_bytes = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
-    unmapped = 0
-    for variable in chosen:
-        breaks, tile = variable.mapping.pieces()
-        length, known = np.diff(breaks), tile != NO_TILE
-        count = np.bincount(tile[known], length[known], tiles).astype(np.int64)
-        elements += count
-        size_bytes += count * variable.element_type.size_bytes
-        unmapped += int(length[~known].sum())
+    # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
+    pieces = [variable.mapping.pieces() for variable in chosen]
+    none = np.empty(0, np.int64)
+    begin = np.concatenate([none, *(breaks[:-1] for breaks, _ in pieces)])
+    length = np.concatenate([none, *(breaks[1:] for breaks, _ in pieces)]) - begin
+    tile = np.concatenate([none, *(tile for _, tile in pieces)])
+    each = np.array([variable.element_type.size_bytes for variable in chosen], np.int64)
+    size = length * np.repeat(each, np.array([len(tile) for _, tile in pieces], np.int64))
+    known = tile != NO_TILE
+    elements, size_bytes = (
+        np.bincount(tile[known], count[known], tiles).astype(np.int64) for count in (length, size)
+    )
+    unmapped = int(length[~known].sum())
     limit = graph.target.tile_memory_bytes
     return TileLoad(_title(chosen, bool(names)), elements, size_bytes, unmapped, limit)
 

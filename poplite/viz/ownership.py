@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.mapping import NO_TILE, ranges
+from poplite.viz.json_text import json_text
 from poplite.viz.selection import Index, Selection, select
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted
@@ -178,3 +179,39 @@ def ownership_of_variable(variable: Variable, view: str | None = None) -> Owners
         tile,
         None if view is None else select(variable.shape, view),
     )
+
+
+def tensor_json(owned: Ownership) -> str:
+    """Return the tiles of a tensor's elements as JSON.
+
+    Args:
+        owned: the tiles of its elements, and the view to point out.
+
+    Returns:
+        Lines, the last one ended.  `begin`, `length` and `tile` have an entry for each run
+        of elements; the tile of elements without one is null.
+
+    >>> import json
+    >>> owned = Ownership(
+    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+    ... )
+    >>> json.loads(tensor_json(owned))["tile"]
+    [0, None]
+    """
+    view = owned.view and {
+        "index": owned.view.text,
+        "shape": owned.view.shape,
+        "begin": owned.view.begin.tolist(),
+        "length": owned.view.length.tolist(),
+    }
+    data = {
+        "name": owned.name,
+        "element_type": owned.type_name,
+        "element_bytes": owned.element_bytes,
+        "shape": owned.shape,
+        "begin": owned.begin.tolist(),
+        "length": owned.length.tolist(),
+        "tile": [None if tile == NO_TILE else tile for tile in owned.tile.tolist()],
+        "view": view,
+    }
+    return json_text("tensor", data)

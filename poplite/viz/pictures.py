@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from poplite.viz.html_tensor import tensor_page
+from poplite.viz.html_tiles import tiles_page
 from poplite.viz.load import tile_load
 from poplite.viz.ownership import ownership_of
 from poplite.viz.selection import Index
@@ -81,6 +83,26 @@ def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
     return draw_tiles_svg(tile_load(graph, variables))
 
 
+def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
+    """Return what lies on every tile as one page: picture, numbers, text and JSON.
+
+    Args:
+        graph: the graph.
+        variables: names of the variables and constants to count; all when empty.
+
+    Returns:
+        A file's content; it needs no other file and no network.
+
+    Raises:
+        UnknownName: when the graph has no variable of a name.
+
+    >>> from poplite.graph import Graph
+    >>> tiles_html(Graph()).splitlines()[0]
+    '<!doctype html>'
+    """
+    return tiles_page(tile_load(graph, variables))
+
+
 def tensor_text(
     tensor: Tensor,
     view: View | None = None,
@@ -134,3 +156,24 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     '<svg'
     """
     return draw_tensor_svg(ownership_of(tensor, view))
+
+
+def tensor_html(tensor: Tensor, view: View | None = None) -> str:
+    """Return which tile owns which elements as one page: picture, numbers, text and JSON.
+
+    Args:
+        tensor: whole or a view; its own elements are drawn.
+        view: part of it to outline; the rest is dimmed.
+
+    Returns:
+        A file's content; it needs no other file and no network.
+
+    Raises:
+        TensorIndexError: when the view does not fit the tensor.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("float32", (2, 4), "x", mapping=0)
+    >>> tensor_html(x, "0, 1:3").splitlines()[0]
+    '<!doctype html>'
+    """
+    return tensor_page(ownership_of(tensor, view))

@@ -13,6 +13,7 @@ their values for light and dark pages.  Equal input gives equal bytes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -26,6 +27,7 @@ from poplite.viz.colors import (
     RAMP,
     RAMP_INK,
 )
+from poplite.viz.columns import cells
 from poplite.viz.files import write_text
 
 FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
@@ -94,7 +96,7 @@ def text_width(text: str, size: float) -> float:
     >>> text_width("tile 1", 10) > 30
     True
     """
-    return len(text) * size * MEAN_GLYPH
+    return cells(text) * size * MEAN_GLYPH
 
 
 class Canvas:
@@ -129,7 +131,9 @@ class Canvas:
         )
         self._parts.append(f"{shape}><title>{escape(tip)}</title></rect>" if tip else f"{shape}/>")
 
-    def text(self, x: float, y: float, text: str, kind: str) -> None:
+    def text(
+        self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""
+    ) -> None:
         """Add a line of text.
 
         Args:
@@ -137,9 +141,14 @@ class Canvas:
             y: base line.
             text: the line.
             kind: classes of the style sheet: a size and colour, `mid` or `end`.
+            aside: more of the line, told more softly.
+            tip: text shown while the pointer rests on it.
         """
+        more = f'<tspan dx="9" class="soft">{escape(aside)}</tspan>' if aside else ""
+        title = f"<title>{escape(tip)}</title>" if tip else ""
         self._parts.append(
-            f'<text x="{number(x)}" y="{number(y)}" class="{kind}">{escape(text)}</text>'
+            f'<text x="{number(x)}" y="{number(y)}" class="{kind}">{title}{escape(text)}{more}'
+            "</text>"
         )
 
     def path(self, data: str, kind: str) -> None:
@@ -151,13 +160,15 @@ class Canvas:
         """
         self._parts.append(f'<path d="{data}" class="{kind}"/>')
 
-    def open(self, kind: str) -> None:
+    def open(self, kind: str, *, tip: str = "") -> None:
         """Open a group; what is added until `close` belongs to it.
 
         Args:
             kind: classes of the style sheet.
+            tip: text shown while the pointer rests on any of it.
         """
-        self._parts.append(f'<g class="{kind}">')
+        title = f"<title>{escape(tip)}</title>" if tip else ""
+        self._parts.append(f'<g class="{kind}">{title}')
 
     def close(self) -> None:
         """Close the group opened last."""
@@ -171,11 +182,12 @@ class Canvas:
         """
         width, height = number(self.width), number(self.height)
         body = "\n".join(self._parts)
+        scope, rules, patterns = _hatching(body)
         return SvgText(
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite" width="{width}"'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
             f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
             f" aria-label={quoteattr(self.title)}>\n"
-            f"<style>\n{_STYLE}</style>\n{_PATTERNS}\n"
+            f"<style>\n{_STYLE}{rules}</style>\n{patterns}"
             f'<rect width="{width}" height="{height}" rx="6" class="page"/>\n'
             f"{body}\n</svg>\n"
         )
@@ -237,9 +249,7 @@ def _fixed() -> str:
         ".flush{shape-rendering:crispEdges}",
         ".seam{stroke-width:.75}",
         ".hatch{stroke-width:1.2}",
-        ".veil{fill-opacity:.72;fill-rule:evenodd}",
-        ".unmapped{fill:url(#poplite-hatch)}",
-        ".mixed{fill:url(#poplite-dots)}",
+        ".veil{fill-opacity:.72;fill-rule:evenodd;pointer-events:none}",
     ]
     rules += [f".c{k}{{fill:{color}}}" for k, color in enumerate(CATEGORIES)]
     rules += [f".k{k}{{fill:{color}}}" for k, color in enumerate(CATEGORY_INK)]
@@ -258,11 +268,24 @@ _STYLE = (
     + _themed(DARK, RAMP[::-1], RAMP_INK[::-1])
     + "}\n"
 )
-_PATTERNS = (
-    '<defs><pattern id="poplite-hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
-    ' patternTransform="rotate(45)"><rect width="6" height="6" class="none"/>'
-    '<path d="M3 0v6" class="hatch"/></pattern>'
-    '<pattern id="poplite-dots" width="5" height="5" patternUnits="userSpaceOnUse">'
-    '<rect width="5" height="5" class="none"/><circle cx="2.5" cy="2.5" r="1" class="dots"/>'
-    "</pattern></defs>"
-)
+
+
+def _hatching(body: str) -> tuple[str, str, str]:
+    """Return the class, the rules and the patterns of a picture that has hatched parts.
+
+    Patterns are found by an id, which must be of this picture alone: a page that holds
+    several finds only the first, and none while that one is hidden.
+    """
+    if not any(f'class="{kind}"' in body for kind in ("unmapped", "mixed")):
+        return "", "", ""
+    own = f"poplite-{hashlib.sha256(body.encode()).hexdigest()[:8]}"
+    rules = f".{own} .unmapped{{fill:url(#{own}-hatch)}}\n.{own} .mixed{{fill:url(#{own}-dots)}}\n"
+    patterns = (
+        f'<defs><pattern id="{own}-hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
+        ' patternTransform="rotate(45)"><rect width="6" height="6" class="none"/>'
+        '<path d="M3 0v6" class="hatch"/></pattern>'
+        f'<pattern id="{own}-dots" width="5" height="5" patternUnits="userSpaceOnUse">'
+        '<rect width="5" height="5" class="none"/>'
+        '<circle cx="2.5" cy="2.5" r="1" class="dots"/></pattern></defs>\n'
+    )
+    return f" {own}", rules, patterns

@@ -1,20 +1,25 @@
-"""The tile map: every tile of the target, shaded by what lies on it.
+"""The tile map: every tile of the target, shaded by a quantity, mostly bytes.
 
 As text, 64 tiles a line::
 
        0 │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅        ▂▂▂▂▂▂▂▂│
       64 │██!
 
-As SVG, a square a tile with a tooltip.  Both draw a `TileLoad` and compute nothing.
+As SVG, a square a tile with a tooltip.  Both draw a `TileMap` and compute nothing; that of
+a graph is made from its `TileLoad`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from textwrap import wrap
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.viz.colors import RAMP, ramp_step
+from poplite.viz.json_text import json_text
 from poplite.viz.load import TileLoad
 from poplite.viz.svg import Canvas, SvgText, text_width
 from poplite.viz.terminal import LEAST_COLUMNS, Style
@@ -32,8 +37,55 @@ NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its tile number is written into it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TileMap:
+    """What a tile map shows.
+
+    Attributes:
+        heading: what the quantity is.
+        notes: lines below it; those that begin with `!` warn.
+        value: int64[tiles], the quantity.
+        over: bool[tiles], whether it is more than a tile may have.
+        tips: what to say about each tile, after its number.
+        unit: how a value is written.
+        limit: what a tile may have, as words; empty when there is no limit.
+    """
+
+    heading: str
+    notes: list[str]
+    value: npt.NDArray[np.int64]
+    over: npt.NDArray[np.bool_]
+    tips: list[str]
+    unit: Callable[[int], str]
+    limit: str = ""
+
+
+def map_of_load(load: TileLoad) -> TileMap:
+    """Return the tile map of what lies on the tiles.
+
+    Args:
+        load: what lies on the tiles.
+
+    Returns:
+        The map, in bytes.
+
+    >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
+    ['4 B, 1 element']
+    """
+    numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
+    return TileMap(
+        f"bytes per tile: {load.title}",
+        [load.summary(), *filter(None, [load.balance()]), *load.warnings()],
+        load.size_bytes,
+        load.over,
+        [f"{size_text(size)}, {counted(elements, 'element')}" for size, elements in numbers],
+        size_text,
+        size_text(load.limit_bytes),
+    )
+
+
 def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = None) -> str:
-    """Draw a tile map as text.
+    """Draw what lies on the tiles as text.
 
     Args:
         load: what lies on the tiles.
@@ -55,50 +107,60 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
     scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
     <BLANKLINE>
     """
+    return draw_map_text(map_of_load(load), width=width, style=style)
+
+
+def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None) -> str:
+    """Draw a tile map as text.
+
+    Args:
+        tiles: what to show.
+        width: columns to fit; under 60 counts as 60.
+        style: colours and character set; plain UTF-8 when omitted.
+
+    Returns:
+        Lines, the last one ended.
+    """
     style, width = style or Style(), max(width, LEAST_COLUMNS)
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
-    tiles = len(load.size_bytes)
-    label_width = max(3, len(f"{tiles - 1:,}"))
+    count = len(tiles.value)
+    label_width = max(3, len(f"{count - 1:,}"))
     room = width - label_width - 3
     a_line = next(n for n in (LONGEST_LINE, 32) if n <= room)
-    cells = _shades(load, ramp)
-    lines = [style.bold(line) for line in wrap(_heading(load), width)]
-    lines += wrap(load.summary(), width) + wrap(load.balance(), width)
-    lines += [style.warning(part) for line in load.warnings() for part in wrap(line, width)]
+    cells = _shades(tiles, ramp)
+    lines = [style.bold(line) for line in wrap(tiles.heading, width)]
+    for note in tiles.notes:
+        lines += [style.warning(s) if note.startswith("!") else s for s in wrap(note, width)]
     lines.append("")
-    for first in range(0, tiles, a_line):
+    for first in range(0, count, a_line):
         label = style.faint(f"{first:>{label_width},} {bar}")
         row = style.shade(cells[first : first + a_line])
         lines.append(f"{label}{row}{style.faint(bar)}")
-    lines += ["", *(style.faint(line) for line in wrap(_scale_text(load, ramp), width))]
+    lines += ["", *(style.faint(line) for line in wrap(_scale_text(tiles, ramp), width))]
     return "\n".join(lines) + "\n"
 
 
-def _heading(load: TileLoad) -> str:
-    return f"bytes per tile: {load.title}"
-
-
-def _shades(load: TileLoad, ramp: str) -> str:
-    largest = max(1, int(load.size_bytes.max(initial=0)))
-    level = -(-load.size_bytes * (len(ramp) - 1) // largest)
+def _shades(tiles: TileMap, ramp: str) -> str:
+    largest = max(1, int(tiles.value.max(initial=0)))
+    level = -(-tiles.value * (len(ramp) - 1) // largest)
     marks = np.array(list(ramp))[level]
-    return "".join(np.where(load.over, "!", marks))
+    return "".join(np.where(tiles.over, "!", marks))
 
 
-def _scale_text(load: TileLoad, ramp: str) -> str:
-    largest = int(load.size_bytes.max(initial=0))
+def _scale_text(tiles: TileMap, ramp: str) -> str:
+    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
     if not largest:
-        return "scale: blank 0 B"
-    first = size_text(max(1, largest // (len(ramp) - 1)))
+        return f"scale: blank {unit(0)}"
+    first = unit(max(1, largest // (len(ramp) - 1)))
+    over = f", ! over {tiles.limit}" if tiles.limit else ""
     return (
-        f"scale: blank 0 B, {ramp[1]} up to {first}, {ramp[-1]} up to {size_text(largest)}, "
-        f"! over {size_text(load.limit_bytes)}"
+        f"scale: blank {unit(0)}, {ramp[1]} up to {first}, {ramp[-1]} up to {unit(largest)}{over}"
     )
 
 
 def draw_tiles_svg(load: TileLoad) -> SvgText:
-    """Draw a tile map as SVG.
+    """Draw what lies on the tiles as SVG.
 
     Args:
         load: what lies on the tiles.
@@ -110,27 +172,37 @@ def draw_tiles_svg(load: TileLoad) -> SvgText:
     >>> "tile 0: 4 B, 1 element" in draw_tiles_svg(load)
     True
     """
-    tiles = len(load.size_bytes)
-    across = _tiles_across(tiles)
-    down = -(-tiles // across)
+    return draw_map_svg(map_of_load(load))
+
+
+def draw_map_svg(tiles: TileMap) -> SvgText:
+    """Draw a tile map as SVG.
+
+    Args:
+        tiles: what to show.
+
+    Returns:
+        The picture.
+    """
+    count = len(tiles.value)
+    across = _tiles_across(count)
+    down = -(-count // across)
     side = min(36, MAP_WIDTH // across)
-    notes = [load.summary(), *filter(None, [load.balance()]), *load.warnings()]
-    left = round(MARGIN + 8 + text_width(f"{tiles - 1:,}", 11))
-    top = MARGIN + 48 + 18 * len(notes)
-    heading = _heading(load)
-    widest = max(text_width(heading, 16), *(text_width(line, 12) for line in notes))
+    left = round(MARGIN + 8 + text_width(f"{count - 1:,}", 11))
+    top = MARGIN + 48 + 18 * len(tiles.notes)
+    widest = max(text_width(tiles.heading, 16), *(text_width(s, 12) for s in tiles.notes))
     inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
-    canvas = Canvas(round(left + inner + MARGIN), top + down * side + 62, title=heading)
-    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
-    for k, line in enumerate(notes):
+    canvas = Canvas(round(left + inner + MARGIN), top + down * side + 62, title=tiles.heading)
+    canvas.text(MARGIN, MARGIN + 14, tiles.heading, "head ink")
+    for k, line in enumerate(tiles.notes):
         kind = "line ink" if line.startswith("!") else "line soft"
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, kind)
     for column in range(0, across, 8 if across > 16 else 4):
         canvas.text(left + column * side + side / 2, top - 6, f"+{column}", "small soft mid")
     for row in range(down):
         canvas.text(left - 8, top + row * side + side / 2 + 3, f"{row * across:,}", "soft end")
-    _squares(canvas, load, across, side, left, top)
-    _scale(canvas, load, left, top + down * side + 24)
+    _squares(canvas, tiles, across, side, left, top)
+    _scale(canvas, tiles, left, top + down * side + 24)
     return canvas.text_of()
 
 
@@ -141,34 +213,58 @@ def _tiles_across(tiles: int) -> int:
 
 
 def _squares(
-    canvas: Canvas, load: TileLoad, across: int, side: int, left: float, top: float
+    canvas: Canvas, tiles: TileMap, across: int, side: int, left: float, top: float
 ) -> None:
-    largest = int(load.size_bytes.max(initial=0))
+    largest = int(tiles.value.max(initial=0))
     gap = 1 if side < 20 else 2
-    numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), load.over.tolist(), strict=True)
-    for tile, (size, elements, over) in enumerate(numbers):
+    squares = zip(tiles.value.tolist(), tiles.over.tolist(), tiles.tips, strict=True)
+    for tile, (value, over, tip) in enumerate(squares):
         x, y = left + tile % across * side, top + tile // across * side
-        kind = "over" if over else f"q{ramp_step(size, largest)}" if size else "none"
-        tip = f"tile {tile}: {size_text(size)}, {counted(elements, 'element')}"
-        canvas.rect(x, y, side - gap, side - gap, kind, tip=tip)
+        kind = "over" if over else f"q{ramp_step(value, largest)}" if value else "none"
+        canvas.rect(x, y, side - gap, side - gap, kind, tip=f"tile {tile}: {tip}")
         if over or side >= NUMBERED_SIDE:
             label = f"{tile}!" if over and side >= NUMBERED_SIDE else "!" if over else f"{tile}"
-            ink = "bang" if over else f"i{kind[1:]}" if size else "soft"
+            ink = "bang" if over else f"i{kind[1:]}" if value else "soft"
             canvas.text(x + (side - gap) / 2, y + side / 2 + 3, label, f"{ink} mid")
 
 
-def _scale(canvas: Canvas, load: TileLoad, left: float, y: float) -> None:
-    largest = int(load.size_bytes.max(initial=0))
-    step, bar_left = 18, left + 44
+def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
+    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
+    step, bar_left = 18, left + 25 + round(text_width(unit(0), 11))
     canvas.rect(left, y, 12, 12, "none")
-    canvas.text(left + 17, y + 10, "0 B", "soft")
+    canvas.text(left + 17, y + 10, unit(0), "soft")
     if largest:
         for k in range(len(RAMP)):
             canvas.rect(bar_left + k * step, y, step, 12, f"q{k}")
         low = max(1, largest // len(RAMP))
-        canvas.text(bar_left, y + 26, f"up to {size_text(low)}", "soft")
-        canvas.text(bar_left + len(RAMP) * step, y + 26, size_text(largest), "soft end")
-    over_left = bar_left + len(RAMP) * step + 24
-    canvas.rect(over_left, y, 12, 12, "over")
-    canvas.text(over_left + 6, y + 10, "!", "bang mid")
-    canvas.text(over_left + 17, y + 10, f"over {size_text(load.limit_bytes)}", "soft")
+        canvas.text(bar_left, y + 26, f"up to {unit(low)}", "soft")
+        canvas.text(bar_left + len(RAMP) * step, y + 26, unit(largest), "soft end")
+    if tiles.limit:
+        over_left = bar_left + len(RAMP) * step + 24
+        canvas.rect(over_left, y, 12, 12, "over")
+        canvas.text(over_left + 6, y + 10, "!", "bang mid")
+        canvas.text(over_left + 17, y + 10, f"over {tiles.limit}", "soft")
+
+
+def tiles_json(load: TileLoad) -> str:
+    """Return what lies on the tiles as JSON.
+
+    Args:
+        load: what lies on the tiles.
+
+    Returns:
+        Lines, the last one ended; `elements` and `size_bytes` have an entry for each tile.
+
+    >>> import json
+    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
+    >>> json.loads(tiles_json(load))["size_bytes"]
+    [4, 0]
+    """
+    data = {
+        "title": load.title,
+        "limit_bytes": load.limit_bytes,
+        "unmapped_elements": load.unmapped,
+        "elements": load.elements.tolist(),
+        "size_bytes": load.size_bytes.tolist(),
+    }
+    return json_text("tiles", data)

@@ -23,11 +23,19 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Graphviz that draws."""
+    links = [("dot", lambda text, form: b"<svg/>")]
+    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter(links))
+
+
 def test_says_what_is_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     names = [line[2:14].strip() for line in said.splitlines()]
-    assert names == ["poplite", "python", "numpy", "numba", "cache folder"]
+    assert names == ["poplite", "python", "numpy", "numba", "graphviz", "cache folder"]
+    assert "graphviz      dot\n" in said
     assert f"numpy         {np.__version__}" in said
     assert f"{cache}  writable, 0 compiled" in said
 
@@ -103,3 +111,24 @@ def test_a_compiler_that_is_missing_leaves_the_cache_unknown(
     found = doctor.cache()
     assert found.fault
     assert "llvmlite" in found.state
+
+
+def test_no_graphviz_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter([]))
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "  graphviz      no Graphviz found: graphs are drawn by the built-in layout" in said
+    assert 'try: pip install "poplite[dot]"' in said
+
+
+def test_a_graphviz_that_fails_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(text: str, form: str) -> bytes:
+        raise OSError("libgvc.so.6: cannot open shared object file")
+
+    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter([("dot", fail)]))
+    assert main(["doctor"]) == 0
+    assert "dot failed: libgvc.so.6: cannot open shared object file" in capsys.readouterr().out

@@ -7,6 +7,7 @@ light and dark, before they are committed.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,27 @@ import pytest
 
 from poplite import FLOAT, INT, Target
 from poplite.graph import Graph
+from poplite.mapping import TileMapping
+from poplite.program import Copy, Program, Sequence
 from poplite.tensor import Tensor
-from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
+from poplite.tools.target import load_target
+from poplite.viz import (
+    graph_dot,
+    graph_svg,
+    graph_text,
+    program_svg,
+    program_text,
+    summary_svg,
+    summary_text,
+    tensor_html,
+    tensor_svg,
+    tensor_text,
+    tiles_svg,
+    tiles_text,
+)
+from poplite.viz.dataflow import dataflow_json, dataflow_of
+from poplite.viz.program_tree import program_json, program_tree
+from poplite.viz.summary import summary_json, summary_of
 
 HERE = Path(__file__).parent
 
@@ -38,6 +58,12 @@ def bias() -> Tensor:
     return tensor
 
 
+def mapping() -> TileMapping:
+    """Where the elements of `bias` live."""
+    tensor = bias()
+    return tensor.graph.tile_mapping(tensor, require_complete=False)
+
+
 def spread() -> Graph:
     """More on every tile than on the one before; the last three hold too much."""
     graph = Graph(Target(tiles=100, tile_memory_bytes=388))
@@ -52,6 +78,25 @@ def machine() -> Graph:
     graph.add_variable(FLOAT, (427, 640, 4), "image/a", mapping="linear")
     graph.add_variable(FLOAT, (500,), "image/row", mapping="linear")
     return graph
+
+
+def net() -> tuple[Graph, Program]:
+    """The graph and the program of `net.py`."""
+    graph, program = load_target(f"{HERE / 'net.py'}:build")
+    assert program is not None
+    return graph, program
+
+
+def fan() -> tuple[Graph, Program]:
+    """One variable copied to twelve, one of which is copied back; in rows, with trunks."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (8,), "x", mapping="linear")
+    copies = []
+    for k in range(12):
+        with graph.scope(f"part{k % 3}"):
+            y = graph.add_variable(FLOAT, (8,), f"y{k}", mapping=k % 4)
+        copies.append(Copy(x, y))
+    return graph, Sequence(*copies, Copy(y[:4], x[4:]))
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -69,6 +114,30 @@ PICTURES: dict[str, Callable[[], str]] = {
     "tensor_bias_view.svg": lambda: tensor_svg(bias(), "0:2, ::2"),
     "tensor_bias_ascii.txt": lambda: tensor_text(bias(), "0, 1:5", ascii_only=True),
     "tensor_bias_color.txt": lambda: tensor_text(bias(), "0, 1:5", color=True),
+    "tensor_bias_view.html": lambda: tensor_html(bias(), "0:2, ::2"),
+    "notebook_tensor.html": lambda: bias()._repr_html_(),
+    "notebook_mapping.html": lambda: mapping()._repr_html_(),
+    "summary_net.txt": lambda: summary_text(*net()),
+    "summary_net_color.txt": lambda: summary_text(*net(), color=True, width=60),
+    "summary_net.svg": lambda: summary_svg(*net()),
+    "summary_net.json": lambda: summary_json(summary_of(*net())),
+    "summary_machine.txt": lambda: summary_text(machine()),
+    "summary_machine.svg": lambda: summary_svg(machine()),
+    "program_net.txt": lambda: program_text(net()[1]),
+    "program_net_counts.txt": lambda: program_text(net()[1], counts=True, width=60),
+    "program_net_color.txt": lambda: program_text(net()[1], depth=2, color=True),
+    "program_net.svg": lambda: program_svg(net()[1], counts=True),
+    "program_net_copies.svg": lambda: program_svg(net()[1], match="Copy"),
+    "program_net.json": lambda: program_json(program_tree(net()[1])),
+    "graph_net.txt": lambda: graph_text(*net()),
+    "graph_net_around_color.txt": lambda: graph_text(*net(), around="image", color=True),
+    "graph_net.svg": lambda: graph_svg(*net()),
+    "graph_net_around.svg": lambda: graph_svg(*net(), around="there", hops=1),
+    "graph_net.dot": lambda: graph_dot(*net()),
+    "graph_net.json": lambda: dataflow_json(dataflow_of(*net())),
+    "graph_fan.svg": lambda: graph_svg(*fan()),
+    "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
+    "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
     "tensor_machine.txt": lambda: tensor_text(tensor_of(machine()), "100:200, 300:400"),
 }
 
@@ -76,6 +145,14 @@ PICTURES: dict[str, Callable[[], str]] = {
 def tensor_of(graph: Graph) -> Tensor:
     """A new variable of the graph, mapped like a photograph."""
     return graph.add_variable(FLOAT, (427, 640, 4), "image/b", mapping="linear")
+
+
+@pytest.fixture(autouse=True)
+def in_the_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures name files as they are called from there; what `net.py` adds is taken back."""
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "net", raising=False)
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -88,5 +165,5 @@ def test_picture_is_as_before(name: str) -> None:
 
 
 def test_every_file_is_compared() -> None:
-    files = {path.name for path in HERE.iterdir() if path.suffix in (".txt", ".svg")}
+    files = {path.name for path in HERE.iterdir() if path.is_file() and path.suffix != ".py"}
     assert files == set(PICTURES)

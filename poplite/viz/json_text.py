@@ -1,0 +1,37 @@
+r"""Data of a picture as JSON, the same outer form for all of them.
+
+Keys are sorted and everything outside ASCII is escaped, so equal data gives equal bytes,
+whatever is written to; names come back verbatim.
+
+    >>> print(json_text("tiles", {"title": "caf\u00e9"}), end="")
+    {
+     "poplite": "tiles",
+     "title": "caf\u00e9",
+     "version": 1
+    }
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+VERSION = 1
+"""Rises when a reader of the earlier form would go wrong."""
+
+
+def json_text(kind: str, data: Mapping[str, object]) -> str:
+    """Write data as JSON.
+
+    Args:
+        kind: which picture the data is of.
+        data: its content: numbers, text, None, lists and mappings by text.
+
+    Returns:
+        Lines, the last one ended.
+
+    >>> json.loads(json_text("program", {"steps": 3}))["steps"]
+    3
+    """
+    outer = {"poplite": kind, "version": VERSION, **data}
+    return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"

@@ -1,0 +1,154 @@
+"""What the nodes of a program are called, and how counts and places of them are written.
+
+>>> label_of(Repeat(100, Program())).title
+'Repeat 100 times'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.source import SourceLocation
+from poplite.tensor_text import type_and_shape
+from poplite.viz.words import size_text
+from poplite.words import counted
+
+MOST = 10**12
+"""Counts stop here: Repeats multiply, and a deep nest of them has no end."""
+
+LAST_STEP = 10**9
+"""A range of steps that ends beyond is told by its beginning."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """What a node is.
+
+    Attributes:
+        kind: "compute", "copy", "host" or "control".
+        pattern: what it is, with `{}` for each name.
+        names: the names in it, as the user gave them.
+        numbers: what can be counted of it: vertices; elements and bytes; times.
+        detail: what is not in the pattern, in words.
+    """
+
+    kind: str
+    pattern: str
+    names: tuple[str, ...]
+    numbers: Mapping[str, int]
+    detail: str
+
+    @property
+    def title(self) -> str:
+        """What it is, with the names as the user gave them."""
+        return self.pattern.format(*(f"'{name}'" for name in self.names))
+
+
+def label_of(node: Program) -> Label:
+    """Return what a node of a program is.
+
+    Args:
+        node: the node; what lies below it does not matter.
+
+    >>> label_of(Sequence(name="main")).names
+    ('main',)
+    """
+    match node:
+        case Execute(compute_set=compute_set):
+            count = len(compute_set.vertices)
+            words = counted(count, "vertex", "vertices")
+            return Label("compute", "Execute {}", (compute_set.name,), {"vertices": count}, words)
+        case Copy(source=source, destination=destination):
+            count, names = source.num_elements, (source.name, destination.name)
+            size = count * source.element_type.size_bytes
+            words = f"{counted(count, 'element')}, {size_text(size)}"
+            numbers = {"bytes": size, "elements": count}
+            return Label("copy", "Copy {} -> {}", names, numbers, words)
+        case PrintTensor(title=title, tensor=tensor):
+            numbers = {"elements": tensor.num_elements}
+            return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
+        case Repeat(count=count):
+            return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
+    name = node.name if isinstance(node, Sequence) else ""
+    pattern = type(node).__name__ + (" {}" if name else "")
+    return Label("control", pattern, (name,) if name else (), {}, "" if node.children else "empty")
+
+
+def line_of(node: Program) -> str:
+    """Return what a regular expression is searched in.
+
+    Args:
+        node: a step.
+
+    >>> line_of(Program()).split()[:2]
+    ['Program', 'empty']
+    """
+    label = label_of(node)
+    return f"{label.title}  {label.detail}  {node.location}"
+
+
+def count_text(count: int) -> str:
+    """Return a count with separators; one that stopped at `MOST` says so.
+
+    Args:
+        count: from 0.
+
+    >>> count_text(1234), count_text(MOST)
+    ('1,234', '10^12 or more')
+    """
+    return f"{count:,}" if count < MOST else "10^12 or more"
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Args:
+        count: from 0.
+        noun: in the singular.
+
+    >>> many(1, "step"), many(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{count_text(count)} {noun if count == 1 else noun + 's'}"
+
+
+def runs_text(runs: int) -> str:
+    """Return how often steps run.
+
+    Args:
+        runs: of all of them together.
+
+    >>> runs_text(200)
+    'run 200 times in all'
+    """
+    return f"run {many(runs, 'time')} in all"
+
+
+def step_numbers(first: int, count: int) -> str:
+    """Return the numbers of steps that follow each other.
+
+    Args:
+        first: number of the first, from 1.
+        count: how many, above 0.
+
+    >>> step_numbers(3, 1), step_numbers(3, 4)
+    ('3', '3-6')
+    """
+    last = first + count - 1
+    if count > 1 and last >= LAST_STEP:
+        return f"{count_text(first)} on"
+    return count_text(first) if count == 1 else f"{first:,}-{last:,}"
+
+
+def place_of(location: SourceLocation) -> str:
+    """Return file and line, without the function.
+
+    Args:
+        location: the user's line.
+
+    >>> place_of(SourceLocation("net.py", 7, "build"))
+    'net.py:7'
+    """
+    return str(location).removesuffix(f" in {location.function}")

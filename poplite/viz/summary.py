@@ -1,0 +1,288 @@
+"""What a graph is, in a dozen numbers: the data behind the summary.
+
+Memory is what variables and constants take.  Code, vertex state and exchange buffers are
+not counted, cycles are not modelled: the summary says so beside the numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.target import Target
+from poplite.viz.columns import cut
+from poplite.viz.json_text import json_text
+from poplite.viz.load import tile_load
+from poplite.viz.program_facts import runs_of
+from poplite.viz.program_words import many, runs_text
+from poplite.viz.words import name_text, size_text
+from poplite.words import counted
+
+if TYPE_CHECKING:
+    from poplite.compute_set import ComputeSet
+    from poplite.graph import Graph
+    from poplite.program import Program
+
+SHOWN_CLASSES = 6
+LONGEST_CLASS = 32
+
+NOT_MODELLED = "not modelled yet"
+
+
+@dataclass(frozen=True, slots=True)
+class VertexCount:
+    """The vertices of one class.
+
+    Attributes:
+        name: of the class.
+        vertices: how many there are.
+    """
+
+    name: str
+    vertices: int
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How long a program is.
+
+    Attributes:
+        steps: its leaves, each place counted.
+        runs: how often they run in all, with what repeats.
+    """
+
+    steps: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A graph in numbers.
+
+    Attributes:
+        machine: what the target is called.
+        target: the target.
+        variables: how many there are.
+        variable_bytes: bytes of all of them.
+        constants: how many there are.
+        constant_bytes: bytes of all of them.
+        compute_sets: how many there are.
+        classes: vertices by class, most first.
+        edges: connected fields of vertices; each row of a list of edges is one.
+        vertex_tiles: tiles that have vertices.
+        unplaced_vertices: vertices without a tile.
+        used_tiles: tiles that hold elements.
+        unmapped_elements: elements without a tile.
+        unmapped_variables: variables and constants that have such elements.
+        worst_tile: the tile with most bytes.
+        worst_bytes: bytes of variables and constants on it.
+        over_tiles: tiles that hold more than their memory.
+        program: length of the program, or None when there is none.
+    """
+
+    machine: str
+    target: Target
+    variables: int
+    variable_bytes: int
+    constants: int
+    constant_bytes: int
+    compute_sets: int
+    classes: tuple[VertexCount, ...]
+    edges: int
+    vertex_tiles: int
+    unplaced_vertices: int
+    used_tiles: int
+    unmapped_elements: int
+    unmapped_variables: int
+    worst_tile: int
+    worst_bytes: int
+    over_tiles: int
+    program: Steps | None
+
+    @property
+    def vertices(self) -> int:
+        """Vertices of all classes."""
+        return sum(entry.vertices for entry in self.classes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether what is mapped so far fits every tile."""
+        return not self.over_tiles
+
+    @property
+    def verdict(self) -> str:
+        """Whether the graph fits its target, on one line."""
+        limit = self.target.tile_memory_bytes
+        if self.over_tiles:
+            others = self.over_tiles - 1
+            more = f", and {counted(others, 'more tile')}" if others else ""
+            return (
+                f"does not fit: tile {self.worst_tile} needs {size_text(self.worst_bytes)}, "
+                f"has {size_text(limit)} ({size_text(self.worst_bytes - limit)} over){more}"
+            )
+        if self.unmapped_elements:
+            return f"fits so far: {_have_no_tile(self.unmapped_elements, 'element')}"
+        return "fits"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what there is to say, under the verdict.
+
+        Returns:
+            `(label, text)` of each row.
+        """
+        target = self.target
+        return [
+            ("target", self._target()),
+            ("variables", f"{self.variables:,} ({size_text(self.variable_bytes)})"),
+            ("constants", f"{self.constants:,} ({size_text(self.constant_bytes)})"),
+            ("compute sets", f"{self.compute_sets:,}"),
+            ("vertices", self._vertices()),
+            ("edges", f"{self.edges:,}"),
+            ("program", self._program()),
+            ("mapping", self._mapping()),
+            ("tiles used", f"{self.used_tiles:,} of {target.tiles:,}"),
+            ("worst tile", self._worst()),
+            ("memory", f"variables and constants; code, state, buffers: {NOT_MODELLED}"),
+            ("cycles", NOT_MODELLED),
+        ]
+
+    def _target(self) -> str:
+        target = self.target
+        tiles, size = counted(target.tiles, "tile"), size_text(target.tile_memory_bytes)
+        return f"{self.machine}: {tiles} of {size}, {counted(target.workers, 'worker thread')} each"
+
+    def _vertices(self) -> str:
+        if not self.classes:
+            return "0"
+        shown = [
+            f"{cut(name_text(entry.name), LONGEST_CLASS)} {entry.vertices:,}"
+            for entry in self.classes[:SHOWN_CLASSES]
+        ]
+        hidden = len(self.classes) - len(shown)
+        more = [f"{hidden:,} more {'class' if hidden == 1 else 'classes'}"] if hidden else []
+        tiles = counted(self.vertex_tiles, "tile")
+        return f"{self.vertices:,} on {tiles}: {', '.join([*shown, *more])}"
+
+    def _program(self) -> str:
+        if self.program is None:
+            return "none given"
+        return f"{many(self.program.steps, 'step')}, {runs_text(self.program.runs)}"
+
+    def _mapping(self) -> str:
+        holes = []
+        if self.unmapped_elements:
+            where = counted(self.unmapped_variables, "variable")
+            holes.append(f"{_have_no_tile(self.unmapped_elements, 'element')} ({where})")
+        if self.unplaced_vertices:
+            holes.append(_have_no_tile(self.unplaced_vertices, "vertex", "vertices"))
+        return f"! {'; '.join(holes)}" if holes else "complete"
+
+    def _worst(self) -> str:
+        limit = self.target.tile_memory_bytes
+        share = 100 * self.worst_bytes / limit
+        percent = "under 0.1 %" if 0 < share < 0.1 else f"{share:,.1f} %"
+        mark = "! " if self.over_tiles else ""
+        size = f"{size_text(self.worst_bytes)} of {size_text(limit)}"
+        return f"{mark}tile {self.worst_tile}: {size}, {percent}"
+
+
+def summary_of(graph: Graph, program: Program | None = None) -> Summary:
+    """Count what a graph holds.
+
+    Args:
+        graph: the graph.
+        program: what runs on it, if it is known.
+
+    Returns:
+        The numbers.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
+    >>> _ = graph.add_variable("float32", (8,), "x", mapping=1)
+    >>> summary_of(graph).verdict
+    'does not fit: tile 1 needs 32 B, has 24 B (8 B over)'
+    """
+    load = tile_load(graph)
+    counts, sizes = [0, 0], [0, 0]
+    for variable in graph.variables:
+        counts[variable.constant] += 1
+        sizes[variable.constant] += variable.num_elements * variable.element_type.size_bytes
+    vertices = [vertex for compute_set in graph.compute_sets for vertex in compute_set.vertices]
+    tiles = {vertex.tile for vertex in vertices} - {None}
+    return Summary(
+        machine=_machine(graph.target),
+        target=graph.target,
+        variables=counts[False],
+        variable_bytes=sizes[False],
+        constants=counts[True],
+        constant_bytes=sizes[True],
+        compute_sets=len(graph.compute_sets),
+        classes=_classes(graph.compute_sets),
+        edges=sum(_edges(compute_set) for compute_set in graph.compute_sets),
+        vertex_tiles=len(tiles),
+        unplaced_vertices=sum(vertex.tile is None for vertex in vertices),
+        used_tiles=int(np.count_nonzero(load.elements)),
+        unmapped_elements=load.unmapped,
+        unmapped_variables=sum(not v.mapping.is_complete for v in graph.variables)
+        if load.unmapped
+        else 0,
+        worst_tile=int(load.size_bytes.argmax()),
+        worst_bytes=int(load.size_bytes.max()),
+        over_tiles=int(np.count_nonzero(load.over)),
+        program=None if program is None else Steps(program.num_steps, runs_of(program)),
+    )
+
+
+def summary_json(summary: Summary) -> str:
+    """Write a summary as JSON.
+
+    Args:
+        summary: the numbers.
+
+    Returns:
+        JSON; what is not modelled yet is null.
+
+    >>> import json
+    >>> from poplite.graph import Graph
+    >>> json.loads(summary_json(summary_of(Graph())))["verdict"]
+    'fits'
+    """
+    data = asdict(summary) | {
+        "cycles": None,
+        "fits": summary.fits,
+        "memory_counted": ["variables", "constants"],
+        "verdict": summary.verdict,
+        "vertices": summary.vertices,
+    }
+    return json_text("summary", data)
+
+
+def _machine(target: Target) -> str:
+    known = Target()
+    if target == known:
+        return "Mk2 (GC200)"
+    return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"
+
+
+def _classes(compute_sets: tuple[ComputeSet, ...]) -> tuple[VertexCount, ...]:
+    counts = Counter(
+        vertex.vertex_class for compute_set in compute_sets for vertex in compute_set.vertices
+    )
+    return tuple(VertexCount(cls.__name__, count) for cls, count in counts.most_common())
+
+
+def _edges(compute_set: ComputeSet) -> int:
+    count = 0
+    for vertex in compute_set.vertices:
+        for edge in vertex.connections.values():
+            count += len(edge) if isinstance(edge, tuple) else 1
+        for rows in vertex.rows.values():
+            count += len(rows)
+    return count
+
+
+def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
+    return f"{counted(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"

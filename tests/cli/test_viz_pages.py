@@ -1,0 +1,118 @@
+"""`poplite-viz tiles` and `tensor` as pages and as JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poplite.tools.viz import main
+
+SCRIPT = """
+from poplite import FLOAT, Target
+from poplite.graph import Graph
+
+def build():
+    graph = Graph(Target(tiles=4))
+    graph.add_variable(FLOAT, (2, 8), "x", mapping="linear")
+    graph.add_variable(FLOAT, (4,), "it's <y>", mapping=1)
+    return graph
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `net.py`, which is where we are."""
+    (tmp_path / "net.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    return tmp_path
+
+
+def test_the_suffix_says_the_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["tiles", "net.py:build"], ["tensor", "net.py:build", "x"]):
+        for name, start in (("a.html", "<!doctype html>\n"), ("a.json", "{\n")):
+            assert main([*words, "-o", name]) == 0
+            assert (folder / name).read_text().startswith(start)
+            assert capsys.readouterr() == ("", f"wrote {name}\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net.py:build", "--format", "json"]) == 0
+    tiles = json.loads(capsys.readouterr().out)
+    assert (tiles["poplite"], tiles["version"]) == ("tiles", 1)
+    assert tiles["size_bytes"] == [16, 32, 16, 16]
+    assert (tiles["limit_bytes"], tiles["unmapped_elements"]) == (638_976, 0)
+    assert main(["tensor", "net.py:build", "it's <y>", "--view", ":2", "--format", "json"]) == 0
+    tensor = json.loads(capsys.readouterr().out)
+    assert (tensor["poplite"], tensor["name"], tensor["shape"]) == ("tensor", "it's <y>", [4])
+    assert (tensor["begin"], tensor["length"], tensor["tile"]) == ([0], [4], [1])
+    assert tensor["view"] == {"index": ":2", "shape": [2], "begin": [0], "length": [2]}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_page_says_which_command_wrote_it(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "it's <y>"
+    assert main(["tensor", "net.py:build", name, "--view", ":2", "--format", "html"]) == 0
+    said = capsys.readouterr().out
+    quoted = "&#x27;it&#x27;&quot;&#x27;&quot;&#x27;s &lt;y&gt;&#x27;"
+    assert f"<code>poplite-viz tensor net.py:build {quoted} --view :2</code>" in said
+    assert main(["tiles", "net.py:build", "--variable", "x", "--format", "html"]) == 0
+    assert "<code>poplite-viz tiles net.py:build --variable x</code>" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unknown_suffix_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiles", "net.py:build", "-o", "a.pdf"]) == 1
+    assert "known here are .txt, .svg, .json, .html" in capsys.readouterr().err
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+KEYS = """<script>
+const press = (key) => figure.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+const read = ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End"].map((key) => {
+  press(key);
+  return pane.textContent;
+});
+const at = parts[0].shape.getBoundingClientRect();
+figure.dispatchEvent(new MouseEvent("click", {clientX: at.x + 3, clientY: at.y + 3}));
+document.title = JSON.stringify([...read, pane.textContent]);
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="runs the page's script in Chromium")
+def test_keys_and_clicks_tell_what_a_part_is(folder: Path) -> None:
+    assert main(["tiles", "net.py:build", "-q", "-o", "map.html"]) == 0
+    page = folder / "map.html"
+    page.write_text(page.read_text().replace("</body>", f"{KEYS}</body>"))
+    assert CHROMIUM is not None
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            f"--user-data-dir={folder / 'browser'}",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    title = done.stdout.split("<title>")[1].split("</title>")[0]
+    size = {0: "16 B, 4 elements", 1: "32 B, 8 elements", 2: "16 B, 4 elements"}
+    expected = [f"tile {k}: {size.get(k, size[0])}" for k in (0, 1, 2, 1, 0, 3, 0)]
+    assert json.loads(title) == expected

@@ -1,0 +1,163 @@
+"""`poplite-viz summary` and `poplite-viz program`: flags, forms, files and faults."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from poplite.tools.viz import main
+
+SCRIPT = """
+from poplite import FLOAT, Copy, Execute, Graph, Repeat, Sequence, Target
+
+def build():
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (2, 8), "x", mapping="linear")
+    y = graph.add_variable(FLOAT, (16,), "y", mapping=1)
+    blur = Execute(graph.add_compute_set("blur"))
+    return graph, Sequence(Copy(x, y), Repeat(10, Sequence(blur, blur)), name="main"), x
+
+def only():
+    return build()[0]
+
+def tight():
+    graph = Graph(Target(tiles=2, tile_memory_bytes=30))
+    graph.add_variable(FLOAT, (10,), "x", mapping=1)
+    return graph
+
+def long():
+    graph, program, _ = build()
+    return graph, Sequence(*[Sequence(program.programs[0]) for _ in range(200)])
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `net.py`, which is where we are."""
+    (tmp_path / "net.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out
+
+
+def test_summary_of_a_graph_with_its_program(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "summary", "net.py:build")
+    assert text.startswith("summary: fits\n")
+    assert "\n  program       3 steps, run 21 times in all\n" in text
+    assert "\n  worst tile    tile 1: 80 B of 638,976 B, under 0.1 %\n" in text
+
+
+def test_summary_of_a_graph_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "\n  program       none given\n" in printed(capsys, "summary", "net.py:only")
+
+
+def test_what_does_not_fit_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "summary", "net.py:tight", "--color", "always")
+    assert "tile 1 needs 40 B, has 30 B (10 B over)" in text
+    assert text.startswith("\x1b[1;31m! summary: does not fit")
+
+
+def test_program_prints_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "program", "net.py:build").splitlines()
+    assert lines[0] == "program: 3 steps"
+    assert lines[4].startswith("     1    Copy 'x' -> 'y'  16 elements, 64 B  ")
+    assert lines[-1].startswith("     3        Execute 'blur'  0 vertices  ")
+    assert all(line.endswith(" net.py:9") for line in lines[3:6])
+
+
+def test_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "program", "net.py:build", "--counts")
+    assert text.startswith("program: 3 steps, run 21 times in all\n")
+    assert "\n     3    10        Execute 'blur'" in text
+
+
+def test_depth_and_match(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "program", "net.py:build", "--depth", "1")
+    assert "   2-3    Repeat 10 times  2 steps on 3 lines folded" in text
+    text = printed(capsys, "program", "net.py:build", "--match", "(?i)COPY")
+    assert text.startswith("program: 1 of 3 steps matches '(?i)COPY'\n")
+    assert "blur" not in text
+
+
+def test_a_long_program_is_cut_but_in_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, "program", "net.py:long")
+    assert "\n... 101 more lines; --depth N or --match REGEX draws a part," in text
+    assert len(text.splitlines()) < 310
+    assert main(["program", "net.py:long", "-q", "-o", "all.txt"]) == 0
+    assert len((folder / "all.txt").read_text().splitlines()) == 401 + 3
+    assert (
+        len(json.loads(printed(capsys, "program", "net.py:long", "--format", "json"))["rows"])
+        == 401
+    )
+
+
+@pytest.mark.parametrize("command", ["summary", "program"])
+def test_every_form_goes_to_a_file(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for suffix in ("txt", "svg", "json"):
+        assert main([command, "net.py:build", "-o", f"a.{suffix}"]) == 0
+        assert capsys.readouterr() == ("", f"wrote a.{suffix}\n")
+    assert (folder / "a.txt").read_text().startswith(f"{command}: ")
+    assert ET.parse(folder / "a.svg").getroot().tag.endswith("svg")
+    data = json.loads((folder / "a.json").read_text())
+    assert (data["poplite"], data["version"]) == (command, 1)
+
+
+@pytest.mark.parametrize("example", ["pi", "first_tiles", "heat", "photo"])
+def test_examples(root: Path, example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = f"{root / 'examples' / example}.py:build"
+    assert printed(capsys, "summary", target).startswith("summary: fits\n")
+    assert f"{example}.py:" in printed(capsys, "program", target)
+
+
+def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+def test_a_target_without_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fault(capsys, "program", "net.py:only") == (
+        "poplite-viz: 'net.py:only' returned a Graph without a program\n"
+        "  it returned <Graph 4 tiles, 2 variables, 1 compute set, 0 vertices>\n"
+        "  try: def build() -> tuple[Graph, Program]: ... return graph, program\n"
+    )
+
+
+def test_no_step_that_matches(capsys: pytest.CaptureFixture[str]) -> None:
+    said = fault(capsys, "program", "net.py:build", "--match", "sharpen")
+    assert "no step matches 'sharpen': 3 steps looked at  (net.py:9 in build)\n" in said
+    assert "\n  Copy 'x' -> 'y'\n  Execute 'blur'\n  try: " in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--match", "("], "'(' is not a regular expression: missing ), unterminated"),
+        (["--depth", "-1"], "'-1' is not a number of levels from 0 up"),
+        (["--depth", "two"], "'two' is not a number of levels from 0 up"),
+    ],
+)
+def test_flags_that_cannot_be(
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["program", "net.py:build", *flags])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err

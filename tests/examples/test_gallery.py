@@ -1,0 +1,79 @@
+"""examples/gallery.py: every picture in every form, and pages that show them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def printed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
+    """The files written, each with the size that was printed."""
+    folder = tmp_path_factory.mktemp("gallery") / "all"
+    done = subprocess.run(
+        [sys.executable, root / "examples" / "gallery.py", folder],
+        cwd=folder.parent,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("  ") for line in done.stdout.splitlines()]
+    return {Path(path): size for path, size in lines}
+
+
+class Links(HTMLParser):
+    """Collects what a page refers to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {value for name, value in attrs if value and name in ("href", "src")}
+
+
+def test_every_file_is_printed_with_its_size(printed: dict[Path, str]) -> None:
+    folder = next(iter(printed)).parent
+    assert set(printed) >= {folder / "index.html", folder / "notebook.html", folder / "tiles.svg"}
+    assert {path for path in folder.iterdir() if path not in printed} == set()
+    for path, size in printed.items():
+        assert size == f"{path.stat().st_size:,} B"
+
+
+def test_every_picture_can_be_read(printed: dict[Path, str]) -> None:
+    for path in printed:
+        text = path.read_text("utf-8")
+        if path.suffix == ".svg":
+            assert ET.fromstring(text).tag.endswith("svg")
+        elif path.suffix == ".json":
+            assert json.loads(text)["version"] == 1
+        elif path.suffix == ".html":
+            assert text.startswith("<!doctype html>")
+        assert text.endswith("\n")
+
+
+def test_the_index_leads_to_every_file(printed: dict[Path, str]) -> None:
+    index = next(path for path in printed if path.name == "index.html")
+    files = {path.name for path in printed if path != index}
+    assert Links(index.read_text("utf-8")).found == files
+
+
+def test_no_file_is_large(printed: dict[Path, str]) -> None:
+    assert max(path.stat().st_size for path in printed) < 500_000
+
+
+def test_the_notebook_page_holds_a_cell_of_each_kind(printed: dict[Path, str]) -> None:
+    page = next(path for path in printed if path.name == "notebook.html").read_text("utf-8")
+    assert page.count('<div class="poplite">') == 6
+    for words in ("Repeat 100 times", "elements per tile", "float32[66, 98]", "steps run"):
+        assert words in page

@@ -1,0 +1,278 @@
+"""The dataflow graph: who reads and writes what, how many bytes, and in which order."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.errors import UnknownName
+from poplite.viz.dataflow import Dataflow, Edge, dataflow_json, dataflow_of
+from poplite.viz.dataflow_node import Node
+
+
+class Blend(pl.Vertex):
+    """Reads, writes, updates."""
+
+    k: pl.Input[pl.FLOAT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    z: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Leave everything as it is."""
+
+
+class Rows(pl.Vertex):
+    """Reads a list of edges."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.INT]]]
+
+    def compute(self) -> None:
+        """Leave everything as it is."""
+
+
+def flows(flow: Dataflow) -> dict[tuple[str, str], tuple[int, int]]:
+    """Edges by the titles of their ends."""
+    return {
+        (flow.nodes[e.tail].title, flow.nodes[e.head].title): (e.forward_bytes, e.backward_bytes)
+        for e in flow.edges
+    }
+
+
+def titles(flow: Dataflow) -> list[str]:
+    return [node.title for node in flow.nodes]
+
+
+def test_bytes_are_summed_over_vertices() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping=0) for name in "xy")
+    z = graph.add_variable(pl.FLOAT, (6,), "z", mapping=0)
+    work = graph.add_compute_set("work")
+    for k in range(2):  # both read x[3] and x[4]
+        part = {"x": x[3 * k : 3 * k + 5], "y": y[4 * k : 4 * k + 4], "z": z[3 * k : 3 * k + 3]}
+        graph.add_vertex(work, Blend, tile=k, k=0.5, **part)
+    flow = dataflow_of(graph, pl.Execute(work))
+    assert flows(flow) == {
+        ("x", "work"): (40, 0),
+        ("work", "y"): (32, 0),
+        ("z", "work"): (24, 24),
+        ("work numbers", "work"): (8, 0),
+    }
+    assert titles(flow) == ["x", "z", "work numbers", "work", "y"]
+    assert flow.title == "dataflow: 3 variables, 2 constants, 1 compute set"
+    assert flow.nodes[3].facts()[:3] == ["2 Blend", "on 2 tiles (0-1)", "step 1"]
+    assert flow.nodes[3].location.endswith("in test_bytes_are_summed_over_vertices")
+
+
+def test_an_edge_over_several_variables_counts_for_each() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (4, 6), name, mapping=0) for name in "ab")
+    both = pl.concat([a, b], 1)[1:, 3:8].T  # columns 3 to 5 of a, 0 and 1 of b
+    addresses = np.arange(48).reshape(2, 4, 6).transpose(1, 0, 2).reshape(4, 12)[1:, 3:8]
+    of_b = int((addresses >= 24).sum())
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Rows, tile=0, rows=both)
+    graph.add_vertex(work, Rows, tile=1, rows=[a[0], b[1, :2]])
+    size = {"a": 4 * (addresses.size - of_b + 6), "b": 4 * (of_b + 2)}
+    assert flows(dataflow_of(graph)) == {(name, "work"): (size[name], 0) for name in "ab"}
+
+
+def test_nothing_flows_through_an_empty_tensor() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (4, 6), "x", mapping=0)
+    graph.add_vertex(graph.add_compute_set("work"), Rows, tile=0, rows=x[:, :0])
+    assert dataflow_of(graph).edges == ()
+
+
+def test_nodes_stand_in_program_order() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    idle = graph.add_compute_set("idle")
+    a, b, c, unused = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "abcd")
+    second, first = graph.add_compute_set("second"), graph.add_compute_set("first")
+    graph.add_vertex(first, Rows, tile=0, rows=a.expand([0]))
+    graph.add_vertex(second, Rows, tile=0, rows=c.expand([0]))
+    again = pl.Execute(first)
+    program = pl.Sequence(
+        pl.Repeat(9, pl.Sequence(again, pl.Copy(b, c), again)), pl.Execute(second), again
+    )
+    flow = dataflow_of(graph, program)
+    assert titles(flow) == ["a", "first", "b", "Copy", "c", "second", "idle", unused.name]
+    assert [node.step for node in flow.nodes] == [0, 1, 0, 2, 0, 4, 0, 0]
+    assert flow.num_steps == 5
+    assert titles(dataflow_of(graph)) == [idle.name, "c", "second", "a", "first", "b", "d"]
+
+
+def test_a_copy_made_twice_is_one_node_and_prints_are_shown() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "ab")
+    copies = [pl.Copy(a, b), pl.Copy(a, b), pl.Copy(a[:2], b[2:])]
+    flow = dataflow_of(graph, pl.Sequence(*copies, pl.PrintTensor("result", b)))
+    assert titles(flow) == ["a", "Copy", "b", "Copy", "Print result"]
+    assert [node.detail for node in flow.nodes if node.kind == "copy"] == ["16 B", "8 B"]
+    assert [(e.tail, e.head, e.forward_bytes) for e in flow.edges] == [
+        (0, 1, 16),
+        (0, 3, 8),
+        (1, 2, 16),
+        (2, 4, 16),
+        (3, 2, 8),
+    ]
+
+
+def test_what_shares_data_runs_one_after_the_other() -> None:
+    nodes = (Node("variable", "x"), *(Node("compute", name) for name in "abcd"))
+    edges = (Edge(0, 1, 4), Edge(0, 2, 4), Edge(0, 3, 4, 4), Edge(0, 4, 4))
+    flow = Dataflow("", nodes, edges, 4, "", 5)
+    assert flow.dependences() == [(1, 3), (2, 3), (3, 4)]  # a and b only read
+
+
+def layers(count: int) -> pl.Graph:
+    """Variables `net/layer<k>/w` and `net/layer<k>/tmp/t`, each pair read by one compute set."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    with graph.scope("net"):
+        for k in range(count):
+            with graph.scope(f"layer{k}"):
+                w = graph.add_variable(pl.INT, (4,), "w", mapping=0)
+                with graph.scope("tmp"):
+                    t = graph.add_variable(pl.INT, (2, 3), "t", mapping=0)
+                work = graph.add_compute_set("work")
+                graph.add_vertex(work, Rows, tile=0, rows=[w, t[0]])
+    return graph
+
+
+def test_what_fits_is_not_collapsed() -> None:
+    flow = dataflow_of(layers(4), max_nodes=12)
+    assert (len(flow.nodes), flow.notice, flow.full_size) == (12, "", 12)
+
+
+def test_scopes_are_collapsed_deepest_first_down_to_the_shared_one() -> None:
+    flow = dataflow_of(layers(4), max_nodes=11)
+    assert titles(flow) == [f"net/layer{k}/" for k in range(4)]
+    assert flow.nodes[0].detail == "2 variables, 1 compute set"
+    assert flow.nodes[0].size_bytes == 40
+    assert flow.notice == "12 nodes collapsed to 4, by scope"
+    graph = layers(4)
+    with graph.scope("net/layer0/tmp"):
+        graph.add_variable(pl.INT, (4,), "u", mapping=0)
+    deep = dataflow_of(graph, max_nodes=12)
+    assert "net/layer0/tmp/" in titles(deep)
+    assert "net/layer1/tmp/t" in titles(deep)  # a scope of one thing stays that thing
+
+
+def test_numbered_names_are_collapsed_the_most_frequent_first() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    for k in range(20):
+        graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0)
+    for k in range(3):
+        graph.add_variable(pl.INT, (4,), f"b{k}", mapping=0)
+    flow = dataflow_of(graph, max_nodes=10)
+    assert titles(flow) == ["x0 ... x19", "b0", "b1", "b2"]
+    assert flow.nodes[0].facts() == ["20 variables, 320 B"]
+    assert flow.notice == "23 nodes collapsed to 4, by number"
+    assert titles(dataflow_of(layers(20), max_nodes=10)) == ["net/layer0/ ... net/layer19/"]
+
+
+def test_the_rest_is_collapsed_by_kind() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    for letter in "abcdefghijklmnop":
+        graph.add_variable(pl.INT, (4,), letter, mapping=0)
+    graph.add_compute_set("one")
+    graph.add_compute_set("two")
+    flow = dataflow_of(graph, max_nodes=10)
+    assert titles(flow) == ["one", "two", "variables"]
+    assert flow.notice == "18 nodes collapsed to 3, by kind"
+
+
+def test_too_many_edges_are_collapsed_too() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    data = [graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0) for k in range(10)]
+    for k in range(10):
+        work = graph.add_compute_set(f"work{k}")
+        graph.add_vertex(work, Rows, tile=0, rows=data)
+    flow = dataflow_of(graph, max_nodes=20)  # 20 nodes, but 100 edges
+    assert flow.notice == "20 nodes collapsed to 11, by number"
+    assert flow.full_size == 25
+    assert dataflow_of(graph, max_nodes=25).notice == ""
+
+
+def many(count: int) -> pl.Graph:
+    """Variables `x0`, `x1`, ... that one compute set reads."""
+    graph = pl.Graph(pl.Target(tiles=4))
+    data = [graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0) for k in range(count)]
+    graph.add_vertex(graph.add_compute_set("work"), Rows, tile=0, rows=data)
+    return graph
+
+
+def test_what_was_asked_for_is_not_collapsed() -> None:
+    flow = dataflow_of(many(40), around="x3", max_nodes=10)
+    assert titles(flow) == ["x0 ... x39", "x3", "work"]
+    assert [node.focus for node in flow.nodes] == [False, True, False]
+    assert flow.nodes[0].detail == "39 variables"
+
+
+@pytest.mark.parametrize(
+    ("hops", "shown"),
+    [
+        (0, ["b"]),
+        (1, ["Copy", "b", "Copy"]),
+        (2, ["a", "Copy", "b", "Copy", "c"]),
+        (99, ["a", "Copy", "b", "Copy", "c", "Copy", "d"]),
+    ],
+)
+def test_around_a_name(hops: int, shown: list[str]) -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b, c, d, _ = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "abcde")
+    program = pl.Sequence(pl.Copy(a, b), pl.Copy(b, c), pl.Copy(c, d))
+    flow = dataflow_of(graph, program, around="b", hops=hops)
+    assert titles(flow) == shown
+    assert [node.title for node in flow.nodes if node.focus] == ["b"]
+    assert flow.title.endswith(", around 'b'")
+
+
+def test_in_a_scope() -> None:
+    flow = dataflow_of(layers(3), scope="net/layer1/tmp")
+    assert titles(flow) == ["net/layer1/tmp/t", "net/layer1/work"]
+    assert len(dataflow_of(layers(3), scope="net").nodes) == 9
+
+
+def test_unknown_names_are_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match=r"no variable or compute set 'net/layer1/v'.*mean") as e:
+        dataflow_of(layers(3), around="net/layer1/v")
+    assert "... and 4 more names" in str(e.value)
+    with pytest.raises(UnknownName, match=r"no scope 'net/layr1' \(did you mean 'net/layer1'"):
+        dataflow_of(layers(3), scope="net/layr1")
+    with pytest.raises(UnknownName, match="no scope 'net'\n  no name in it has a scope"):
+        dataflow_of(many(2), scope="net")
+    with pytest.raises(UnknownName, match="no variable or compute set 'x'\n  it is empty"):
+        dataflow_of(pl.Graph(), around="x")
+
+
+def test_a_hundred_thousand_nodes_are_a_few() -> None:
+    graph = pl.Graph(pl.Target(tiles=64))
+    for k in range(100_000):
+        graph.add_variable(pl.FLOAT, (4,), f"x{k}", mapping=k % 64)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(
+        work, Rows, tile=0, rows=graph.add_variable(pl.INT, (4,), "i", mapping=0).expand([0])
+    )
+    flow = dataflow_of(graph)
+    assert titles(flow) == ["i", "work", "x0 ... x99999"]
+    assert flow.notice == "100,002 nodes collapsed to 3, by number"
+    assert flow.full_size == 100_002
+
+
+def test_json_has_names_verbatim_and_edges_by_position() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a = graph.add_variable(pl.INT, (2, 2), 'a "<\n\x00', mapping=1)
+    b = graph.add_variable(pl.INT, (4,), "b", mapping=0)
+    said = json.loads(dataflow_json(dataflow_of(graph, pl.Copy(a, b))))
+    assert (said["poplite"], said["version"], said["num_steps"]) == ("graph", 1, 1)
+    assert said["edges"] == [
+        {"from": 0, "to": 1, "bytes": 16, "bytes_back": 0},
+        {"from": 1, "to": 2, "bytes": 16, "bytes_back": 0},
+    ]
+    first = said["nodes"][0]
+    assert (first["name"], first["shape"], first["tiles"]) == ('a "<\n\x00', [2, 2], "1")
+    assert said["notice"] is None

@@ -1,0 +1,227 @@
+"""What a notebook shows: well formed, with the text inside, and at once whatever the size."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from poplite import FLOAT, INT, Target, concat
+from poplite.graph import Graph
+from poplite.mapping import TileMapping
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.report import Report
+from poplite.viz import notebook_graph
+
+NASTY = "a</pre></div><script>\"'&\nb\x00"
+
+
+class Cell(HTMLParser):
+    """Reads a cell: every element is closed, in order; the fallback and the rest are kept."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.open: list[tuple[str, str]] = []
+        self.tags: list[str] = []
+        self.fallback = self.rich = ""
+        self.deepest = 0
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.open.append((tag, dict(attrs).get("class") or ""))
+        self.deepest = max(self.deepest, len(self.open))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        kinds = [kind for _, kind in self.open]
+        if "poplite-text" in kinds:
+            self.fallback += data
+        elif "poplite-rich" in kinds and self.open[-1][0] != "style":
+            self.rich += data
+
+
+def everything(name: str = "x") -> list[object]:
+    """An object of each kind that a notebook shows, all called the same."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (8, 6), name, mapping="linear")
+    y = graph.add_constant(FLOAT, (8, 6), 1, f"{name}, constant", mapping=0)
+    lost = graph.add_variable(INT, (3,), f"{name}, lost")
+    work = graph.add_compute_set(name)
+    copy, shown = Copy(y, x), PrintTensor(name, x)
+    program = Sequence(Repeat(3, Sequence(Execute(work), copy)), shown, name=name)
+    steps = [Program(), Execute(work), copy, shown, Repeat(2, copy), program]
+    report = Report(1, 2, 128, 0, 0, 64, (1, 1))
+    mappings = [graph.tile_mapping(x), graph.tile_mapping(lost, require_complete=False)]
+    return [graph, Graph(), x, x[2:5, ::2].T, y, lost, x[0:0], *mappings, *steps, report]
+
+
+def cell(item: object) -> Cell:
+    html = item._repr_html_()  # type: ignore[attr-defined]
+    assert isinstance(html, str)
+    return Cell(html)
+
+
+@pytest.mark.parametrize("name", ["x", NASTY])
+def test_every_kind_is_well_formed_and_holds_its_text(name: str) -> None:
+    for item in everything(name):
+        shown = cell(item)
+        assert shown.fallback.strip()
+        assert shown.rich.strip()
+        assert not {"script", "link", "iframe"} & set(shown.tags)
+        assert shown.tags.count("pre") == 1
+        assert "\x00" not in shown.html
+        assert not re.search(r"@import|https?://(?!www\.w3\.org/2000/svg)| on\w+=", shown.html)
+
+
+def test_the_text_is_seen_without_style_sheets() -> None:
+    html = Graph()._repr_html_()
+    pre = re.search(r"<pre[^>]*>", html)
+    assert pre is not None
+    assert "none" not in pre[0]
+    assert '<div class="poplite-rich" style="display:none">' in html
+    rules = html[html.index("<style>") : html.index("</style>")]
+    assert ".poplite > .poplite-text { display: none; }" in rules
+    assert ".poplite > .poplite-rich { display: block !important; }" in rules
+
+
+def test_rules_and_ids_are_kept_to_the_picture() -> None:
+    html = "".join(item._repr_html_() for item in everything())  # type: ignore[attr-defined]
+    for sheet in re.findall(r"<style>(.*?)</style>", html, re.S):
+        inner = re.sub(r"@media[^{]*\{", "", sheet)
+        for selectors in re.findall(r"([^{}]+)\{[^}]*\}", inner):
+            assert all(s.strip().startswith(".poplite") for s in selectors.split(","))
+    ids = re.findall(r' id="([^"]*)"', html)
+    assert all(name.startswith("poplite-") for name in ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_tensor_shows_its_facts_and_its_picture() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (8, 6), "head/bias", mapping="linear")
+    shown = cell(x[2:4])
+    assert "head/bias" in shown.rich
+    assert "float32[2, 6]" in shown.rich
+    assert "on 1 tile (1), 48 B" in shown.rich
+    assert "svg" in shown.tags
+    assert "'head/bias' float32[2, 6]\non 1 tile (1), 48 B\n" in shown.fallback
+
+
+def test_a_mapping_shows_elements_of_every_tile() -> None:
+    mapping = TileMapping(4, np.array([1, 0, 1, -1]), np.array([2, 3, 4, 5]))
+    shown = cell(mapping)
+    assert "tile 1: 6 elements, 2 intervals" in shown.rich
+    assert "tile 2: 0 elements, 0 intervals" in shown.rich
+    assert "most 6, least 3" in shown.rich
+    assert "! 5 elements" in shown.rich
+    assert "scale: blank 0 elements" in shown.fallback
+    assert "over" not in shown.rich
+
+
+def test_a_mapping_over_too_many_tiles_is_told_in_words() -> None:
+    shown = cell(TileMapping(6000, np.array([7]), np.array([3])))
+    assert "1 of 6,000 (7)" in shown.rich
+    assert "none: more than 5,000 tiles" in shown.rich
+    assert "svg" not in shown.tags
+
+
+def test_a_graph_lists_what_is_in_it() -> None:
+    graph = Graph(Target(tiles=4, tile_memory_bytes=10))
+    for k in range(5):
+        graph.add_variable(FLOAT, (k + 1,), f"w{k}", mapping=k % 4)
+    shown = cell(graph)
+    assert "5 variables" in shown.rich
+    assert "does not fit: tile 0 needs 24 B, has 10 B (14 B over)" in shown.rich
+    assert "variables5 (60 B)" in shown.rich
+    assert "w4float32[5]200" in shown.rich
+    for k in range(5, 103):
+        graph.add_variable(FLOAT, (1,), f"w{k}", mapping=0)
+    shown = cell(graph)
+    assert "w99" in shown.rich
+    assert "w100" not in shown.rich
+    assert "... 3 more" in shown.rich
+
+
+def test_a_program_is_a_tree_with_step_numbers() -> None:
+    graph = Graph()
+    blur, sharpen = (Execute(graph.add_compute_set(name)) for name in ("blur", "sharpen"))
+    program = Sequence(Repeat(9, Sequence(blur, blur)), sharpen, name="main")
+    shown = cell(program)
+    assert shown.tags.count("details") == 3
+    assert shown.fallback.splitlines() == [
+        "Sequence 'main' 3 steps",
+        "  Repeat 9 times, 2 steps",
+        "    Sequence 2 steps",
+        "      Execute 'blur' 0 vertices  step 1",
+        "      Execute 'blur' 0 vertices  step 2",
+        "  Execute 'sharpen' 0 vertices  step 3",
+    ]
+    assert f"Execute 'sharpen' 0 verticesstep 3{sharpen.location}" in shown.rich
+
+
+def test_large_programs_are_cut() -> None:
+    graph = Graph()
+    blur = Execute(graph.add_compute_set("blur"))
+    flat = cell(Sequence([blur] * 100_000))
+    assert flat.tags.count("li") == notebook_graph.MOST_LINES
+    assert "... and more; poplite-viz program lists all of it" in flat.rich
+    assert flat.fallback.endswith("step 199\n...")
+    deep: Program = blur
+    for _ in range(100_000):
+        deep = Sequence(deep, blur)
+    shown = cell(deep)
+    assert "Sequence 99,989 steps, not shown" in shown.rich
+    assert shown.deepest < 60
+    doubled: Program = blur
+    for _ in range(60):
+        doubled = Sequence(doubled, doubled)
+    assert cell(doubled).tags.count("li") == notebook_graph.MOST_LINES
+
+
+def test_a_huge_tensor_is_drawn_or_told_in_words() -> None:
+    graph = Graph()
+    huge = graph.add_variable(FLOAT, (1000, 1000, 1000), "huge", mapping="linear")
+    assert "svg" in cell(huge).tags
+    assert "svg" in cell(huge[:900].broadcast(20, 0)).tags
+    for fine, reason in (
+        (huge.broadcast(100, 0), "147,200 separate parts"),
+        (huge.T, "1,000,000,000 separate parts; draw a slice of it"),
+        (huge[:, ::2, ::2], "250,000,000 separate parts"),
+        (concat([huge, huge.T], dim=1), "a large tensor of several parts"),
+    ):
+        shown = cell(fine)
+        assert "svg" not in shown.tags
+        assert reason in shown.rich
+        assert reason in shown.fallback
+    speckled = graph.add_variable(FLOAT, (400_000,), "speckled")
+    start = np.arange(0, 400_000, 4)
+    graph.variables[-1].mapping.paint_many(start, start + 4, start // 4 % 1472)
+    assert "100,000 separate parts" in cell(speckled).rich
+
+
+def test_a_huge_graph_is_listed_in_part() -> None:
+    graph = Graph(Target(tiles=4))
+    for k in range(notebook_graph.MOST_VARIABLES + 1):
+        graph.add_variable(FLOAT, (1,), mapping=k % 4)
+    shown = cell(graph)
+    assert "not counted here, for more than 2,000 variables" in shown.rich
+    assert "2,001 variables" in shown.rich
+    assert "... 1,901 more" in shown.rich
+
+
+def test_a_report_shows_its_table() -> None:
+    report = Report(1, 2, 128, 0, 0, 64, (1, 1))
+    shown = cell(report)
+    assert shown.fallback == str(report)
+    for name, value in report.rows().items():
+        assert f"{name}{value}" in shown.rich

@@ -1,0 +1,321 @@
+"""The program tree: its rows, what is folded, chosen or left out, and how it is drawn."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from poplite import FLOAT, INT, Target, UnknownName
+from poplite.graph import Graph
+from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence, walk
+from poplite.viz import program_svg, program_text
+from poplite.viz.colors import KINDS
+from poplite.viz.columns import cells
+from poplite.viz.program_tree import MOST_LINES, ProgramTree, program_json, program_tree
+from poplite.viz.program_words import MOST
+from poplite.viz.terminal import Style
+
+SVG = "{http://www.w3.org/2000/svg}"
+AWKWARD = (
+    "a 'quoted' \"name\"",
+    "<b>&amp;</b>",
+    "two\nlines",
+    "\x1b[31mred\x00",
+    "שלום 12",
+    "😀広い名前",
+    "\u202ereversed",
+    "\ud800",
+    "x" * 300,
+    "{}{0}",
+)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph(Target(tiles=4))
+
+
+def execute(graph: Graph, name: str) -> Execute:
+    return Execute(graph.add_compute_set(name))
+
+
+def titles(tree: ProgramTree) -> list[str]:
+    return ["  " * row.level + row.label.title for row in tree.rows]
+
+
+def texts(picture: str) -> list[str]:
+    """What the texts of a picture say, without tooltips."""
+    found = []
+    for text in ET.fromstring(picture).iter(f"{SVG}text"):
+        inner = [text.text or ""] + [
+            (part.text or "" if part.tag != f"{SVG}title" else "") + (part.tail or "")
+            for part in text
+        ]
+        found.append("".join(inner))
+    return found
+
+
+def main_program(graph: Graph) -> Sequence:
+    """Seven steps, two of them run a hundred times."""
+    x = graph.add_variable(FLOAT, (3, 4), "x", mapping=0)
+    y = graph.add_variable(FLOAT, (12,), "y", mapping=0)
+    there, back = execute(graph, "there"), execute(graph, "back")
+    return Sequence(
+        Copy(x, y),
+        Repeat(100, Sequence(there, back, name="loop")),
+        Sequence(there, PrintTensor("result", y)),
+        Sequence(),
+        Repeat(0, back),
+        Program(),
+        name="main",
+    )
+
+
+def test_rows_say_what_every_node_is(graph: Graph) -> None:
+    tree = program_tree(main_program(graph))
+    assert titles(tree) == [
+        "Sequence 'main'",
+        "  Copy 'x' -> 'y'",
+        "  Repeat 100 times",
+        "    Sequence 'loop'",
+        "      Execute 'there'",
+        "      Execute 'back'",
+        "  Sequence",
+        "    Execute 'there'",
+        "    PrintTensor 'result'",
+        "  Sequence",
+        "  Repeat 0 times",
+        "    Execute 'back'",
+        "  Program",
+    ]
+    details = {row.label.title: row.label.detail for row in tree.rows}
+    assert details["Copy 'x' -> 'y'"] == "12 elements, 48 B"
+    assert details["Execute 'back'"] == "0 vertices"
+    assert details["PrintTensor 'result'"] == "float32[12]"
+    assert details["Program"] == "empty"
+    assert [row.runs for row in tree.rows] == [1, 1, 1, 100, 100, 100, 1, 1, 1, 1, 1, 0, 1]
+    assert tree.runs == 1 + 200 + 2
+    assert {row.label.kind for row in tree.rows} == {"compute", "control", "copy", "host"}
+
+
+def test_step_numbers_are_those_of_messages(graph: Graph) -> None:
+    program = main_program(graph)
+    expected = [(step.number, step.program.location) for step in walk(program)]
+    rows = [row for row in program_tree(program).rows if row.label.kind != "control"]
+    assert [(row.first_step, row.location) for row in rows] == expected
+    assert [row.steps for row in rows] == [str(number) for number, _ in expected]
+
+
+def test_parents_are_positions_of_rows(graph: Graph) -> None:
+    rows = program_tree(main_program(graph)).rows
+    assert rows[0].parent == -1
+    for row in rows[1:]:
+        assert rows[row.parent].level == row.level - 1
+
+
+def test_a_large_shared_part_is_drawn_once(graph: Graph) -> None:
+    block = Sequence(*(execute(graph, name) for name in "abc"), name="block")
+    tree = program_tree(Sequence(execute(graph, "first"), block, Repeat(5, block), block))
+    notes = [(row.steps, row.label.title, row.note, row.runs) for row in tree.rows if row.note]
+    assert notes == [
+        ("5-7", "Sequence 'block'", "as steps 2-4", 5),
+        ("8-10", "Sequence 'block'", "as steps 2-4", 1),
+    ]
+    assert titles(tree).count("    Execute 'a'") == 1
+
+
+def test_a_small_shared_part_is_drawn_again(graph: Graph) -> None:
+    block = Sequence(execute(graph, "a"), execute(graph, "b"))
+    tree = program_tree(Sequence(block, block))
+    assert [row.steps for row in tree.rows if row.label.kind == "compute"] == ["1", "2", "3", "4"]
+    assert not any(row.note for row in tree.rows)
+
+
+def test_a_shared_part_without_steps_is_as_above() -> None:
+    nothing = Sequence(Sequence(), Sequence(), Sequence())
+    assert program_tree(Sequence(nothing, nothing)).rows[-1].note == "as above"
+
+
+def test_depth_folds_what_lies_deeper(graph: Graph) -> None:
+    program = main_program(graph)
+    tree = program_tree(program, depth=1)
+    assert max(row.level for row in tree.rows) == 1
+    folded = {row.steps: (row.label.title, row.note) for row in tree.rows if row.note}
+    assert folded["2-3"] == ("Repeat 100 times", "2 steps on 3 lines folded")
+    assert folded["4-5"] == ("Sequence", "2 steps on 2 lines folded")
+    assert program_tree(program, depth=0).rows[0].note == "6 steps on 12 lines folded"
+    assert titles(program_tree(program, depth=3)) == titles(program_tree(program))
+
+
+def test_what_was_folded_is_drawn_where_it_lies_higher(graph: Graph) -> None:
+    block = Sequence(*(execute(graph, name) for name in "abc"), name="block")
+    tree = program_tree(Sequence(Sequence(Sequence(block)), block), depth=2)
+    assert [row.note for row in tree.rows if row.label.title == "Sequence"][-1] == (
+        "3 steps on 4 lines folded"
+    )
+    assert titles(tree)[-3:] == ["    Execute 'a'", "    Execute 'b'", "    Execute 'c'"]
+
+
+def test_match_keeps_steps_and_what_they_stand_in(graph: Graph) -> None:
+    program = main_program(graph)
+    tree = program_tree(program, match="there|result")
+    assert titles(tree) == [
+        "Sequence 'main'",
+        "  Repeat 100 times",
+        "    Sequence 'loop'",
+        "      Execute 'there'",
+        "  Sequence",
+        "    Execute 'there'",
+        "    PrintTensor 'result'",
+    ]
+    assert [row.steps for row in tree.rows if row.steps] == ["2", "4", "5"]
+    assert tree.heading(counts=True) == (
+        "program: 3 of 6 steps match 'there|result', run 102 times in all"
+    )
+    assert program_tree(program, match="48 B").heading(counts=False) == (
+        "program: 1 of 6 steps matches '48 B'"
+    )
+    assert program_tree(program, match=r"in main_program$").matched == 2
+
+
+def test_match_sees_names_as_they_are(graph: Graph) -> None:
+    program = Sequence(execute(graph, "two\nlines"), execute(graph, "other"))
+    assert program_tree(program, match="two\nl").matched == 1
+
+
+def test_no_match_says_how_many_steps_were_looked_at(graph: Graph) -> None:
+    with pytest.raises(
+        UnknownName,
+        match=r"no step matches 'blurr': 6 steps looked at  \(.* in main_program\)\n"
+        r"  the first are:\n  Copy 'x' -> 'y'\n  Execute 'there'\n(.|\n)*  try: .*\(\?i\)",
+    ):
+        program_tree(main_program(graph), match="blurr")
+    with pytest.raises(UnknownName, match="0 steps looked at(.|\n)*the program is empty"):
+        program_tree(Sequence(), match="")
+
+
+def test_an_expression_that_is_none_is_refused(graph: Graph) -> None:
+    with pytest.raises(re.error, match="unterminated subpattern"):
+        program_tree(main_program(graph), match="(")
+
+
+def test_a_program_deeper_than_pythons_stack(graph: Graph) -> None:
+    step = execute(graph, "a")
+    program: Program = step
+    for k in range(20_000):
+        program = Repeat(2, program) if k % 2 else Sequence(program, step)
+    tree = program_tree(program, most=MOST_LINES)
+    assert len(tree.rows) == MOST_LINES
+    assert len(tree.rows) + tree.hidden == 30_001
+    assert tree.runs == MOST
+    assert tree.heading(counts=True) == ("program: 10,001 steps, run 10^12 or more times in all")
+    text = program_text(program, counts=True)
+    assert "... 29,701 more lines; --depth N or --match REGEX draws a part," in text
+    assert re.search(r"\+2\d\d Repeat 2 times", text)
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(program_text(program, full=True).splitlines()) == 30_001 + 3
+    assert "29,701 more lines" in program_svg(program)
+    assert len(json.loads(program_json(program_tree(program)))["rows"]) == 30_001
+
+
+@pytest.mark.parametrize("leaf", [Sequence, lambda: execute(Graph(), "a")])
+def test_sharing_costs_what_was_built(leaf: type[Sequence]) -> None:
+    program: Program = leaf()
+    for _ in range(200):
+        program = Sequence(program, program)
+    tree = program_tree(program)
+    assert len(tree.rows) < 500
+    for width in (60, 80):
+        text = program_text(program, counts=True, width=width)
+        assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("counts", [False, True])
+def test_text_keeps_its_columns_whatever_names_are(graph: Graph, width: int, counts: bool) -> None:
+    steps = [execute(graph, name) for name in AWKWARD]
+    tensors = [graph.add_variable(INT, (4,), name, mapping=0) for name in AWKWARD]
+    steps += [Copy(a, b) for a, b in itertools.pairwise(tensors)]  # type: ignore[misc]
+    program = Repeat(3, Sequence(Sequence(*steps, name="main")))
+    lines = program_text(program, width=width, counts=counts).splitlines()
+    assert len(lines) == 3 + 3 + len(steps)
+    assert {cells(line) for line in lines[3:]} == {width}
+    assert all(line.isprintable() for line in lines if "\u200e" not in line)
+    assert not any("\x1b" in line or "\x00" in line or "\u202e" in line for line in lines)
+    assert all(re.search(r"\.py:\d+$", line) for line in lines[3:])
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_every_form_tells_awkward_names(graph: Graph, name: str) -> None:
+    program = Sequence(execute(graph, name), name=name)
+    tree = json.loads(program_json(program_tree(program)))
+    assert tree["rows"][0]["names"] == [name]
+    picture = program_svg(program)
+    picture.encode()
+    shown = name if name.isprintable() else repr(name)[1:-1]
+    titles = [title.text or "" for title in ET.fromstring(picture).iter(f"{SVG}title")]
+    assert titles[1].startswith(f"Execute '{shown}'\n0 vertices\n")
+
+
+def test_a_name_from_right_to_left_is_closed(graph: Graph) -> None:
+    text = program_text(execute(graph, "שלום"))
+    assert "Execute 'שלום\u200e'  0 vertices" in text
+
+
+def test_text_says_kinds_in_their_colours(graph: Graph) -> None:
+    program = main_program(graph)
+    plain, colored = program_text(program), program_text(program, color=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
+    style = Style(color=True)
+    assert style.category("Execute 'there'", KINDS["compute"]) in colored
+    assert style.category("Copy 'x' -> 'y'", KINDS["copy"]) in colored
+
+
+def test_text_shortens_names_before_it_leaves_out_facts(graph: Graph) -> None:
+    program = execute(graph, "model/block4/conv/branch2/" * 4)
+    wide, narrow = program_text(program).splitlines()[3], program_text(program, width=72)
+    assert re.search(r"'model/.*\.\.\..*/'  0 vertices", wide)
+    assert re.search(r"'model/.*\.\.\..*/'  0 vertices", narrow.splitlines()[3])
+
+
+def test_svg_draws_every_row_with_its_mark(graph: Graph) -> None:
+    program = main_program(graph)
+    picture = program_svg(program, counts=True)
+    said = texts(picture)
+    assert "program: 6 steps, run 203 times in all" in said
+    assert "Copy 'x' -> 'y'12 elements, 48 B" in said
+    marks = [r.get("class") for r in ET.fromstring(picture).iter(f"{SVG}rect")]
+    in_rows = marks[1 + 4 :]  # after the page and the legend
+    assert in_rows == [f"c{KINDS[row.label.kind]}" for row in program_tree(program).rows]
+    assert [said.count(kind) for kind in ("compute", "copy", "control", "host")] == [1] * 4
+    assert picture == program_svg(program, counts=True)
+
+
+def test_svg_of_a_part(graph: Graph) -> None:
+    program = main_program(graph)
+    assert "host" not in texts(program_svg(program, match="there"))
+    assert any("on 3 lines folded" in text for text in texts(program_svg(program, depth=1)))
+
+
+def test_texts_stay_inside_the_picture(graph: Graph) -> None:
+    picture = program_svg(Sequence(*(execute(graph, name) for name in AWKWARD)), counts=True)
+    width = float(ET.fromstring(picture).get("width") or 0)
+    assert width < 1200
+    assert all(float(t.get("x") or 0) < width for t in ET.fromstring(picture).iter(f"{SVG}text"))
+
+
+def test_json_is_flat_and_sorted(graph: Graph) -> None:
+    text = program_json(program_tree(main_program(graph), match="Copy"))
+    data = json.loads(text)
+    assert text.endswith("}\n")
+    assert list(data) == sorted(data)
+    assert (data["poplite"], data["version"]) == ("program", 1)
+    assert (data["match"], data["matched"], data["num_steps"], data["runs"]) == ("Copy", 1, 6, 1)
+    copy = data["rows"][1]
+    assert copy["at"].endswith(" in main_program")
+    assert copy["numbers"] == {"bytes": 48, "elements": 12}
+    assert (copy["kind"], copy["parent"], copy["names"]) == ("copy", 0, ["x", "y"])

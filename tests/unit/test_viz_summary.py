@@ -1,0 +1,216 @@
+"""The summary: what is counted, the verdict, and how it is drawn."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from poplite import FLOAT, INT, Input, Output, Target, Vector, Vertex
+from poplite.graph import Graph
+from poplite.program import Execute, Repeat, Sequence
+from poplite.viz import summary_svg, summary_text
+from poplite.viz.columns import cells
+from poplite.viz.summary import Summary, summary_json, summary_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Sum(Vertex):
+    """Adds rows and a number."""
+
+    rows: Input[Vector[Vector[FLOAT]]]
+    start: Input[FLOAT]
+    total: Output[FLOAT]
+
+    def compute(self) -> None:
+        self.total = self.start
+
+
+class Fill(Vertex):
+    """Writes one number."""
+
+    x: Output[FLOAT]
+
+    def compute(self) -> None:
+        self.x = 1.0
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Four tiles: 8 floats on tile 2, 4 spread, a constant on tile 0; three vertices."""
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (2, 4), "x", mapping=2)
+    y = graph.add_variable(FLOAT, (4,), "y", mapping="linear")
+    start = graph.add_constant(FLOAT, (), 1.5, "start", mapping=0)
+    sums, fills = graph.add_compute_set("sums"), graph.add_compute_set("fills")
+    graph.add_vertex(sums, Sum, tile=2, rows=[x[0], x[1]], start=start, total=y[0])
+    graph.add_vertex(fills, Fill, tile=1, x=y[1])
+    graph.add_vertex(fills, Fill, tile=1, x=y[2])
+    return graph
+
+
+def rows(summary: Summary) -> dict[str, str]:
+    return dict(summary.rows())
+
+
+def test_counts_what_the_graph_holds(graph: Graph) -> None:
+    summary = summary_of(graph)
+    assert (summary.variables, summary.variable_bytes) == (2, 48)
+    assert (summary.constants, summary.constant_bytes) == (1, 4)
+    assert summary.compute_sets == 2
+    assert [(entry.name, entry.vertices) for entry in summary.classes] == [("Fill", 2), ("Sum", 1)]
+    assert summary.edges == 4 + 2  # two rows, a start and a total; two single fields
+    assert (summary.vertex_tiles, summary.used_tiles) == (2, 4)
+    assert (summary.worst_tile, summary.worst_bytes) == (2, 36)
+    assert summary.program is None
+
+
+def test_rows_of_a_list_connected_so_far_are_edges(graph: Graph) -> None:
+    vertex = graph.add_vertex(graph.compute_sets[0], Sum)
+    graph.connect(vertex["rows"][1], graph.add_variable(FLOAT, (3,), "z", mapping=0))
+    assert summary_of(graph).edges == 6 + 1
+
+
+def test_rows_in_words(graph: Graph) -> None:
+    fills = Execute(graph.compute_sets[1])
+    told = rows(summary_of(graph, Sequence(fills, Repeat(9, fills))))
+    assert told == {
+        "target": "Mk2 tiles: 4 tiles of 638,976 B, 6 worker threads each",
+        "variables": "2 (48 B)",
+        "constants": "1 (4 B)",
+        "compute sets": "2",
+        "vertices": "3 on 2 tiles: Fill 2, Sum 1",
+        "edges": "6",
+        "program": "2 steps, run 10 times in all",
+        "mapping": "complete",
+        "tiles used": "4 of 4",
+        "worst tile": "tile 2: 36 B of 638,976 B, under 0.1 %",
+        "memory": "variables and constants; code, state, buffers: not modelled yet",
+        "cycles": "not modelled yet",
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "machine"),
+    [
+        (Target(), "Mk2 (GC200): 1,472 tiles"),
+        (Target(tiles=1), "Mk2 tiles: 1 tile of"),
+        (Target(workers=1), "custom: 1,472 tiles of 638,976 B, 1 worker thread each"),
+    ],
+)
+def test_the_machine_is_named(target: Target, machine: str) -> None:
+    assert rows(summary_of(Graph(target)))["target"].startswith(machine)
+
+
+def test_an_empty_graph_fits() -> None:
+    summary = summary_of(Graph())
+    assert summary.verdict == "fits"
+    told = rows(summary)
+    assert told["vertices"] == "0"
+    assert told["program"] == "none given"
+    assert told["worst tile"] == "tile 0: 0 B of 638,976 B, 0.0 %"
+
+
+def test_a_tile_is_full_before_it_is_over() -> None:
+    def verdict(limit: int) -> str:
+        graph = Graph(Target(tiles=8, tile_memory_bytes=limit))
+        graph.add_variable(FLOAT, (100,), "x", mapping=3)
+        return summary_of(graph).verdict
+
+    assert verdict(400) == "fits"
+    assert verdict(396) == "does not fit: tile 3 needs 400 B, has 396 B (4 B over)"
+
+
+def test_the_fullest_tile_is_named_with_the_number_of_others() -> None:
+    graph = Graph(Target(tiles=8, tile_memory_bytes=100))
+    for tile, count in ((1, 30), (5, 1000), (6, 40)):
+        graph.add_variable(INT, (count,), mapping=tile)
+    summary = summary_of(graph)
+    assert summary.verdict == (
+        "does not fit: tile 5 needs 4,000 B, has 100 B (3,900 B over), and 2 more tiles"
+    )
+    assert rows(summary)["worst tile"] == "! tile 5: 4,000 B of 100 B, 4,000.0 %"
+    assert summary_text(graph).startswith("! summary: does not fit: tile 5 needs")
+
+
+def test_holes_are_told(graph: Graph) -> None:
+    graph.add_variable(FLOAT, (5,), "nowhere")
+    hole = graph.add_variable(FLOAT, (6,), "partly")
+    graph.set_tile_mapping(hole[:5], 0)
+    graph.add_vertex(graph.compute_sets[1], Fill)
+    summary = summary_of(graph)
+    assert summary.verdict == "fits so far: 6 elements have no tile"
+    assert (
+        rows(summary)["mapping"] == "! 6 elements have no tile (2 variables); 1 vertex has no tile"
+    )
+
+
+def test_many_classes_are_cut_short(graph: Graph) -> None:
+    for k in range(7):
+        other = type(f"Fill{k}", (Fill,), {"__module__": __name__})
+        graph.add_vertex(graph.compute_sets[1], other, tile=0, x=graph.add_variable(FLOAT, ()))
+    told = rows(summary_of(graph))["vertices"]
+    assert told == (
+        "10 on 3 tiles: Fill 2, Sum 1, Fill0 1, Fill1 1, Fill2 1, Fill3 1, 3 more classes"
+    )
+    assert len(json.loads(summary_json(summary_of(graph)))["classes"]) == 9
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
+def test_text_fits_its_width(graph: Graph, width: int) -> None:
+    for name in ("F\n<il>'", "広" * 60, "x" * 200):
+        other = type(name, (Fill,), {"__module__": __name__})
+        graph.add_vertex(graph.compute_sets[1], other, tile=0, x=graph.add_variable(FLOAT, ()))
+    lines = summary_text(graph, width=width).splitlines()
+    assert max(map(cells, lines)) <= max(width, 60)
+    assert all(line.isprintable() for line in lines)
+    assert len(lines) <= 24
+
+
+def test_text_in_colour_says_the_same(graph: Graph) -> None:
+    graph.add_variable(FLOAT, (5,), "nowhere")
+    plain, colored = summary_text(graph), summary_text(graph, color=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
+    assert "\x1b[1;31m! 5 elements have no tile" in colored
+
+
+def test_svg_says_all_rows(graph: Graph) -> None:
+    other = type("<b>&\x01", (Fill,), {"__module__": __name__})
+    graph.add_vertex(graph.compute_sets[1], other, tile=0, x=graph.add_variable(FLOAT, ()))
+    picture = summary_svg(graph)
+    said = [text.text for text in ET.fromstring(picture).iter(f"{SVG}text")]
+    assert said[0] == "summary: fits so far: 1 element has no tile"
+    assert "4 on 3 tiles: Fill 2, Sum 1, <b>&\\x01 1" in said
+    assert "not modelled yet" in said
+    assert picture == summary_svg(graph)
+
+
+@pytest.mark.parametrize(
+    ("elements", "shares"), [(0, [0.0]), (50, [0.5]), (100, [1.0]), (200, [0.5, 0.5])]
+)
+def test_svg_bar_is_as_long_as_the_worst_tile_is_full(elements: int, shares: list[float]) -> None:
+    graph = Graph(Target(tiles=2, tile_memory_bytes=400))
+    graph.add_variable(FLOAT, (elements,), "x", mapping=1)
+    _, _, *filled = ET.fromstring(summary_svg(graph)).iter(f"{SVG}rect")
+    path = ET.fromstring(summary_svg(graph)).find(f"{SVG}path")
+    assert path is not None
+    whole = {r.get("class"): float(r.get("width") or 0) for r in filled}
+    frame = [r for r in ET.fromstring(summary_svg(graph)).iter(f"{SVG}rect")][1]
+    full = float(frame.get("width") or 0) * max(1.0, elements / 100)
+    assert [width / full for width in whole.values()] == pytest.approx(shares, abs=0.01)
+    assert ("over" in whole) == (elements > 100)
+
+
+def test_json_holds_the_numbers(graph: Graph) -> None:
+    text = summary_json(summary_of(graph, Execute(graph.compute_sets[1])))
+    data = json.loads(text)
+    assert text.endswith("}\n")
+    assert list(data) == sorted(data)
+    assert (data["poplite"], data["version"]) == ("summary", 1)
+    assert data["target"]["tile_memory_bytes"] == 638_976
+    assert data["classes"] == [{"name": "Fill", "vertices": 2}, {"name": "Sum", "vertices": 1}]
+    assert data["program"] == {"runs": 1, "steps": 1}
+    assert (data["fits"], data["verdict"], data["cycles"]) == (True, "fits", None)
