@@ -1,4 +1,4 @@
-"""Warm runs against hand-written code: the photograph, axpy, and many small steps.
+"""Warm runs against hand-written code: the photograph, axpy in two types, many small steps.
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numba
 import numpy as np
@@ -19,12 +19,15 @@ import poplite as pl
 from rows import Row, in_turn, run
 
 
-class Axpy(pl.Vertex):
+T = TypeVar("T", bound=pl.ElementType[float])
+
+
+class Axpy(pl.Vertex, Generic[T]):
     """`y = a * x + y`."""
 
     a: pl.State[pl.FLOAT]
-    x: pl.Input[pl.Vector[pl.FLOAT]]
-    y: pl.InOut[pl.Vector[pl.FLOAT]]
+    x: pl.Input[pl.Vector[T]]
+    y: pl.InOut[pl.Vector[T]]
 
     def compute(self) -> None:
         """Add a multiple of x."""
@@ -49,14 +52,20 @@ def axpy_serial(a: Any, x: Any, y: Any) -> None:
             y[chunk, i] += a * x[chunk, i]
 
 
-def axpy_engine(vertices: int, length: int, times: int, tiles: int) -> tuple[Any, Any, Any, Any]:
+def axpy_engine(
+    vertices: int,
+    length: int,
+    times: int,
+    tiles: int,
+    element: type[pl.ElementType[float]] = pl.FLOAT,
+) -> tuple[Any, Any, Any, Any]:
     """Return an engine of `times` steps of `vertices` vertices, its tensor y, and both arrays."""
     rng = np.random.default_rng(1)
-    x = rng.standard_normal((vertices, length)).astype(np.float32)
-    y = rng.standard_normal((vertices, length)).astype(np.float32)
+    x = rng.standard_normal((vertices, length)).astype(element.dtype)
+    y = rng.standard_normal((vertices, length)).astype(element.dtype)
     graph = pl.Graph(pl.Target(tiles=tiles))
-    tx = graph.add_variable(pl.FLOAT, x.shape, "x", mapping="linear", initial_value=x)
-    ty = graph.add_variable(pl.FLOAT, y.shape, "y", mapping="linear", initial_value=y)
+    tx = graph.add_variable(element, x.shape, "x", mapping="linear", initial_value=x)
+    ty = graph.add_variable(element, y.shape, "y", mapping="linear", initial_value=y)
     work = graph.add_compute_set("axpy")
     for v in range(vertices):
         graph.add_vertex(work, Axpy, tile=v * tiles // vertices, a=0.5, x=tx[v], y=ty[v])
@@ -104,6 +113,21 @@ def axpy_row(small: bool, samples: int) -> Row:
     return Row(name, min(ours) / min(hand), "x", "<=", 1.5, ours, hand)
 
 
+def half_row(small: bool, samples: int) -> Row:
+    """The same vertices on HALF against FLOAT, both in poplite."""
+    vertices, times, tiles = (96, 3, 16) if small else (8832, 200, 1472)
+    half, tensor, x, y = axpy_engine(vertices, 64, times, tiles, pl.HALF)
+    single, *_ = axpy_engine(vertices, 64, times, tiles)
+    half.run()
+    for _ in range(times):
+        product = np.float32(0.5) * x.astype(np.float32)
+        y = (y.astype(np.float32) + product).astype(np.float16)
+    check("axpy of HALF", half.read(tensor), y)
+    ours, other = in_turn(half.run, single.run, samples)
+    name = f"axpy, {vertices:,} vertices of 64: HALF / FLOAT"
+    return Row(name, min(ours) / min(other), "x", "<=", 1.1, ours, other)
+
+
 def small_steps_row(small: bool, samples: int) -> Row:
     """Executes of six small vertices against a Python loop over a compiled kernel."""
     times = 1000 if small else 100_000
@@ -124,7 +148,7 @@ def small_steps_row(small: bool, samples: int) -> Row:
 
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    return [make(small, samples) for make in (photo_row, axpy_row, small_steps_row)]
+    return [make(small, samples) for make in (photo_row, axpy_row, half_row, small_steps_row)]
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
+    TensorMetadataError,
     UnknownField,
     UnknownName,
     VertexCompileError,
@@ -39,14 +40,31 @@ if TYPE_CHECKING:
     from poplite.graph import Graph
     from poplite.mapping import TileMapping
     from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+    from poplite.quarter import QuarterFormat, QuarterMetadata
     from poplite.report import Report
     from poplite.simulator.engine import Engine
     from poplite.source import SourceLocation
     from poplite.target import Target
     from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
-    from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT, ElementType
+    from poplite.types import (
+        BOOL,
+        CHAR,
+        FLOAT,
+        HALF,
+        INT,
+        LONGLONG,
+        QUARTER,
+        QUARTER_METADATA,
+        SHORT,
+        SIGNED_CHAR,
+        UNSIGNED_CHAR,
+        UNSIGNED_INT,
+        UNSIGNED_LONGLONG,
+        UNSIGNED_SHORT,
+        ElementType,
+    )
     from poplite.variable import Variable
-    from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
+    from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
     from poplite.view import Interval
 
 __version__ = "0.1.0"
@@ -56,14 +74,16 @@ _HOMES = {
     "graph": "Graph",
     "mapping": "TileMapping",
     "program": "Copy Execute PrintTensor Program Repeat Sequence",
+    "quarter": "QuarterFormat QuarterMetadata",
     "report": "Report",
     "simulator.engine": "Engine",
     "source": "SourceLocation",
     "target": "Target",
     "tensor": "Tensor UpsampleMethod VariableInterval append concat",
-    "types": "BOOL FLOAT INT UNSIGNED_INT ElementType",
+    "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
+    "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",
     "variable": "Variable",
-    "vertex": "InOut Input Output State Vector Vertex",
+    "vertex": "InOut Input MultiVertex Output State Vector Vertex",
     "view": "Interval",
 }
 """Where the public names are made, by module; what a type checker reads is above."""
@@ -72,9 +92,19 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "BOOL",
+    "CHAR",
     "FLOAT",
+    "HALF",
     "INT",
+    "LONGLONG",
+    "QUARTER",
+    "QUARTER_METADATA",
+    "SHORT",
+    "SIGNED_CHAR",
+    "UNSIGNED_CHAR",
     "UNSIGNED_INT",
+    "UNSIGNED_LONGLONG",
+    "UNSIGNED_SHORT",
     "ComputeSet",
     "ControlProgramError",
     "Copy",
@@ -91,10 +121,13 @@ __all__ = [
     "Interval",
     "InvalidMachineModel",
     "InvalidTileMapping",
+    "MultiVertex",
     "Output",
     "PopliteError",
     "PrintTensor",
     "Program",
+    "QuarterFormat",
+    "QuarterMetadata",
     "Repeat",
     "Report",
     "Sequence",
@@ -105,6 +138,7 @@ __all__ = [
     "Tensor",
     "TensorCreationError",
     "TensorIndexError",
+    "TensorMetadataError",
     "TileMapping",
     "UnknownField",
     "UnknownName",

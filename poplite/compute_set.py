@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from poplite.errors import ElementTypeError, TensorIndexError
 from poplite.source import SourceLocation, here
-from poplite.vertex import Field, Vertex, field_of
+from poplite.vertex import Field, MultiVertex, Vertex, field_of
 from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class VertexInstance:
 
     Attributes:
         graph: the graph it belongs to.
-        vertex_class: its class.
+        vertex_class: its class; a template until what is connected tells its element types.
+        template: the template it was added with, if it was one.
         compute_set: the compute set it belongs to.
         index: its position in the compute set.
         tile: the tile it runs on, or None as long as it has none.
@@ -71,6 +72,7 @@ class VertexInstance:
         location: the user's line that added it.
         rows: lists of edges that are being connected one by one and still have gaps.
         constants: scalars made for plain numbers; they live on the vertex's tile.
+        waiting: numbers given to fields whose element type is not known yet.
     """
 
     __slots__ = (
@@ -82,8 +84,10 @@ class VertexInstance:
         "location",
         "rows",
         "state",
+        "template",
         "tile",
         "vertex_class",
+        "waiting",
     )
 
     def __init__(
@@ -91,12 +95,16 @@ class VertexInstance:
     ) -> None:
         self.graph, self.compute_set = compute_set.graph, compute_set
         self.vertex_class, self.location = vertex_class, location
+        self.template = vertex_class if vertex_class.type_variables else None
         self.index = len(compute_set.vertices)
         self.tile: int | None = None
         self.connections: dict[str, Tensor | tuple[Tensor, ...]] = {}
         self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
+        if issubclass(vertex_class, MultiVertex):
+            self.state["num_workers"] = self.graph.target.workers
         self.rows: dict[str, dict[int, Tensor]] = {}
         self.constants: list[Tensor] = []
+        self.waiting: dict[str, object] = {}
 
     def __getitem__(self, field: str) -> FieldRef:
         at = here()

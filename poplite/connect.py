@@ -1,40 +1,43 @@
-"""What may stand behind a field: every rule of connecting, checked at the call.
+"""Connecting fields of vertices, each call all or nothing.
 
-An edge takes exactly one tensor of exactly its element type::
+    bind(vertex, {"x": x, "a": 2.0}, at)         edges and state by name
+    bind_row(vertex["rows"][2], t, at)           one row of a list of edges
 
-    Input[T]                  one element, any rank, or a plain number
-    Input[Vector[T]]          rank 1
-    Input[Vector[Vector[T]]]  rank 2 (its rows), or a list of rank 1
+What may stand behind a field is written in `poplite.connect_rules`.  A vertex of a template
+gets its class here, as soon as what is connected tells it (`poplite.deduce`).
 
-Whatever is written may not be constant, may not hold an element twice, and no two written
-fields of one vertex may overlap: each would leave open which value stays.  An Input may
-overlap an Output of the same vertex; it reads the values from before the compute set.
-
-Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refusals.
+Source: Poplar user guide, "Connecting vertices".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
-import numpy as np
-
 from poplite.compute_set import FieldRef, VertexInstance
+from poplite.connect_rules import (
+    as_number,
+    as_state,
+    check_overlaps,
+    check_tensor,
+    takes_number,
+)
+from poplite.deduce import check_open, deduced
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
+    PopliteError,
     UnknownField,
     VertexDefinitionError,
 )
+from poplite.metadata import check_alike
+from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
-from poplite.tensor_text import shared, type_and_shape, why_not_writeable
-from poplite.values import elements, scalar
-from poplite.vertex import RESERVED_NAMES, Field, Vertex, field_of
-from poplite.view import View, contains_aliases, intersects
-from poplite.view import concat as concat_views
-from poplite.words import clipped, counted
+from poplite.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
+from poplite.words import clipped
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
@@ -62,12 +65,12 @@ def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
             found=f"its type is {type(value).__name__}",
             fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
-    if value.compute is Vertex.compute:
+    if not has_compute(value):
         raise VertexDefinitionError(
             f"vertex class '{value.__name__}' has no compute",
             at=at,
-            found="Vertex is the base of vertex classes"
-            if value is Vertex
+            found=f"{value.__name__} is the base of vertex classes"
+            if value in (Vertex, MultiVertex)
             else f"class {value.__name__} ({value.location})",
             fix="declare fields and def compute(self) -> None in a class derived from Vertex",
         )
@@ -135,36 +138,120 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
     >>> sorted(vertex.connections)
     ['value', 'x']
     """
+    if vertex.template is None:
+        _bind(vertex, values, at)
+        return
+    with _deducing(vertex, values, at):
+        _bind(vertex, values, at)
+
+
+def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
     edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
+    waiting: dict[str, object] = {}
     declared = vertex.vertex_class.fields
     written, rows = 0, False
     for name, value in values.items():
         field = declared.get(name) or _field(vertex, name, at)
         if field.role == "state":
-            state[name] = _state(vertex, field, value, at)
+            if field.variable is None or isinstance(value, Tensor):
+                state[name] = as_state(vertex, field, value, at)
+            else:
+                waiting[name] = copy(value)
             continue
         _check_free(vertex, field, at)
         written += field.writes
         if isinstance(value, Tensor):
-            _check_tensor(vertex, field, value, field.depth, at)
+            check_tensor(vertex, field, value, field.depth, at)
             edges[name] = value
         elif field.depth == 2 and isinstance(value, list | tuple):
             for row in value:
-                _check_tensor(vertex, field, row, 1, at)
+                check_tensor(vertex, field, row, 1, at)
             edges[name] = tuple(value)
             rows = True
+        elif field.variable is None or not takes_number(field, value):
+            numbers[name] = as_number(vertex, field, value, at)
         else:
-            numbers[name] = _number(vertex, field, value, at)
+            waiting[name] = value
+    if vertex.vertex_class.type_variables:
+        check_open(vertex, values, at)
     if written > 1 or (written and (rows or vertex.connections)):
-        _check_overlaps(vertex, vertex.connections | edges, at)
-    vertex.connections.update(edges)
+        check_overlaps(vertex, vertex.connections | edges, at)
+    vertex.connections.update(edges | _metadata_edges(vertex, edges, at))
     vertex.state.update(state)
+    vertex.waiting.update(waiting)
+    _connect_numbers(vertex, numbers, at)
+
+
+def _metadata_edges(
+    vertex: VertexInstance,
+    edges: Mapping[str, Tensor | tuple[Tensor, ...]],
+    at: SourceLocation,
+) -> dict[str, Tensor]:
+    """Return what goes behind the metadata edges of QUARTER fields.
+
+    Args:
+        vertex: the vertex.
+        edges: what goes behind its fields.
+        at: the user's line.
+
+    Raises:
+        TensorMetadataError: when the rows of a list have metadata that is not alike.
+    """
+    beside: dict[str, Tensor] = {}
+    for name, value in edges.items():
+        field = vertex.vertex_class.fields[name]
+        if field.variable is None and field.element.requires_metadata:
+            rows = value if isinstance(value, tuple) else (value,)
+            check_alike(f"{vertex}: field '{name}'", *rows)
+            metadata = next((row.metadata for row in rows if row.has_metadata()), None)
+            if metadata is None:  # of no elements, so that any will do
+                any_ = QuarterMetadata("F143")
+                metadata = vertex.graph._add_metadata(f"{vertex.label}/{name}", any_, at)
+            beside[metadata_edge(name)] = metadata
+    return beside
+
+
+def _connect_numbers(
+    vertex: VertexInstance, numbers: Mapping[str, bool | int | float], at: SourceLocation
+) -> None:
     for name, number in numbers.items():
-        constant = vertex.graph._add_number(declared[name].element, number, vertex.tile, at)
+        element = vertex.vertex_class.fields[name].element
+        constant = vertex.graph._add_number(element, number, vertex.tile, at)
         vertex.connections[name] = constant
         vertex.constants.append(constant)
+
+
+@contextmanager
+def _deducing(
+    vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation
+) -> Iterator[None]:
+    """Give a vertex of a template its class once it is known, and numbers their type with it."""
+    numbers: dict[str, bool | int | float] = {}
+    state: dict[str, Any] = {}
+    beside: dict[str, Tensor] = {}
+    before = vertex.vertex_class
+    vertex.vertex_class = deduced(vertex, values, at)
+    is_known = not vertex.vertex_class.type_variables
+    try:
+        if is_known:
+            beside = _metadata_edges(vertex, vertex.connections, at)
+        for name, value in vertex.waiting.items() if is_known else ():
+            field = vertex.vertex_class.fields[name]
+            if field.is_edge:
+                numbers[name] = as_number(vertex, field, value, at)
+            elif name not in values:  # else a new value takes its place
+                state[name] = as_state(vertex, field, value, at)
+        yield
+    except PopliteError:
+        vertex.vertex_class = before
+        raise
+    if is_known:
+        vertex.waiting.clear()
+        vertex.state.update(state)
+        vertex.connections.update(beside)
+        _connect_numbers(vertex, numbers, at)
 
 
 def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
@@ -192,17 +279,27 @@ def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     >>> len(vertex.connections["rows"])
     1
     """
-    vertex, field, name = ref.vertex, ref.field, ref.field.name
+    if ref.vertex.template is None:
+        _bind_row(ref, value, at)
+        return
+    with _deducing(ref.vertex, {ref.field.name: value}, at):
+        _bind_row(ref, value, at)
+
+
+def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    vertex, name = ref.vertex, ref.field.name
+    field = vertex.vertex_class.fields[name]
     assert ref.index is not None
     rows = vertex.rows.get(name, {})
     if ref.index in rows or (name in vertex.connections and not rows):
         raise _connected_already(vertex, f"{name}[{ref.index}]", at)
-    _check_tensor(vertex, field, value, 1, at)
+    check_tensor(vertex, field, value, 1, at)
     assert isinstance(value, Tensor)
     rows = rows | {ref.index: value}
     in_order = tuple(rows[i] for i in sorted(rows))
     if field.writes:
-        _check_overlaps(vertex, vertex.connections | {name: in_order}, at)
+        check_overlaps(vertex, vertex.connections | {name: in_order}, at)
+    vertex.connections.update(_metadata_edges(vertex, {name: in_order}, at))
     vertex.rows[name] = rows
     vertex.connections.pop(name, None)
     if max(rows) == len(rows) - 1:
@@ -224,7 +321,7 @@ def _field(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
 
 
 def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
-    if field.name in vertex.connections or field.name in vertex.rows:
+    if any(field.name in given for given in (vertex.connections, vertex.rows, vertex.waiting)):
         raise _connected_already(vertex, field.name, at)
 
 
@@ -237,167 +334,3 @@ def _connected_already(
         found=f"vertex added at {vertex.location}",
         fix="connect each edge once; several tensors go together with pl.concat",
     )
-
-
-def _check_tensor(
-    vertex: VertexInstance, field: Field, value: object, rank: int, at: SourceLocation
-) -> None:
-    if not isinstance(value, Tensor):
-        raise ElementTypeError(
-            f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
-            at=at,
-            found=f"declared {field}",
-            fix=_tensor_instead(field, value),
-        )
-    if value.graph is not vertex.graph:
-        raise GraphConnectionError(
-            f"{vertex}: field '{field.name}': '{value.name}' belongs to another graph",
-            at=at,
-            found=f"the vertex is of {vertex.graph!r}, the tensor of {value.graph!r}",
-            fix="make the variable with this graph's add_variable",
-        )
-    if value.element_type is not field.element:
-        raise ElementTypeError(
-            f"{vertex}: field '{field.name}' needs {field.element!r}, "
-            f"but '{value.name}' is {value.element_type!r}",
-            at=at,
-            found=f"declared {field}",
-            fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
-        )
-    if value.num_elements != 1 if rank == 0 else value.rank != rank:
-        raise _wrong_rank(vertex, field, value, rank, at)
-    if field.writes and not value.is_parallel_writeable():
-        raise _not_writeable(vertex, field, value, at)
-
-
-def _wrong_rank(
-    vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
-) -> GraphConnectionError:
-    needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
-    remedy = (
-        f"connect one element, or declare {field.name} as a Vector",
-        "t.flatten(), or one vertex for each row",
-        "t.expand([0]) for a list of one edge",
-    )[rank]
-    return GraphConnectionError(
-        f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
-        f"rank {tensor.rank} and {counted(tensor.num_elements, 'element')}",
-        at=at,
-        found=f"declared {field}; connected {type_and_shape(tensor)}",
-        fix=remedy,
-    )
-
-
-def _not_writeable(
-    vertex: VertexInstance, field: Field, tensor: Tensor, at: SourceLocation
-) -> GraphConnectionError:
-    reason, fact = why_not_writeable(tensor)
-    return GraphConnectionError(
-        f"{vertex}: field '{field.name}' writes '{tensor.name}', which {reason}",
-        at=at,
-        found=f"declared {field}; connected {type_and_shape(tensor)}\n{fact}",
-        fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
-        "constant to it first where its values are needed"
-        if tensor.contains_constant()
-        else "connect the view before broadcast, upsample or concat with itself",
-    )
-
-
-def _check_overlaps(
-    vertex: VertexInstance,
-    connections: Mapping[str, Tensor | tuple[Tensor, ...]],
-    at: SourceLocation,
-) -> None:
-    """Refuse two written edges of one vertex that share an element."""
-    edges = list(_written(vertex, connections))
-    if len(edges) < 2:
-        return
-    views = [_flat(tensor) for _, tensor in edges]
-    if len(views) == 2:
-        if not intersects(*views):
-            return
-    elif not contains_aliases(concat_views(views, 0)):
-        return
-    first, second = next(
-        (a, b) for b in range(len(views)) for a in range(b) if intersects(views[a], views[b])
-    )
-    raise GraphConnectionError(
-        f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
-        f"elements of '{edges[first][1].name}'",
-        at=at,
-        found=f"both hold {shared(edges[first][1], edges[second][1])}",
-        fix="give each output its own elements; InOut if it is one value read and written",
-    )
-
-
-def _written(
-    vertex: VertexInstance, connections: Mapping[str, Tensor | tuple[Tensor, ...]]
-) -> Iterator[tuple[str, Tensor]]:
-    fields = vertex.vertex_class.fields
-    for name, value in connections.items():
-        if not fields[name].writes:
-            continue
-        if isinstance(value, tuple):
-            yield from ((f"{name}[{row}]", tensor) for row, tensor in enumerate(value))
-        else:
-            yield name, value
-
-
-def _flat(tensor: Tensor) -> View:
-    return tensor.flatten().view
-
-
-def _number(
-    vertex: VertexInstance, field: Field, value: object, at: SourceLocation
-) -> bool | int | float:
-    if field.role == "input" and field.depth == 0 and isinstance(value, int | float | np.generic):
-        what = f"{vertex}: field '{field.name}'"
-        return scalar(field.element, value, what=what, at=at)
-    _check_tensor(vertex, field, value, field.depth, at)
-    raise AssertionError("a tensor is no number")
-
-
-def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
-    what = f"{vertex}: field '{field.name}'"
-    if isinstance(value, Tensor):
-        raise ElementTypeError(
-            f"{what} is given tensor '{value.name}', but it is state",
-            at=at,
-            found=f"declared {field}",
-            fix=f"a number, or declare {field.name} as Input[...]",
-        )
-    if field.depth == 0:
-        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
-    values = elements(field.element, value, what=what, at=at)  # type: ignore[arg-type]
-    if values.ndim != 1:
-        raise GraphConnectionError(
-            f"{what} needs values of rank 1, but is given rank {values.ndim}",
-            at=at,
-            found=f"declared {field}; given shape {values.shape}",
-            fix="a list of numbers, or array.ravel()",
-        )
-    values.flags.writeable = False
-    return values
-
-
-def _tensor_instead(field: Field, value: object) -> str:
-    kind, number = repr(field.element), isinstance(value, int | float | np.generic)
-    if field.depth == 2:
-        if isinstance(value, Iterator):
-            return f"{field.name}=list(...), a list of 1-D tensors"
-        return "a list of 1-D tensors, or a 2-D tensor"
-    if field.writes:
-        shape = "()" if field.depth == 0 else "(n,)"
-        return f"a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
-    if number:
-        return (
-            f"graph.add_constant({kind}, (n,), {value}, mapping=tile) for n equal elements; "
-            f"a plain number goes to {field.name}: Input[{kind}]"
-        )
-    if isinstance(value, list | tuple):
-        return "pl.concat(...) of the tensors, or graph.add_constant of the numbers"
-    return f"graph.add_constant({kind}, array.shape, array, mapping=tile)"
-
-
-def _shown(value: object) -> str:
-    return clipped(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"

@@ -98,6 +98,12 @@ class ElementTypeError(PopliteError, TypeError):
     poplar = "type_error"
 
 
+class TensorMetadataError(PopliteError, TypeError):
+    """The format and scale of a QUARTER tensor are missing, or not what is needed."""
+
+    poplar = "tensor_metadata_error"
+
+
 class SizeOverflowError(PopliteError, OverflowError):
     """A size or address does not fit the numbers it is stored in."""
 

@@ -40,14 +40,16 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.mapping import TileMapping, unmapped_error
+from poplite.metadata import attach
 from poplite.names import Names, checked_name
 from poplite.partition import spread
 from poplite.placement import Nested, mapping_of, paint_intervals, paint_tensor, tile_number
+from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
 from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.tensor_queries import no_tensor
-from poplite.types import ElementType, ElementTypeLike, element_type
+from poplite.types import QUARTER_METADATA, ElementType, ElementTypeLike, element_type
 from poplite.values import ElementClass
 from poplite.variable import ShapeLike, Variable, set_values, shape_of, values_for
 from poplite.vertex import Vertex
@@ -135,6 +137,7 @@ class Graph:
         *,
         mapping: Literal["linear"] | MappingLike | None = None,
         initial_value: npt.ArrayLike | None = None,
+        metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
         """Make a variable, and return the tensor of all of it.
 
@@ -146,12 +149,15 @@ class Graph:
                 tile number or intervals for each tile as for `set_tile_mapping`. Without
                 it, no element has a tile yet.
             initial_value: as for `set_initial_value`.
+            metadata: for QUARTER, format and scale: a value, which becomes a constant on tile
+                0, or a tensor of one QUARTER_METADATA element, which programs may change.
 
         Returns:
             A tensor of that shape.
 
         Raises:
             ElementTypeError: for an unknown element type.
+            TensorMetadataError: for QUARTER without metadata, or another type with some.
             TensorCreationError: for a shape that is none.
             InvalidTileMapping: for a mapping that does not fit.
 
@@ -160,6 +166,7 @@ class Graph:
         """
         at = here()
         with self._new(element_type, shape, name, False, at) as (variable, tensor):
+            attach(self, variable, metadata, at)
             if mapping is not None:
                 self._map_new(variable, tensor, mapping, at)
             if initial_value is not None:
@@ -174,6 +181,7 @@ class Graph:
         name: str = "",
         *,
         mapping: Literal["linear"] | MappingLike | None = None,
+        metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
         """Make a constant, and return the tensor of all of it.
 
@@ -185,9 +193,11 @@ class Graph:
             value: a number for all elements, an array of that shape, or a flat list.
             name: name within the current scopes; a name already taken gets a number.
             mapping: as for `add_variable`.
+            metadata: as for `add_variable`.
 
         Raises:
             ElementTypeError: for an unknown element type, or values of another kind.
+            TensorMetadataError: for QUARTER without metadata, or another type with some.
             TensorCreationError: for a shape that is none, or values of another count.
             SizeOverflowError: for a value outside the range of the element type.
             InvalidTileMapping: for a mapping that does not fit.
@@ -198,6 +208,7 @@ class Graph:
         """
         at = here()
         with self._new(element_type, shape, name, True, at) as (variable, tensor):
+            attach(self, variable, metadata, at)
             variable.initial_value = values_for(tensor, value, at)
             variable.initial_value.flags.writeable = False
             if mapping is not None:
@@ -281,6 +292,21 @@ class Graph:
             variable.mapping.paint(0, 1, tile)
         return tensor
 
+    def _add_metadata(self, name: str, metadata: QuarterMetadata, at: SourceLocation) -> Tensor:
+        """Make the constant of a QUARTER variable's format and scale.
+
+        Args:
+            name: full name.
+            metadata: its value.
+            at: the user's line.
+        """
+        local = self._names.local(name)
+        variable, tensor = self._make(QUARTER_METADATA, (), local, True, at)
+        variable.initial_value = np.array(metadata.to_byte(), QUARTER_METADATA.dtype)
+        variable.initial_value.flags.writeable = False
+        variable.mapping.paint(0, 1, 0)
+        return tensor
+
     @contextmanager
     def _new(
         self,
@@ -309,13 +335,15 @@ class Graph:
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {self._next_base:,} are used",
                 fix="a smaller shape",
             )
+        before = len(self._variables)
         variable, tensor = self._make(kind, extents, name, constant, at)
         try:
             yield variable, tensor
         except PopliteError:
-            self._variables.pop()
-            self._num_constants -= constant
-            self._names.release("variable", variable.name)
+            for made in self._variables[before:]:  # the variable, and perhaps its metadata
+                self._num_constants -= made.constant
+                self._names.release("variable", made.name)
+            del self._variables[before:]
             raise
 
     def _make(
@@ -501,7 +529,8 @@ class Graph:
 
         Args:
             compute_set: where it goes.
-            vertex_class: what it is.
+            vertex_class: what it is; of a template (`class Add(Vertex, Generic[T])`) either
+                `Add[FLOAT]`, or `Add`, whose element types the connected tensors tell.
             tile: the tile it runs on; without it, use `set_tile_mapping(vertex, tile)`.
             **fields: what goes behind each field: a tensor, a list of 1-D tensors for a list
                 of edges, a number for a scalar Input (it becomes a constant on the vertex's
@@ -594,6 +623,11 @@ class Graph:
             f"{constants}{counted(len(self._compute_sets), 'compute set')}, "
             f"{counted(self.num_vertices, 'vertex', 'vertices')}>"
         )
+
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook_graph import graph_cell
+
+        return graph_cell(self)
 
     # C++ spelling
 

@@ -64,6 +64,19 @@ class Names:
         self._taken[kind, unique] = 0
         return unique
 
+    def local(self, name: str) -> str:
+        """Return a full name without the scopes that are open.
+
+        Args:
+            name: made in these scopes.
+
+        >>> names = Names()
+        >>> with names.within("conv1"):
+        ...     names.local("conv1/w")
+        'w'
+        """
+        return name.removeprefix("/".join([*self._scopes, ""]))
+
     def release(self, kind: str, name: str) -> None:
         """Give a name back.
 

@@ -28,6 +28,7 @@ from poplite.errors import (
     TensorCreationError,
     TensorIndexError,
 )
+from poplite.metadata import check_alike
 from poplite.source import here
 from poplite.tensor_queries import TensorQueries, VariableInterval, no_tensor
 from poplite.types import ElementTypeLike, element_type
@@ -490,6 +491,8 @@ class Tensor(TensorQueries):
 
         Raises:
             ElementTypeError: for a type of another size.
+            TensorMetadataError: for QUARTER, unless the variables below are of QUARTER and
+                their metadata is alike.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2,)).reinterpret(pl.INT).element_type
@@ -504,10 +507,17 @@ class Tensor(TensorQueries):
                 found=indexing.described(self),
                 fix="use a type of equal size, or a vertex that casts",
             )
-        return Tensor(self.graph, new, self.view)
+        read = Tensor(self.graph, new, self.view)
+        check_alike(f"reinterpret as {new!r}", read)
+        return read
 
     def _of(self, view: View) -> Tensor:
         return Tensor(self.graph, self.element_type, view)
+
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import tensor_cell
+
+        return tensor_cell(self)
 
     # C++ spelling
 
@@ -615,6 +625,7 @@ def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
             found=f"{first!r}\n{item!r}",
             fix="concat tensors of one type; t.reinterpret(...) reads equal sizes as another",
         )
+    check_alike(f"concat of tensors 0 and {i}", first, item)
     a, b = first.shape, item.shape
     if len(a) != len(b) or a[:dim] != b[:dim] or a[dim + 1 :] != b[dim + 1 :]:
         raise TensorCreationError(

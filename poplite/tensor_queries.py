@@ -21,6 +21,8 @@ import numpy as np
 from poplite import indexing, tensor_text
 from poplite import view as views
 from poplite.errors import ElementTypeError, PopliteError
+from poplite.metadata import initial_metadata
+from poplite.quarter import decode
 from poplite.source import here
 from poplite.types import ElementType
 from poplite.view import Interval, View
@@ -28,6 +30,7 @@ from poplite.words import clipped, fitted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
+    from poplite.tensor import Tensor
     from poplite.variable import Variable
 
 
@@ -81,6 +84,28 @@ class TensorQueries:
     def name(self) -> str:
         """Name of the variable viewed, or of several; empty without elements."""
         return tensor_text.name(self)
+
+    @property
+    def metadata(self) -> Tensor | None:
+        """Format and scale of a QUARTER tensor; None of any other, and of no elements.
+
+        One tensor of one QUARTER_METADATA element, whatever is done to the view.  Unless it is
+        a constant, a program may change it.
+
+        Source: Poplar API reference, "Tensor::getMetadata".
+
+        >>> import poplite as pl
+        >>> metadata = pl.QuarterMetadata("F143", scale=-2)
+        >>> x = pl.Graph().add_variable(pl.QUARTER, (4,), "x", metadata=metadata)
+        >>> x[1:3].metadata
+        <Tensor 'x/metadata' QUARTER_METADATA[] on tile 0, 1 B>
+        """
+        below = views.storages(self.view) if self.element_type.requires_metadata else ()
+        return self.graph.variable_of(below[0]).metadata if below else None
+
+    def has_metadata(self) -> bool:
+        """Tell whether format and scale of the elements stand in a tensor beside it."""
+        return self.metadata is not None
 
     def dim(self, i: int) -> int:
         """Return the size of one dimension.
@@ -174,6 +199,9 @@ class TensorQueries:
         (variable, begin, _) = self.var_regions()[0]
         assert variable.initial_value is not None
         value = variable.initial_value.reshape(-1)[begin]
+        metadata = initial_metadata(self)
+        if metadata is not None:
+            return np.float32(decode(value, metadata))
         return value.view(self.element_type.dtype)  # type: ignore[no-any-return]
 
     # Text
@@ -272,6 +300,10 @@ class TensorQueries:
 
     # C++ spelling
 
+    def getMetadata(self) -> Tensor | None:
+        """Return `metadata`."""
+        return self.metadata
+
     def elementType(self) -> type[ElementType[Any]]:
         """Return `element_type`."""
         return self.element_type
@@ -280,6 +312,7 @@ class TensorQueries:
         """Return `num_elements`."""
         return self.num_elements
 
+    hasMetadata = has_metadata
     isContiguous = is_contiguous
     containsAliases = contains_aliases
     containsConstant = contains_constant

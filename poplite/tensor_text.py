@@ -18,6 +18,7 @@ import numpy as np
 
 from poplite.intervals import Int64, paint
 from poplite.mapping import NO_TILE, TileMapping, ranges, split
+from poplite.types import type_text
 from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
 from poplite.view.digits import digits_of
 from poplite.words import counted, fitted
@@ -62,7 +63,7 @@ def type_and_shape(tensor: TensorQueries) -> str:
     >>> type_and_shape(pl.Graph().add_variable(pl.FLOAT, (64, 128)))
     'float32[64, 128]'
     """
-    return f"{tensor.element_type.dtype}{list(tensor.shape)}"
+    return f"{type_text(tensor.element_type)}{list(tensor.shape)}"
 
 
 def one_line(tensor: TensorQueries) -> str:

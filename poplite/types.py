@@ -7,7 +7,8 @@ values (`graph.add_variable(FLOAT, (4,))`).  Each carries its NumPy storage type
     >>> FLOAT, FLOAT.size_bytes, np.zeros(2, FLOAT).dtype
     (FLOAT, 4, dtype('float32'))
 
-Sizes and NumPy twins: Poplar API reference, "Type"; user guide, "Supported types".
+Sizes and NumPy twins: Poplar API reference, "Type"; user guide, "Supported types".  LONG and
+DOUBLE have names there and no storage on a tile, so they are not here.
 """
 
 from __future__ import annotations
@@ -43,16 +44,19 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         dtype: NumPy type of the stored element.
         size_bytes: bytes of one element on the device.
         is_floating_point: whether arithmetic on it is float32.
+        requires_metadata: whether its bits mean something only beside a format and scale.
     """
 
     dtype: ClassVar[np.dtype[np.generic]]
     size_bytes: ClassVar[int]
     is_floating_point: ClassVar[bool]
+    requires_metadata: ClassVar[bool]
 
-    def __init_subclass__(cls, *, dtype: npt.DTypeLike) -> None:
+    def __init_subclass__(cls, *, dtype: npt.DTypeLike, requires_metadata: bool = False) -> None:
         cls.dtype = np.dtype(dtype)
         cls.size_bytes = cls.dtype.itemsize
-        cls.is_floating_point = cls.dtype.kind == "f"
+        cls.is_floating_point = cls.dtype.kind == "f" or requires_metadata
+        cls.requires_metadata = requires_metadata
 
     def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
         """Refuse: an element type is used as it is, never called."""
@@ -67,6 +71,38 @@ class FLOAT(ElementType[float], dtype=np.float32):
     """32-bit IEEE float."""
 
 
+class HALF(ElementType[float], dtype=np.float16):
+    """16-bit IEEE float: two bytes in memory, float32 in arithmetic, rounded on each store."""
+
+
+class QUARTER(ElementType[float], dtype=np.uint8, requires_metadata=True):
+    """8-bit float: a code whose format and scale stand in the tensor's metadata."""
+
+
+class QUARTER_METADATA(ElementType[int], dtype=np.uint8):
+    """Format and scale of a QUARTER tensor in one byte (`poplite.QuarterMetadata`)."""
+
+
+class SIGNED_CHAR(ElementType[int], dtype=np.int8):
+    """8-bit signed integer."""
+
+
+class CHAR(ElementType[int], dtype=np.int8):
+    """8-bit signed integer; in Poplar a type of its own beside SIGNED_CHAR."""
+
+
+class UNSIGNED_CHAR(ElementType[int], dtype=np.uint8):
+    """8-bit unsigned integer."""
+
+
+class SHORT(ElementType[int], dtype=np.int16):
+    """16-bit signed integer."""
+
+
+class UNSIGNED_SHORT(ElementType[int], dtype=np.uint16):
+    """16-bit unsigned integer."""
+
+
 class INT(ElementType[int], dtype=np.int32):
     """32-bit signed integer."""
 
@@ -75,16 +111,34 @@ class UNSIGNED_INT(ElementType[int], dtype=np.uint32):
     """32-bit unsigned integer."""
 
 
+class LONGLONG(ElementType[int], dtype=np.int64):
+    """64-bit signed integer."""
+
+
+class UNSIGNED_LONGLONG(ElementType[int], dtype=np.uint64):
+    """64-bit unsigned integer, the one type whose arithmetic is unsigned."""
+
+
 class BOOL(ElementType[bool], dtype=np.bool_):
     """Truth value, one byte."""
 
 
-ELEMENT_TYPES: tuple[type[ElementType[object]], ...] = (FLOAT, INT, UNSIGNED_INT, BOOL)
+NUMPY_TYPES: tuple[type[ElementType[object]], ...] = (
+    *(FLOAT, HALF),
+    *(SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
+    *(LONGLONG, UNSIGNED_LONGLONG, BOOL),
+)
+"""The element type that stands for each NumPy type; int8 means SIGNED_CHAR."""
+
+ELEMENT_TYPES: tuple[type[ElementType[object]], ...] = (
+    *NUMPY_TYPES,
+    *(CHAR, QUARTER, QUARTER_METADATA),
+)
 
 ElementTypeLike = type[ElementType[object]] | npt.DTypeLike
 """What is accepted where an element type is asked for."""
 
-_BY_DTYPE = {t.dtype: t for t in ELEMENT_TYPES}
+_BY_DTYPE = {t.dtype: t for t in NUMPY_TYPES}
 
 
 def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
@@ -108,8 +162,20 @@ def element_type(like: ElementTypeLike) -> type[ElementType[object]]:
         f"{spelled(like)} is no element type",
         at=here(),
         found="" if dtype is None else f"NumPy's {dtype}, which no element type stores",
-        fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in ELEMENT_TYPES),
+        fix="one of " + ", ".join(f"{t!r} ({t.dtype})" for t in NUMPY_TYPES),
     )
+
+
+def type_text(element: type[ElementType[object]]) -> str:
+    """Return an element type as it stands before a shape: by its NumPy twin, if it has one.
+
+    Args:
+        element: the element type.
+
+    >>> type_text(FLOAT), type_text(QUARTER)
+    ('float32', 'QUARTER')
+    """
+    return str(element.dtype) if _BY_DTYPE.get(element.dtype) is element else repr(element)
 
 
 def spelled(annotation: object) -> str:

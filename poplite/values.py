@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import ElementTypeError, SizeOverflowError
+from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
+from poplite.quarter import NAN_CODE, QuarterMetadata, encode
 from poplite.source import SourceLocation
-from poplite.types import ElementType
+from poplite.types import FLOAT, QUARTER, QUARTER_METADATA, ElementType
 
 ElementClass = type[ElementType[Any]]
 Number = bool | int | float | np.generic
@@ -40,18 +41,21 @@ _CODES = {"f2": "<e", "f4": "<f", "i1": "<b", "i2": "<h", "i4": "<i", "i8": "<q"
 
 def elements(
     element: ElementClass,
-    value: npt.ArrayLike,
+    value: npt.ArrayLike | QuarterMetadata,
     *,
     what: str,
     at: SourceLocation | None = None,
+    metadata: QuarterMetadata | None = None,
 ) -> npt.NDArray[Any]:
     """Return a copy of host values, stored as elements.
 
     Args:
         element: the element type to store.
-        value: a number or anything NumPy makes an array of.
+        value: a number or anything NumPy makes an array of; for QUARTER_METADATA a
+            `QuarterMetadata`, or its byte.
         what: the name of what is given the value, for the message.
         at: the user's line, for the message.
+        metadata: format and scale, for QUARTER.
 
     Returns:
         A new C-contiguous array of `element.dtype`.
@@ -59,6 +63,7 @@ def elements(
     Raises:
         ElementTypeError: when the values are of a kind that `element` cannot hold.
         SizeOverflowError: when a value lies outside the range of `element`.
+        TensorMetadataError: for QUARTER without metadata.
 
     >>> from poplite.types import INT
     >>> elements(INT, 2**31, what="'a'")
@@ -68,6 +73,16 @@ def elements(
       INT holds -2147483648 to 2147483647
       try: a value in that range, or a wider element type
     """
+    if isinstance(value, QuarterMetadata):
+        if element is not QUARTER_METADATA:
+            raise ElementTypeError(
+                f"{what}: {value} cannot be stored as {element!r}",
+                at=at,
+                fix="write it to the metadata of a QUARTER tensor: t.metadata",
+            )
+        value = value.to_byte()
+    if element is QUARTER:
+        return _quarters(value, metadata, what, at)
     array = _as_array(element, value, what, at)
     if array.dtype.kind in "ui" and element.dtype.kind in "ui" and array.size:
         limits = np.iinfo(element.dtype.name)
@@ -81,6 +96,32 @@ def elements(
         if lost.any():
             raise _overflow(element, array[lost].flat[0], what, at)
     return stored
+
+
+def _quarters(
+    value: npt.ArrayLike,
+    metadata: QuarterMetadata | None,
+    what: str,
+    at: SourceLocation | None,
+) -> npt.NDArray[np.uint8]:
+    if metadata is None:
+        raise TensorMetadataError(
+            f"{what}: a value for QUARTER without metadata",
+            at=at,
+            found="the bits of a QUARTER element mean nothing without format and scale",
+            fix="graph.add_constant(pl.QUARTER, (), value, metadata=pl.QuarterMetadata('F143'))",
+        )
+    values = elements(FLOAT, value, what=what, at=at)
+    codes = encode(values, metadata)
+    lost = (codes == NAN_CODE) & np.isfinite(values)
+    if lost.any():
+        raise SizeOverflowError(
+            f"{what}: {values[lost].flat[0]} does not fit QUARTER of {metadata}",
+            at=at,
+            found=f"it holds {-metadata.largest:g} to {metadata.largest:g}",
+            fix="a value in that range, or a larger scale",
+        )
+    return codes
 
 
 def scalar(
@@ -103,7 +144,11 @@ def scalar(
     0.10000000149011612
     """
     kind, code = element.dtype.kind, _CODES.get(element.dtype.str[1:])
-    if code and (type(value) is int or (type(value) is float and kind == "f")):
+    if (
+        code
+        and element is not QUARTER
+        and (type(value) is int or (type(value) is float and kind == "f"))
+    ):
         # The quick way, for every number connected to every vertex.
         try:
             packed: bool | int | float = struct.unpack(code, struct.pack(code, value))[0]

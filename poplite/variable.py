@@ -15,8 +15,10 @@ import numpy as np
 
 from poplite.errors import GraphConnectionError, TensorCreationError
 from poplite.mapping import VariableMapping
+from poplite.metadata import initial_metadata
 from poplite.source import SourceLocation
 from poplite.tensor_text import why_not_writeable
+from poplite.types import type_text
 from poplite.values import ElementClass, elements
 from poplite.view import Storage, address_at, addresses, num_runs, storages
 from poplite.words import clipped, counted, fitted
@@ -41,6 +43,7 @@ class Variable:
         location: the user's line that made it.
         mapping: the tiles of its elements.
         initial_value: what it holds when a program is loaded, in its shape; None is zeros.
+        metadata: of a QUARTER variable, the tensor of its format and scale.
     """
 
     __slots__ = (
@@ -48,6 +51,7 @@ class Variable:
         "initial_value",
         "location",
         "mapping",
+        "metadata",
         "name",
         "shape",
         "storage",
@@ -65,6 +69,7 @@ class Variable:
         self.storage, self.location = storage, location
         self.mapping = VariableMapping(storage.num_elements)
         self.initial_value: npt.NDArray[Any] | None = None
+        self.metadata: Tensor | None = None
 
     @property
     def constant(self) -> bool:
@@ -78,7 +83,8 @@ class Variable:
 
     def __repr__(self) -> str:
         kind = "Constant" if self.constant else "Variable"
-        return fitted(f"<{kind} '{{}}' {self.element_type.dtype}{list(self.shape)}>", self.name)
+        content = f"{type_text(self.element_type)}{list(self.shape)}"
+        return fitted(f"<{kind} '{{}}' {content}>", self.name)
 
 
 def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
@@ -133,7 +139,8 @@ def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.
            [3, 4]], dtype=int32)
     """
     what, shape = f"'{tensor.name}'", tensor.shape
-    values = elements(tensor.element_type, value, what=what, at=at)
+    metadata = initial_metadata(tensor)
+    values = elements(tensor.element_type, value, what=what, at=at, metadata=metadata)
     if values.ndim == 0:
         return np.full(shape, values)
     if values.shape not in (shape, (math.prod(shape),)):

@@ -2,7 +2,8 @@
 
 A driver is a C function `driver(arena, rows, low, high, faults)`.  It reads descriptor rows
 `low` to `high` (`poplite.compile.descriptor`), builds `self` in registers for every vertex
-of a run and runs the inlined `compute` on it.  The interpreter calls it through a pointer.
+of a run and runs the inlined `compute` on it, once for each worker of a `MultiVertex`.  The
+interpreter calls it through a pointer.
 
 Importing this module imports Numba.
 """
@@ -17,6 +18,7 @@ from numba.core.typing.templates import signature
 
 from poplite.compile.descriptor import Column, Forms, columns, positions, width
 from poplite.jit.context import compile_inlined, emitted
+from poplite.quarter import metadata_edge
 from poplite.simulator import functions  # noqa: F401  (importing it registers them)
 from poplite.simulator.fields import (
     INDEX,
@@ -28,7 +30,7 @@ from poplite.simulator.fields import (
     load_element,
     storage_type,
 )
-from poplite.vertex import Vertex
+from poplite.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -82,7 +84,9 @@ class _Emitter:
         self.arena, self.rows, self.low, self.high, self.faults = arena, rows, low, high, faults
         self.fields = list(kind.cls.fields.values())
         self.columns: list[Column] = columns(self.fields, kind.forms)
-        self.compute = compile_inlined(context, kind.cls.compute, [kind], types.none)
+        self.worker = [types.int64] if issubclass(kind.cls, MultiVertex) else []
+        arguments = [kind, *self.worker]
+        self.compute = compile_inlined(context, kind.cls.compute, arguments, types.none)
 
     def emit(self) -> None:
         builder = self.builder
@@ -110,13 +114,19 @@ class _Emitter:
         proxy = cgutils.create_struct_proxy(self.kind)(self.context, builder)
         for number, (name, member) in enumerate(self.kind.members):
             mine = {part: value for (field, part), value in parts.items() if field == number}
+            if self.fields[number].element.requires_metadata:
+                beside = [field.name for field in self.fields].index(metadata_edge(name))
+                mine["metadata"] = parts[beside, "start"]
             setattr(proxy, name, self._member(number, member, mine, vertex))
-        self.context.call_internal(
-            builder,
-            self.compute,
-            signature(types.none, self.kind),
-            [proxy._getvalue()],
-        )
+        if not self.worker:
+            self._call([proxy._getvalue()])
+            return
+        with cgutils.for_range(builder, proxy.num_workers) as worker:
+            self._call([proxy._getvalue(), worker.index])
+
+    def _call(self, values: list[Any]) -> None:
+        called = signature(types.none, self.kind, *self.worker)
+        self.context.call_internal(self.builder, self.compute, called, values)
 
     def _member(self, number: int, member: Any, parts: dict[str, Any], vertex: Any) -> Any:
         builder, field = self.builder, self.fields[number]
@@ -125,9 +135,11 @@ class _Emitter:
         start = parts.get("start")
         data = base if start is None else builder.gep(base, [start], inbounds=True)
         if field.role == "state" and field.depth == 0:
-            return load_element(builder, element_access(self.kind.cls, field), data)
+            return load_element(self.context, builder, element_access(self.kind.cls, field), data)
         proxy = cgutils.create_struct_proxy(member)(self.context, builder)
         proxy.data = data
+        if "metadata" in parts:
+            proxy.metadata = builder.load(builder.gep(self.arena, [parts["metadata"]]))
         if isinstance(member, VectorType):
             proxy.length = parts["length"]
         elif isinstance(member, RowsType):

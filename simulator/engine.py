@@ -37,6 +37,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import Graph
+from poplite.quarter import QuarterMetadata, decode
 from poplite.report import Report
 from poplite.simulator import faults, plain
 from poplite.simulator.compiled import CompiledProgram, CompiledSteps
@@ -44,6 +45,7 @@ from poplite.simulator.memory import Arena
 from poplite.simulator.printing import format_tensor
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.types import QUARTER_METADATA
 from poplite.values import elements
 from poplite.view import storages
 from poplite.words import counted
@@ -201,13 +203,14 @@ class Engine:
 
     # -- host access -------------------------------------------------------------------------
 
-    def write(self, tensor: Tensor, array: npt.ArrayLike) -> None:
+    def write(self, tensor: Tensor, array: npt.ArrayLike | QuarterMetadata) -> None:
         """Write host values to a tensor.
 
         Args:
             tensor: any view without aliases and constants.
             array: values of its shape, or one number for all elements, under NumPy's
-                same_kind casting; integers must lie in the range of the element type.
+                same_kind casting; integers must lie in the range of the element type. For
+                QUARTER_METADATA a `QuarterMetadata`.
 
         Raises:
             TensorCreationError: when the shapes differ.
@@ -222,7 +225,8 @@ class Engine:
             raise GraphConnectionError(
                 f"{what}: the tensor {reason}", at=here(), fix="write to the variable itself"
             )
-        values = elements(tensor.element_type, array, what=what, at=here())
+        metadata = self._metadata(tensor)
+        values = elements(tensor.element_type, array, what=what, at=here(), metadata=metadata)
         if values.shape not in ((), tensor.shape):
             raise TensorCreationError(
                 f"{what}: an array of shape {values.shape} for a tensor of shape {tensor.shape}",
@@ -240,10 +244,20 @@ class Engine:
             tensor: any view.
 
         Returns:
-            Array of the tensor's shape and its element type's dtype.
+            Array of the tensor's shape and its element type's dtype; of QUARTER the values, as
+            float32. The codes are those of `tensor.reinterpret(UNSIGNED_CHAR)`.
         """
         self._check_owner(tensor, "engine.read")
-        return self._arena.read(tensor.view, tensor.element_type)
+        stored = self._arena.read(tensor.view, tensor.element_type)
+        metadata = self._metadata(tensor)
+        return stored if metadata is None else decode(stored, metadata)
+
+    def _metadata(self, tensor: Tensor) -> QuarterMetadata | None:
+        """Return the format and scale that a tensor has now."""
+        if tensor.metadata is None:
+            return None
+        byte = self._arena.read(tensor.metadata.view, QUARTER_METADATA)
+        return QuarterMetadata.from_byte(int(byte.item()))
 
     def _check_owner(self, tensor: Tensor, call: str) -> None:
         if not isinstance(tensor, Tensor):

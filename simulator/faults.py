@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import NoReturn
 
 from poplite.compile.executable import Code, Executable
 from poplite.compile.step import ComputeStep
+from poplite.compute import calls_in
 from poplite.errors import TensorIndexError
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
-from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 
 
@@ -102,14 +101,15 @@ def raise_plain(
     assert isinstance(step, ComputeStep)
     plain.move(step.restore, arena)
     vertex = executable.compute_sets[code.ops[row, 1]].vertices[fault.number]
-    compute = vertex.vertex_class.compute.__code__
     error = fault.error
-    line = _line_in(error.__traceback__, compute.co_filename) or compute.co_firstlineno
+    at, *callers = calls_in(error.__traceback__)
+    calls = [f"called from {caller}" for caller in callers]
+    worker = "" if fault.worker is None else f", worker {fault.worker}"
     raise type(error)(
-        f"{vertex}: {error.what}",
-        at=SourceLocation(compute.co_filename, line, "compute"),
+        f"{vertex}{worker}: {error.what}",
+        at=at,
         where=_step(executable, code, row),
-        found=f"the vertex was added at {vertex.location}",
+        found="\n".join([*calls, f"the vertex was added at {vertex.location}"]),
         fix=error.fix,
     ) from error
 
@@ -117,12 +117,3 @@ def raise_plain(
 def _step(executable: Executable, code: Code, row: int) -> str:
     name = executable.compute_sets[code.ops[row, 1]].name
     return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"
-
-
-def _line_in(traceback: TracebackType | None, file: str) -> int | None:
-    line = None
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == file:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line

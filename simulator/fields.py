@@ -15,17 +15,21 @@ race check proves that fields of one compute set do not overlap; pointers formed
 typed base.  A checked vector carries a fault record instead of trusting the index.
 
 What is stored and what `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
-memory and a 64-bit integer in arithmetic.
+memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  A QUARTER field also
+carries its metadata byte, read once for each vertex.
 
 Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import RETCODE_EXC
@@ -36,7 +40,9 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 
 from poplite.compile.descriptor import RowForm
 from poplite.jit.context import lowerings, typing_rules
-from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementType
+from poplite.jit.inlined import function_type, method_type
+from poplite.simulator import codecs
+from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex import Field, Vertex
 
 INDEX = ir.IntType(64)
@@ -57,8 +63,10 @@ class Scope:
 
 def value_type(element: type[ElementType[Any]]) -> Any:
     """Numba type that `compute` sees for an element type."""
-    if element is FLOAT:
+    if element.is_floating_point:
         return types.float32
+    if element is UNSIGNED_LONGLONG:
+        return types.uint64
     return types.boolean if element is BOOL else types.int64
 
 
@@ -197,16 +205,22 @@ class _StoredModel(models.PrimitiveModel):
         super().__init__(manager, kind, storage_type(kind.element))
 
 
-def _fault_members(vector: VectorType) -> list[tuple[str, Any]]:
-    if vector.fault is None:
-        return []
-    return [("faults", types.CPointer(types.int64)), ("vertex", types.int64)]
+def _metadata_members(vector: VectorType) -> list[tuple[str, Any]]:
+    return [("metadata", types.uint8)] if vector.element.requires_metadata else []
+
+
+def _companions(vector: VectorType) -> list[tuple[str, Any]]:
+    """Members that accesses by index need beside the address."""
+    members = _metadata_members(vector)
+    if vector.fault is not None:
+        members += [("faults", types.CPointer(types.int64)), ("vertex", types.int64)]
+    return members
 
 
 @register_default(VectorType)
 class _VectorModel(models.StructModel):
     def __init__(self, manager: Any, kind: VectorType) -> None:
-        members = [("data", _pointer(kind)), ("length", types.int64), *_fault_members(kind)]
+        members = [("data", _pointer(kind)), ("length", types.int64), *_companions(kind)]
         super().__init__(manager, kind, members)
 
 
@@ -218,13 +232,14 @@ class _RowsModel(models.StructModel):
             members += [("stride", types.int64), ("length", types.int64)]
         else:
             members += [("table", types.CPointer(types.int64))]
-        super().__init__(manager, kind, members + _fault_members(kind.vector))
+        super().__init__(manager, kind, members + _companions(kind.vector))
 
 
 @register_default(ScalarType)
 class _ScalarModel(models.StructModel):
     def __init__(self, manager: Any, kind: ScalarType) -> None:
-        super().__init__(manager, kind, [("data", _pointer(kind.vector))])
+        members = [("data", _pointer(kind.vector)), *_metadata_members(kind.vector)]
+        super().__init__(manager, kind, members)
 
 
 @register_default(SelfType)
@@ -256,26 +271,68 @@ def _mark(builder: ir.IRBuilder, access: Any, scope: Scope) -> Any:
     return access
 
 
-def load_element(builder: ir.IRBuilder, vector: VectorType, address: Any) -> Any:
-    """Emit a load of one element, widened to what `compute` sees."""
+def load_element(
+    context: Any, builder: ir.IRBuilder, vector: VectorType, address: Any, metadata: Any = None
+) -> Any:
+    """Emit a load of one element, widened to what `compute` sees.
+
+    Args:
+        context: target context of the code being compiled.
+        builder: where.
+        vector: how the element is stored.
+        address: of the element.
+        metadata: i8, for QUARTER.
+    """
     element = vector.element
     stored = _mark(builder, builder.load(address, align=element.size_bytes), vector.scope)
     if element is FLOAT:
         return stored
+    if element is HALF:
+        return codecs.decode_half(builder, stored, hardware=_half_in_hardware(context))
+    if element is QUARTER:
+        return codecs.decode_quarter(builder, stored, metadata)
     if element is BOOL:
         return builder.icmp_unsigned("!=", stored, stored.type(0))
-    widen = builder.zext if element is UNSIGNED_INT else builder.sext
+    widen = builder.zext if element.dtype.kind == "u" else builder.sext
     return widen(stored, INDEX)
 
 
-def store_element(builder: ir.IRBuilder, vector: VectorType, address: Any, value: Any) -> None:
-    """Emit a store of one value, narrowed to the element type."""
+def store_element(
+    context: Any,
+    builder: ir.IRBuilder,
+    vector: VectorType,
+    address: Any,
+    value: Any,
+    metadata: Any = None,
+) -> None:
+    """Emit a store of one value, narrowed to the element type.
+
+    Args:
+        context: target context of the code being compiled.
+        builder: where.
+        vector: how the element is stored.
+        address: of the element.
+        value: what `compute` gives, of the type it sees.
+        metadata: i8, for QUARTER.
+    """
     element = vector.element
-    if element is BOOL:
+    if element is HALF:
+        value = codecs.encode_half(builder, value, hardware=_half_in_hardware(context))
+    elif element is QUARTER:
+        value = codecs.encode_quarter(builder, value, metadata)
+    elif element is BOOL:
         value = builder.zext(value, ir.IntType(8))
     elif element is not FLOAT:
         value = builder.trunc(value, storage_type(element))
     _mark(builder, builder.store(value, address, align=element.size_bytes), vector.scope)
+
+
+def _half_in_hardware(context: Any) -> bool:
+    return codecs.half_in_hardware(llvm.get_process_triple(), context.codegen()._tm_features)
+
+
+def _metadata(vector: VectorType, proxy: Any) -> Any:
+    return proxy.metadata if vector.element.requires_metadata else None
 
 
 def _check_range(
@@ -298,7 +355,8 @@ def _check_range(
 def _get(context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
     _check_range(context, builder, proxy, kind.fault, index, proxy.length)
-    return load_element(builder, kind, builder.gep(proxy.data, [index], inbounds=True))
+    address = builder.gep(proxy.data, [index], inbounds=True)
+    return load_element(context, builder, kind, address, _metadata(kind, proxy))
 
 
 def _set(
@@ -306,7 +364,8 @@ def _set(
 ) -> None:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
     _check_range(context, builder, proxy, kind.fault, index, proxy.length)
-    store_element(builder, kind, builder.gep(proxy.data, [index], inbounds=True), value)
+    address = builder.gep(proxy.data, [index], inbounds=True)
+    store_element(context, builder, kind, address, value, _metadata(kind, proxy))
 
 
 def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: Any) -> Any:
@@ -315,6 +374,8 @@ def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: 
     _check_range(context, builder, proxy, kind.vector.fault, index, proxy.rows)
     if kind.vector.fault is not None:
         vector.faults, vector.vertex = proxy.faults, proxy.vertex
+    if kind.vector.element.requires_metadata:
+        vector.metadata = proxy.metadata
     if kind.form == "stride":
         offset, length = builder.mul(index, proxy.stride), proxy.length
     else:
@@ -334,7 +395,8 @@ def _stores(vector: VectorType, value: Any, what: str) -> Any:
         raise TypingError(f"{what} is read-only")
     value = types.unliteral(value)
     numeric = isinstance(value, (types.Integer, types.Boolean))
-    if not (numeric or (vector.element is FLOAT and isinstance(value, types.Float))):
+    is_float = vector.element.is_floating_point and isinstance(value, types.Float)
+    if not (numeric or is_float):
         raise TypingError(f"{what} holds {vector.element!r} and cannot store {value}")
     return vector.value
 
@@ -377,6 +439,11 @@ class _SelfAttributes(AttributeTemplate):
         if name in kind.by_name:
             member = kind.by_name[name]
             return member.vector.value if isinstance(member, ScalarType) else member
+        method = inspect.getattr_static(kind.cls, name, None)
+        if isinstance(method, FunctionType):
+            return method_type(method, kind)
+        if isinstance(method, staticmethod):
+            return function_type(method.__func__)
         constant = kind.constant(name)
         return None if constant is None else _constant_type(constant)
 
@@ -435,22 +502,27 @@ def _lower_next(context: Any, builder: Any, sig: Any, args: Any, result: Any) ->
     result.set_valid(more)
     with builder.if_then(more):
         address = builder.gep(vector.data, [position], inbounds=True)
-        result.yield_(load_element(builder, kind.vector, address))
+        metadata = _metadata(kind.vector, vector)
+        result.yield_(load_element(context, builder, kind.vector, address, metadata))
         builder.store(builder.add(position, INDEX(1)), walk.position)
 
 
 @lowerings.lower_getattr_generic(SelfType)
 def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name: str) -> Any:
     if name not in kind.by_name:
+        if isinstance(inspect.getattr_static(kind.cls, name), staticmethod):
+            return context.get_dummy_value()
         constant = kind.constant(name)
-        assert constant is not None, "typing admits fields and constants only"
+        assert constant is not None, "typing admits fields, methods and constants only"
         return context.get_constant(_constant_type(constant), constant)
     member = kind.by_name[name]
     held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=value), name)
     if not isinstance(member, ScalarType):
         return held
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
-    return load_element(builder, member.vector, scalar.data)
+    return load_element(
+        context, builder, member.vector, scalar.data, _metadata(member.vector, scalar)
+    )
 
 
 @lowerings.lower_setattr_generic(SelfType)
@@ -458,4 +530,6 @@ def _lower_setattr(context: Any, builder: Any, sig: Any, args: Any, name: str) -
     kind, member = sig.args[0], sig.args[0].by_name[name]
     held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=args[0]), name)
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
-    store_element(builder, member.vector, scalar.data, args[1])
+    store_element(
+        context, builder, member.vector, scalar.data, args[1], _metadata(member.vector, scalar)
+    )

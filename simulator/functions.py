@@ -75,7 +75,7 @@ def _joined(context: Any, args: Sequence[Any]) -> Any:
 def _magnitude(context: Any, args: Sequence[Any]) -> Any:
     if len(args) != 1:
         return None
-    return args[0] if isinstance(args[0], types.Float) else types.int64
+    return args[0] if args[0] != types.boolean else types.int64
 
 
 def _as_float(context: Any, args: Sequence[Any]) -> Any:
@@ -111,6 +111,8 @@ def _emit_abs(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
     if isinstance(sig.return_type, types.Float):
         intrinsic = builder.module.declare_intrinsic("llvm.fabs", [value.type])
         return builder.call(intrinsic, [value])
+    if sig.return_type == types.uint64:
+        return value
     negative = builder.icmp_signed("<", value, value.type(0))
     return builder.select(negative, builder.neg(value), value)
 
@@ -147,6 +149,7 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:
     @overrides.lower(function, types.int64, types.int64)
+    @overrides.lower(function, types.uint64, types.uint64)
     def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         return getattr(builder, instruction)(*args)
 

@@ -2,16 +2,15 @@
 
 Numba does not notice edits outside the function it caches, so everything that ends up in
 machine code is part of the name: byte code, fields, the numbers that names in `compute` stand
-for, and the functions that it calls.  The dialect allows no other reference.
+for, and the same of all functions that it calls.  The dialect allows no other reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import CodeType
-from typing import Any
 
 from poplite.compute import check
+from poplite.compute.facts import Checked, in_order
 from poplite.vertex import Vertex
 
 
@@ -22,27 +21,37 @@ def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
         cls: the vertex class.
 
     Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+        VertexCompileError: when its `compute` is outside the dialect, or prints.
     """
     checked = check(cls)
-    assert checked.text.function is cls.compute
-    facts = checked.facts
+    assert checked.function is cls.compute
+    functions = list(checked.functions())
     return (
         cls.__module__,
         cls.__qualname__,
         tuple(str(field) for field in cls.fields.values()),
-        _code(checked.text.function.__code__),
-        _in_order(facts.constants),
-        _in_order(facts.calls),
+        *(_function(function, functions) for function in functions),
+    )
+
+
+def _function(checked: Checked, functions: list[Checked]) -> tuple[object, ...]:
+    facts = checked.facts
+    for node, name in facts.debugging.items():
+        checked.scope.refuse(
+            node,
+            f"{name}(...) runs in the interpreted form only",
+            "run it with Engine(..., interpret=True), or store the value in an Output field",
+        )
+    return (
+        _code(checked.function.__code__),
+        checked.function.__defaults__,
+        tuple(map(str, checked.arguments)),
+        in_order(facts.constants),
+        in_order(facts.calls),
+        [functions.index(callee) for callee in in_order(facts.helpers)],
     )
 
 
 def _code(code: CodeType) -> tuple[object, ...]:
     constants = tuple(_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames
-
-
-def _in_order(found: Mapping[Any, object]) -> list[object]:
-    """What nodes stand for, in the order of the text."""
-    nodes = sorted(found, key=lambda node: (node.lineno, node.col_offset))
-    return [found[node] for node in nodes]

@@ -53,7 +53,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
         f"{cls.__name__}.compute cannot be compiled: {cause}",
         at=at,
         found="the compiler's whole message is this error's __cause__",
-        fix="docs/arithmetic.md lists what compute may use",
+        fix="docs/vertices.md lists what compute may use",
     )
 
 

@@ -19,10 +19,11 @@ from poplite.compile.step import Moves, Vertices
 from poplite.compute import InterpretedSelf
 from poplite.errors import PopliteError
 from poplite.simulator.memory import Arena
-from poplite.vertex import Field
+from poplite.vertex import Field, MultiVertex
 
 Integers = npt.NDArray[np.int64]
-Compute = Callable[[InterpretedSelf], None]
+Compute = Callable[..., None]
+"""Takes an `InterpretedSelf`, and for a `MultiVertex` the number of a worker."""
 
 
 def run_ops(
@@ -72,11 +73,12 @@ class VertexFault(Exception):
     Attributes:
         number: position of the vertex in its compute set.
         error: the error.
+        worker: number of the worker, of a `MultiVertex`.
     """
 
-    def __init__(self, number: int, error: PopliteError) -> None:
-        super().__init__(number, error)
-        self.number, self.error = number, error
+    def __init__(self, number: int, error: PopliteError, worker: int | None = None) -> None:
+        super().__init__(number, error, worker)
+        self.number, self.error, self.worker = number, error, worker
 
 
 def run_vertices(
@@ -95,10 +97,19 @@ def run_vertices(
     """
     for number, values in described(group, arena):
         if only is None or number == only:
-            try:
-                compute(InterpretedSelf(group.cls, values))
-            except PopliteError as error:
-                raise VertexFault(number, error) from error
+            vertex = InterpretedSelf(group.cls, values)
+            if issubclass(group.cls, MultiVertex):
+                for worker in range(vertex.num_workers):
+                    _run(compute, number, vertex, worker)
+            else:
+                _run(compute, number, vertex)
+
+
+def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -> None:
+    try:
+        compute(vertex, *worker)
+    except PopliteError as error:
+        raise VertexFault(number, error, *worker) from error
 
 
 def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, Any]]]:

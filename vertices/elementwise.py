@@ -1,14 +1,17 @@
 """Adding tensors element by element.
 
-`Add` is the vertex: one worker's share of a sum.  `add` is the operation over whole tensors:
-the sum gets the mapping of its first argument, every tile adds the elements it owns, in up
-to as many vertices as it has workers; what the second argument holds elsewhere is exchanged.
+`Add` is the vertex: one worker's share of a sum, a template for several element types.  `add`
+is the operation over whole tensors: the sum gets the mapping of its first argument, every tile
+adds the elements it owns, in up to as many vertices as it has workers; what the second
+argument holds elsewhere is exchanged.
 
     tile 0   a[0] a[1]  +  b[0] b[1]  ->  sum[0] sum[1]
     tile 1   a[2] a[3]  +  b[2] b[3]  ->  sum[2] sum[3]      b may lie on any tiles
 """
 
 from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +21,20 @@ from poplite.graph import Graph
 from poplite.partition import cut
 from poplite.program import Execute
 from poplite.source import here
+from poplite.template import refusal
 from poplite.tensor import Tensor, concat
-from poplite.types import FLOAT
+from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 from poplite.vertex import Input, Output, Vector, Vertex
 
+T = TypeVar("T", FLOAT, HALF, INT, UNSIGNED_INT)
 
-class Add(Vertex):
-    """`out[i] = a[i] + b[i]`; all three of one length."""
 
-    a: Input[Vector[FLOAT]]
-    b: Input[Vector[FLOAT]]
-    out: Output[Vector[FLOAT]]
+class Add(Vertex, Generic[T]):
+    """`out[i] = a[i] + b[i]`; all three of one length.  Ints wrap."""
+
+    a: Input[Vector[T]]
+    b: Input[Vector[T]]
+    out: Output[Vector[T]]
 
     def compute(self) -> None:
         """Add element by element."""
@@ -36,22 +42,21 @@ class Add(Vertex):
             self.out[i] = self.a[i] + self.b[i]
 
 
-def add_reference(
-    a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
+def add_reference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return what `Add` writes, in NumPy.
 
     Args:
-        a: float32, any shape.
-        b: float32, the same shape.
+        a: any shape, of the dtype of an element type.
+        b: the same shape and dtype.
 
     Returns:
-        float32 of that shape, with equal bits.
+        The same shape and dtype, with equal bits.
 
     >>> add_reference(np.float32([1, 2]), np.float32([3, 4]))
     array([4., 6.], dtype=float32)
     """
-    return np.add(a, b, dtype=np.float32)
+    total: npt.NDArray[Any] = np.add(a, b, dtype=a.dtype)
+    return total
 
 
 def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tensor, Execute]:
@@ -59,8 +64,8 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
 
     Args:
         graph: the graph of both tensors.
-        a: FLOAT, any shape; every element mapped to a tile.
-        b: FLOAT, the same shape, mapped in any way.
+        a: of an element type that `Add` takes, any shape; every element mapped to a tile.
+        b: the same element type and shape, mapped in any way.
         name: name of the sum's variable and of the compute set.
 
     Returns:
@@ -68,11 +73,11 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
 
     Raises:
         TensorCreationError: when the shapes differ.
-        ElementTypeError: when one of them is not FLOAT.
+        ElementTypeError: when the element types differ, or `Add` does not take them.
         InvalidTileMapping: when an element of `a` has no tile.
 
     >>> graph = Graph()
-    >>> p = graph.add_variable(FLOAT, (2,), mapping=0, initial_value=[1, 2])
+    >>> p = graph.add_variable("float32", (2,), mapping=0, initial_value=[1, 2])
     >>> total, step = add(graph, p, p, name="total")
     >>> total.shape, step.compute_set.name
     ((2,), 'total')
@@ -83,15 +88,16 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
             at=here(),
             fix="broadcast or reshape one of them first",
         )
-    for tensor in (a, b):
-        if tensor.element_type is not FLOAT:
-            raise ElementTypeError(
-                f"add: {tensor.name!r} is {tensor.element_type!r}, but FLOAT is needed",
-                at=here(),
-                fix="make the variable FLOAT",
-            )
+    why = refusal(T, a.element_type)
+    if why or a.element_type is not b.element_type:
+        raise ElementTypeError(
+            f"add: '{a.name}' is {a.element_type!r} and '{b.name}' is {b.element_type!r}",
+            at=here(),
+            found=why,
+            fix="two tensors of one element type, such as FLOAT",
+        )
     mapping = graph.tile_mapping(a, require_complete=True)
-    total = graph.add_variable(FLOAT, a.shape, name, mapping=mapping)
+    total = graph.add_variable(a.element_type, a.shape, name, mapping=mapping)
     compute_set = graph.add_compute_set(name)
     left, right, out = a.flatten(), b.flatten(), total.flatten()
     for tile in mapping.tiles:

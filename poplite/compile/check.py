@@ -170,7 +170,9 @@ def _missing(vertex: VertexInstance) -> Iterator[tuple[str, Field]]:
     if len(vertex.connections) + len(vertex.state) == len(fields):
         return
     for name, field in fields.items():
-        if name in vertex.connections or name in vertex.state:
+        if name in vertex.connections or name in vertex.state or name in vertex.waiting:
+            continue
+        if field.is_implicit:  # it is missing with the field that it belongs to
             continue
         if name in vertex.rows:
             rows = vertex.rows[name]

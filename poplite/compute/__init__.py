@@ -1,11 +1,13 @@
 """One arithmetic for `compute`: what may be written, what it means, and its interpreted form.
 
-`dialect` says what a `compute` may be written in, `infer` finds the kind of every number in
-it, `arithmetic` is the table of operations, `interpret` runs the method as Python.  The
-compiled form computes the same bits; docs/arithmetic.md is the table of both.
+`dialect` says what a `compute` may be written in, `helpers` which functions it calls, `infer`
+finds the kind of every number, `arithmetic` is the table of operations, `interpret` runs the
+method as Python.  The compiled form computes the same bits; docs/arithmetic.md is the table
+of both.
 """
 
+from poplite.compute.facts import Checked
 from poplite.compute.fields import InterpretedSelf
-from poplite.compute.interpret import Checked, check, interpreted
+from poplite.compute.interpret import calls_in, check, interpreted
 
-__all__ = ["Checked", "InterpretedSelf", "check", "interpreted"]
+__all__ = ["Checked", "InterpretedSelf", "calls_in", "check", "interpreted"]

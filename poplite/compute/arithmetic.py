@@ -1,8 +1,8 @@
 """The arithmetic of `compute`, operation by operation, on Python values.
 
 The compiled form gets this arithmetic from its types; the interpreted form gets it from
-here, and both give equal bits.  Values are `bool`, `int` (64 bits), `float` (double) and
-`np.float32`, one Python type for each `Kind`::
+here, and both give equal bits.  Values are `bool`, `int` (64 bits), `np.uint64`, `float`
+(double) and `np.float32`, one Python type for each `Kind`::
 
     int op int          64-bit two's complement        add(2**63 - 1, 1) == -2**63
     weak op float32     both float32, then one op      add(0.1, np.float32(1))
@@ -24,7 +24,7 @@ import numpy as np
 
 from poplite.compute.kinds import Kind
 
-Number = bool | int | float | np.float32
+Number = bool | int | np.uint64 | float | np.float32
 """A value inside `compute`."""
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -33,6 +33,7 @@ _BINARY = Callable[[Number, Number], Number]
 _BY_TYPE: dict[type, Kind] = {
     bool: Kind.BOOL,
     int: Kind.INT,
+    np.uint64: Kind.UINT,
     float: Kind.FLOAT,
     np.float32: Kind.F32,
 }
@@ -66,13 +67,31 @@ def cast(value: Number, kind: Kind) -> Number:
     """Widen a value to a kind, with one rounding.
 
     Args:
-        value: a value of that kind or of a narrower one.
+        value: a value of that kind or of a narrower one; for ints, one of any length.
         kind: the kind to return.
 
     >>> cast(3, Kind.F32)
     np.float32(3.0)
     """
     return _CASTS[kind](value)
+
+
+def as_int(value: Number) -> int:
+    """Return a truth value or an unsigned int as an int of 64 bits.
+
+    >>> as_int(True), as_int(np.uint64(2**64 - 1))
+    (1, -1)
+    """
+    return wrap(int(value))
+
+
+def as_unsigned(value: Number) -> np.uint64:
+    """Return an int, or a truth value, as an unsigned int of 64 bits.
+
+    >>> as_unsigned(-1)
+    np.uint64(18446744073709551615)
+    """
+    return np.uint64(wrap(int(value), signed=False))
 
 
 def as_f32(value: Number) -> np.float32:
@@ -90,7 +109,8 @@ def as_f32(value: Number) -> np.float32:
 
 _CASTS: dict[Kind, Callable[[Number], Number]] = {
     Kind.BOOL: bool,
-    Kind.INT: int,
+    Kind.INT: as_int,
+    Kind.UINT: as_unsigned,
     Kind.FLOAT: float,
     Kind.F32: as_f32,
 }
@@ -110,6 +130,8 @@ def _binary(on_ints: Callable[[int, int], int], on_floats: Callable[[Any, Any], 
             return np.float32(on_floats(as_f32(left), as_f32(right)))
         if kind is Kind.FLOAT:
             return float(on_floats(np.float64(left), np.float64(right)))
+        if kind is Kind.UINT:
+            return as_unsigned(on_ints(int(as_unsigned(left)), int(as_unsigned(right))))
         return wrap(on_ints(int(left), int(right)))
 
     return operation
@@ -164,8 +186,8 @@ def power(base: Number, exponent: int) -> Number:
 
 def _bitwise(on_ints: Callable[[int, int], int]) -> _BINARY:
     def operation(left: Number, right: Number) -> Number:
-        result = on_ints(int(left), int(right))
-        return bool(result) if max(kind_of(left), kind_of(right)) is Kind.BOOL else result
+        kind = max(kind_of(left), kind_of(right))
+        return cast(on_ints(int(left), int(right)), kind)
 
     return operation
 
@@ -175,27 +197,29 @@ bit_or = _bitwise(operator.or_)
 bit_xor = _bitwise(operator.xor)
 
 
-def left_shift(value: int, count: int) -> int:
+def left_shift(value: Number, count: Number) -> Number:
     """Return `value << count` in 64 bits.
 
     >>> left_shift(1, 63) == INT_MIN
     True
     """
-    return wrap(int(value) << count)
+    return cast(int(value) << int(count), max(kind_of(value), Kind.INT))
 
 
-def right_shift(value: int, count: int) -> int:
-    """Return `value >> count`; the sign is shifted in.
+def right_shift(value: Number, count: Number) -> Number:
+    """Return `value >> count`; the sign of an int is shifted in.
 
     >>> right_shift(-5, 1)
     -3
     """
-    return int(value) >> count
+    return cast(int(value) >> int(count), max(kind_of(value), Kind.INT))
 
 
 def _comparison(test: Callable[[Any, Any], Any]) -> Callable[[Number, Number], bool]:
     def operation(left: Number, right: Number) -> bool:
         kind = max(kind_of(left), kind_of(right))
+        if kind <= Kind.UINT:
+            return bool(test(int(left), int(right)))
         return bool(test(cast(left, kind), cast(right, kind)))
 
     return operation
@@ -215,7 +239,8 @@ def negative(value: Number) -> Number:
     >>> negative(True), negative(INT_MIN) == INT_MIN
     (-1, True)
     """
-    return wrap(-int(value)) if isinstance(value, int) else -value
+    kind = kind_of(value)
+    return -value if kind > Kind.UINT else cast(-int(value), max(kind, Kind.INT))
 
 
 def positive(value: Number) -> Number:
@@ -227,13 +252,13 @@ def positive(value: Number) -> Number:
     return int(value) if isinstance(value, bool) else value
 
 
-def invert(value: int) -> int:
+def invert(value: Number) -> Number:
     """Return `~value` of an int.
 
     >>> invert(5)
     -6
     """
-    return ~value
+    return cast(~int(value), kind_of(value))
 
 
 def absolute(value: Number) -> Number:
@@ -242,9 +267,9 @@ def absolute(value: Number) -> Number:
     >>> absolute(np.float32(-2))
     np.float32(2.0)
     """
-    if isinstance(value, np.float32):
-        return np.float32(abs(value))
-    return wrap(abs(value)) if isinstance(value, int) else abs(value)
+    if kind_of(value) <= Kind.UINT:
+        return cast(abs(int(value)), max(kind_of(value), Kind.INT))
+    return np.float32(abs(value)) if isinstance(value, np.float32) else abs(float(value))
 
 
 def _extreme(better: Callable[[Number, Number], bool]) -> Callable[..., Number]:
@@ -267,8 +292,8 @@ def _whole(rounding: Callable[[float], int]) -> Callable[[Number], int]:
     """Make a conversion to int that saturates at 64 bits; NaN gives 0."""
 
     def operation(value: Number) -> int:
-        if isinstance(value, int):
-            return int(value)
+        if kind_of(value) <= Kind.UINT:
+            return as_int(value)
         double = float(value)
         if math.isnan(double):
             return 0

@@ -17,9 +17,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from poplite.compute.dialect import BINARY, FOLDED, UNARY, Scope, check_range
+from poplite.compute.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
 Constant = bool | int | float
+"""A number fixed before `compute` runs."""
 
 _UNARY: Mapping[str, Callable[[Any], Constant]] = {
     "-": operator.neg,
@@ -29,10 +30,10 @@ _UNARY: Mapping[str, Callable[[Any], Constant]] = {
 
 
 class Constants:
-    """The constants visible in one `compute`.
+    """The constants visible in one function.
 
     Args:
-        scope: the method.
+        scope: the function.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -100,15 +101,6 @@ class Constants:
                 function = FOLDED[BINARY[type(op)]]
                 return _apply(function, self._evaluate(left), self._evaluate(right))
         return None
-
-
-def is_self(node: ast.expr) -> bool:
-    """Whether a node is the name `self`.
-
-    >>> is_self(ast.Name("self")), is_self(ast.Name("x"))
-    (True, False)
-    """
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def is_literal(node: ast.expr) -> bool:

@@ -3,8 +3,8 @@
 Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`, a vector,
 `enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, arithmetic,
 comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of the listed
-functions.  Everything else is refused here, by the node in the user's text, before any
-compiler sees it::
+functions and of functions written in the same dialect.  Everything else is refused here, by
+the node in the user's text, before any compiler sees it::
 
     'Sum.compute': 'with' is not part of what compute may use  (sum.py:14 in compute)
       with open("data.txt") as file:
@@ -97,6 +97,7 @@ _ALLOWED = (
     *(ast.For, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Name, ast.Constant),
     *(ast.Attribute, ast.Subscript, ast.Tuple, ast.Call, ast.BinOp, ast.UnaryOp, ast.BoolOp),
     *(ast.Compare, ast.IfExp, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+    *(ast.JoinedStr, ast.FormattedValue),
     *(ast.expr_context, ast.arguments, ast.arg, ast.keyword),
 )
 
@@ -112,8 +113,8 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.Global: ("'global'", "declare a State field for values that vary"),
     ast.Nonlocal: ("'nonlocal'", "declare a State field for values that vary"),
     ast.Delete: ("'del'", "leave the variable alone"),
-    ast.Lambda: ("a lambda", "write the expression where it is used"),
-    ast.FunctionDef: ("a function inside", "write its body where it is used"),
+    ast.Lambda: ("a lambda", "write the expression where it is used, or a method"),
+    ast.FunctionDef: ("a function inside", "make it a method, or define it outside of the class"),
     ast.ClassDef: ("a class inside", "declare fields for the values"),
     ast.Dict: ("a dict", "use a State[Vector[...]] field, indexed by number"),
     ast.Set: ("a set", "use a State[Vector[...]] field"),
@@ -122,7 +123,6 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("a set comprehension", _UNROLL),
     ast.DictComp: ("a dict comprehension", _UNROLL),
     ast.GeneratorExp: ("a generator expression", _UNROLL),
-    ast.JoinedStr: ("a string", "print on the host, from engine.read(...)"),
     ast.NamedExpr: ("':='", "assign on a line of its own"),
     ast.Slice: ("a slice", "use a for loop over range(...), or connect the part that is needed"),
     ast.Starred: ("'*'", "name every value"),
@@ -133,17 +133,31 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One `compute` method: its text, its locals, and what other names stand for.
+    """One function, `compute` or one it calls: its text, and what the names in it stand for.
 
     Attributes:
         vertex: the vertex class.
-        text: the text of its `compute`.
-        locals: names assigned somewhere in it.
+        text: the text of the function.
+        label: what to call it in messages.
+        parameters: names of its parameters but `self`.
+        locals: its parameters, and names assigned somewhere in it.
+        takes_self: whether its first parameter is the vertex.
+        callers: the calls that led to it, innermost first.
     """
 
     vertex: type[Vertex]
     text: SourceText
+    label: str
+    parameters: tuple[str, ...]
     locals: frozenset[str]
+    takes_self: bool
+    callers: tuple[SourceLocation, ...]
+
+    def place(self, node: ast.AST) -> SourceLocation:
+        """Return where a node stands."""
+        code = self.text.function.__code__
+        line = getattr(node, "lineno", self.text.tree.lineno)
+        return SourceLocation(code.co_filename, line, code.co_name)
 
     def refuse(self, node: ast.AST, what: str, fix: str, *, found: str = "") -> NoReturn:
         """Raise the error that points at a node.
@@ -157,11 +171,12 @@ class Scope:
         Raises:
             VertexCompileError: always.
         """
-        line = getattr(node, "lineno", self.text.tree.lineno)
+        place = self.place(node)
+        calls = [f"called from {caller}" for caller in self.callers]
         raise VertexCompileError(
-            f"'{self.vertex.__name__}.compute': {what}",
-            at=SourceLocation(self.text.function.__code__.co_filename, line, "compute"),
-            found=found or self.text.line(line),
+            f"'{self.label}': {what}",
+            at=place,
+            found="\n".join([found or self.text.line(place.line), *calls]),
             fix=fix,
         )
 
@@ -215,14 +230,24 @@ def _visible(scope: Scope) -> dict[str, Any]:
     return names
 
 
-def scope_of(vertex: type[Vertex], text: SourceText) -> Scope:
-    """Check the form of a `compute` and return its scope.
+def scope_of(
+    vertex: type[Vertex],
+    text: SourceText,
+    *,
+    label: str = "",
+    takes_self: bool = True,
+    callers: tuple[SourceLocation, ...] = (),
+) -> Scope:
+    """Check the form of a function and return its scope.
 
     Literal arithmetic is folded in the tree, as Python's own compiler folds it.
 
     Args:
         vertex: the vertex class.
-        text: the text of its `compute`.
+        text: the text of the function.
+        label: what to call it in messages; by default the method it is.
+        takes_self: whether its first parameter is the vertex.
+        callers: the calls that led to it, innermost first.
 
     Raises:
         VertexCompileError: for a statement or expression that is not allowed.
@@ -232,10 +257,20 @@ def scope_of(vertex: type[Vertex], text: SourceText) -> Scope:
         for node in ast.walk(text.tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
-    scope = Scope(vertex, text, frozenset(stored))
-    if text.tree.decorator_list:
-        scope.refuse(text.tree.decorator_list[0], "a decorator", "write compute without one")
-    body = text.tree.body
+    name, body = text.tree.name, text.tree.body
+    parameters = tuple(arg.arg for arg in text.tree.args.args)[takes_self:]
+    scope = Scope(
+        vertex,
+        text,
+        label or f"{vertex.__name__}.{name}",
+        parameters,
+        frozenset((*parameters, *stored)),
+        takes_self,
+        callers,
+    )
+    for decorator in text.tree.decorator_list:
+        if ast.unparse(decorator) != "staticmethod":
+            scope.refuse(decorator, "a decorator", f"write {name} without one")
     docstring = ast.get_docstring(text.tree, clean=False) is not None
     for statement in body[docstring:]:
         _check(scope, statement)
@@ -248,8 +283,17 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef) or not isinstance(node, _ALLOWED):
             what, fix = _REFUSED.get(type(node), (f"'{type(node).__name__}'", "leave it out"))
             scope.refuse(node, f"{what} is not part of what compute may use", fix)
-        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call):
+        if isinstance(node, ast.Expr) and type(node.value) not in (ast.Call, *_REFUSED):
             scope.refuse(node, "an expression alone on its line has no effect", "assign it")
+        if is_num_workers(node) and "num_workers" not in scope.vertex.fields:
+            scope.refuse(
+                node,
+                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a whole Vertex",
+                f"class {scope.vertex.__name__}(MultiVertex), "
+                "with def compute(self, worker: int) -> None",
+            )
+        if isinstance(node, ast.Name) and node.id == "self" and not scope.takes_self:
+            scope.refuse(node, "self is unknown here", "make it a method, or pass the numbers")
 
 
 FOLDED: Mapping[str, Callable[[Any, Any], bool | int | float]] = {
@@ -319,6 +363,24 @@ def check_range(scope: Scope, node: ast.AST, value: object) -> None:
             f"{value} does not fit 64 bits; ints reach from -2**63 to 2**63 - 1",
             "use a float, or a smaller int",
         )
+
+
+def is_self(node: ast.expr) -> bool:
+    """Whether a node is the name `self`.
+
+    >>> is_self(ast.Name("self")), is_self(ast.Name("x"))
+    (True, False)
+    """
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def is_num_workers(node: ast.AST) -> bool:
+    """Whether a node is `self.num_workers`.
+
+    >>> is_num_workers(ast.parse("self.num_workers", mode="eval").body)
+    True
+    """
+    return isinstance(node, ast.Attribute) and node.attr == "num_workers" and is_self(node.value)
 
 
 def is_count(node: ast.expr, limit: int) -> bool:

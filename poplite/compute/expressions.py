@@ -8,58 +8,31 @@ from __future__ import annotations
 
 import ast
 import functools
-from dataclasses import dataclass, field
-from typing import NoReturn
 
-from poplite.compute.constants import Constant, Constants, is_literal, is_self
+from poplite.compute.constants import Constants, is_literal
 from poplite.compute.dialect import (
     BINARY,
     COMPARISONS,
-    FUNCTIONS,
     LIMITS,
     SQUARE,
     UNARY,
     Scope,
     check_range,
     is_count,
+    is_self,
 )
+from poplite.compute.facts import Facts
 from poplite.compute.kinds import Kind, binary_kind, element_kind, literal_kind, unary_kind
 from poplite.compute.values import Elements, Mixed, Number, State, Value, meet_numbers
 from poplite.errors import did_you_mean
 from poplite.vertex import Field
-
-_CALLS: tuple[tuple[object, str], ...] = (
-    (open, "read files on the host, and hand the values over with engine.write(...)"),
-    (print, "store the value in an Output field, and print engine.read(...)"),
-    (range, "range(...) stands in a for statement only"),
-    (sum, "loop over the elements: total += self.x[i]"),
-    (dict, "use a State[Vector[...]] field, indexed by number"),
-    (list, "use an InOut[Vector[...]] field for working memory"),
-)
-
-
-@dataclass(slots=True)
-class Facts:
-    """What is known about the nodes of one `compute`.
-
-    Attributes:
-        kinds: kind of every number expression.
-        casts: expressions whose value is widened after it is computed.
-        constants: names that stand for a number fixed at compile time.
-        calls: calls by the function's name in `poplite.compute.arithmetic`.
-    """
-
-    kinds: dict[ast.expr, Kind] = field(default_factory=dict)
-    casts: dict[ast.expr, Kind] = field(default_factory=dict)
-    constants: dict[ast.expr, Constant] = field(default_factory=dict)
-    calls: dict[ast.Call, str] = field(default_factory=dict)
 
 
 class Expressions:
     """Types expressions in the state that statements have led to.
 
     Args:
-        scope: the method.
+        scope: the function.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -119,7 +92,9 @@ class Expressions:
             if value.clash and self._settled:
                 self._scope.refuse(
                     node,
-                    f"local '{node.id}' is an int, a Python float or a float32, by path",
+                    f"local '{node.id}' is an int, a Python float or a float32, by path"
+                    if Kind.UINT not in value.met
+                    else f"local '{node.id}' is an int, an unsigned int or a float, by path",
                     f"write float(...) where {node.id} takes the int",
                 )
             if local.ragged:
@@ -159,7 +134,7 @@ class Expressions:
                 f"declare {source.name}: InOut[...] to read what it holds",
                 found=f"declared: {source}",
             )
-        return Number(element_kind(source.element))
+        return Number(element_kind(source.element), long=source.element.size_bytes == 8)
 
     def _Subscript(self, node: ast.Subscript) -> Value:
         source, depth = self._element(node)
@@ -198,7 +173,7 @@ class Expressions:
             self._scope.refuse(
                 node, f"'{symbol}' takes ints; here are {one} and {other}", "write int(...)"
             )
-        return Number(kind, long=kind is Kind.INT)
+        return Number(kind, long=kind in (Kind.INT, Kind.UINT))
 
     def _check_count(self, node: ast.expr, symbol: str) -> None:
         """Allow `x ** 3`, `x << 3`, `x << self.SHIFT` and `x << (n & 63)`."""
@@ -230,7 +205,7 @@ class Expressions:
         if kind is None:
             fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"
             self._scope.refuse(node, f"'{symbol}' takes an int; this is {operand}", fix)
-        return Number(kind, long=kind is Kind.INT and operand.long)
+        return Number(kind, long=kind in (Kind.INT, Kind.UINT) and operand.long)
 
     def _Compare(self, node: ast.Compare) -> Number:
         for op in node.ops:
@@ -284,7 +259,7 @@ class Expressions:
         result = functools.reduce(meet_numbers, parts)
         if result.clash and self._settled:
             self._scope.refuse(
-                node, "an int, a Python float and a float32 meet here", "write float(...)"
+                node, "an int meets numbers of two wider kinds here", "write float(...)"
             )
         if any(part.kind is not result.kind for part in parts):
             self.facts.casts[node] = result.kind
@@ -305,61 +280,8 @@ class Expressions:
                 self._refuse_literal(node)
                 self._number(node)
 
+    def _JoinedStr(self, node: ast.JoinedStr) -> Number:
+        self._scope.refuse(node, "a string is no number", "strings stand in print(...) only")
+
     def _Tuple(self, node: ast.Tuple) -> Number:
         self._scope.refuse(node, "a tuple is no value", "use one local for each number")
-
-    def _Call(self, node: ast.Call) -> Number:
-        function = None if self._scope.is_local(node.func) else self._scope.global_of(node.func)
-        if function is len and len(node.args) == 1 and not node.keywords:
-            return self._len(node.args[0])
-        name = next((name for known, name in FUNCTIONS.items() if known is function), None)
-        if name is None or node.keywords:
-            self._refuse_call(node, function)
-        self.facts.calls[node] = name
-        if name in ("minimum", "maximum") and len(node.args) < 2:
-            self._scope.refuse(
-                node,
-                f"{ast.unparse(node.func)} takes at least 2 numbers, not {len(node.args)}",
-                "loop over the elements of a vector: best = max(best, self.x[i])",
-            )
-        values = [self._number(arg) for arg in node.args]
-        if name in ("minimum", "maximum"):
-            kind = max(Kind.INT, *(value.kind for value in values))
-            return Number(kind, any(value.long for value in values))
-        if len(values) != 1:
-            self._scope.refuse(
-                node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"
-            )
-        return self._function(node, name, values[0])
-
-    def _len(self, node: ast.expr) -> Number:
-        value = self._value(node)
-        if not isinstance(value, Elements):
-            self._scope.refuse(node, f"len of {value}", "len takes a vector or list of vectors")
-        return Number(Kind.INT)
-
-    def _function(self, node: ast.Call, name: str, value: Number) -> Number:
-        if name == "as_bool":
-            return Number(Kind.BOOL)
-        if name == "truncate":
-            return Number(Kind.INT, value.long or value.kind > Kind.INT)
-        if name == "as_float":
-            return Number(max(value.kind, Kind.FLOAT))
-        if value.kind is Kind.BOOL:
-            self._scope.refuse(
-                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) around it"
-            )
-        if name in ("floor", "ceil"):
-            return Number(Kind.INT, value.long or value.kind > Kind.INT)
-        return Number(value.kind if name == "absolute" else max(value.kind, Kind.FLOAT), value.long)
-
-    def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
-        known = ", ".join(sorted(str(getattr(f, "__name__", f)) for f in FUNCTIONS))
-        fix = next((fix for refused, fix in _CALLS if refused is function), "")
-        if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
-            fix = "write the body of the method here"
-        self._scope.refuse(
-            node,
-            f"{ast.unparse(node.func)}(...) cannot be called in compute",
-            fix or f"one of: len, {known}",
-        )

@@ -4,7 +4,7 @@ Bare NumPy views would not do: they take negative indices, hand out NumPy intege
 overflow at 32 bits, and round at other places.  These wrappers read and store by the rules
 of the arithmetic, on the very memory that the compiled form uses::
 
-    self.a        ->  np.float32, int or bool, by the field's element type
+    self.a        ->  np.float32, int, np.uint64 or bool, by the field's element type
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
 """
@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from poplite.compute.arithmetic import Number, as_f32, wrap
 from poplite.errors import TensorIndexError
+from poplite.quarter import QuarterMetadata, decode, encode, metadata_edge
 from poplite.source import here
-from poplite.types import ElementType
+from poplite.types import UNSIGNED_LONGLONG, ElementType
 from poplite.vertex import Field, Vertex, field_of
 
 Memory = npt.NDArray[Any]
@@ -30,23 +31,36 @@ FieldValue = Memory | Sequence[Memory] | Number | np.generic
 """A scalar edge: one element; a vector: its elements; a list: one array each; a number."""
 
 
-def load(element: type[ElementType[Any]], stored: Any) -> Number:
+def load(
+    element: type[ElementType[Any]], stored: Any, metadata: QuarterMetadata | None = None
+) -> Number:
     """Read a stored element.
 
     Args:
         element: its element type.
         stored: the NumPy or Python number.
+        metadata: format and scale, for QUARTER.
 
     >>> from poplite.types import UNSIGNED_INT
     >>> load(UNSIGNED_INT, np.uint32(7))
     7
     """
+    if metadata is not None:
+        return np.float32(decode(np.array([stored], np.uint8), metadata)[0])
     if element.is_floating_point:
         return np.float32(stored)
+    if element is UNSIGNED_LONGLONG:
+        return np.uint64(stored)
     return bool(stored) if element.dtype.kind == "b" else int(stored)
 
 
-def store(element: type[ElementType[Any]], memory: Memory, index: int, value: Number) -> None:
+def store(
+    element: type[ElementType[Any]],
+    memory: Memory,
+    index: int,
+    value: Number,
+    metadata: QuarterMetadata | None = None,
+) -> None:
     """Write a value as an element: rounded, wrapped, or compared with zero.
 
     Args:
@@ -54,13 +68,16 @@ def store(element: type[ElementType[Any]], memory: Memory, index: int, value: Nu
         memory: where to write.
         index: which element, in range.
         value: a value inside `compute`.
+        metadata: format and scale, for QUARTER.
 
     >>> from poplite.types import INT
     >>> memory = np.zeros(1, INT)
     >>> store(INT, memory, 0, 2**31); int(memory[0])
     -2147483648
     """
-    if element.is_floating_point:
+    if metadata is not None:
+        memory[index] = encode(np.array([as_f32(value)]), metadata)[0]
+    elif element.is_floating_point:
         memory[index] = as_f32(value)
     elif element.dtype.kind == "b":
         memory[index] = bool(value)
@@ -76,28 +93,38 @@ class FieldVector:
         label: what to call it in messages, such as `Blur.rows[2]`.
         element: its element type.
         memory: its elements.
+        metadata: format and scale, for QUARTER.
     """
 
-    __slots__ = ("_element", "_label", "_memory")
+    __slots__ = ("_element", "_label", "_memory", "_metadata")
 
-    def __init__(self, label: str, element: type[ElementType[Any]], memory: Memory) -> None:
+    def __init__(
+        self,
+        label: str,
+        element: type[ElementType[Any]],
+        memory: Memory,
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
         self._label, self._element, self._memory = label, element, memory
+        self._metadata = metadata
 
     def __len__(self) -> int:
         return len(self._memory)
 
     def __getitem__(self, index: int) -> Number:
-        return load(self._element, self._memory[_checked(self._label, index, len(self))])
+        stored = self._memory[_checked(self._label, index, len(self))]
+        return load(self._element, stored, self._metadata)
 
     def __setitem__(self, index: int, value: Number) -> None:
         index = _checked(self._label, index, len(self))
-        store(self._element, self._memory, index, value)
+        store(self._element, self._memory, index, value, self._metadata)
 
     def __iter__(self) -> Iterator[Number]:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<{self._label} {self._element!r}: {np.array2string(self._memory, threshold=8)}>"
+        values = self._memory if self._metadata is None else decode(self._memory, self._metadata)
+        return f"<{self._label} {self._element!r}: {np.array2string(values, threshold=8)}>"
 
 
 class FieldList:
@@ -107,19 +134,27 @@ class FieldList:
         label: what to call it in messages.
         element: its element type.
         rows: the elements of each vector.
+        metadata: format and scale, for QUARTER.
     """
 
-    __slots__ = ("_element", "_label", "_rows")
+    __slots__ = ("_element", "_label", "_metadata", "_rows")
 
-    def __init__(self, label: str, element: type[ElementType[Any]], rows: Sequence[Memory]) -> None:
+    def __init__(
+        self,
+        label: str,
+        element: type[ElementType[Any]],
+        rows: Sequence[Memory],
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
         self._label, self._element, self._rows = label, element, rows
+        self._metadata = metadata
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> FieldVector:
         row = self._rows[_checked(self._label, index, len(self))]
-        return FieldVector(f"{self._label}[{index}]", self._element, row)
+        return FieldVector(f"{self._label}[{index}]", self._element, row, self._metadata)
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._element!r}: {len(self)} vectors>"
@@ -155,17 +190,17 @@ class InterpretedSelf:
         vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
         if name not in vertex.fields and isinstance(getattr(vertex, name, None), (int, float)):
             return getattr(vertex, name)
-        field, value = _found(self, name)
+        field, value, metadata = _found(self, name)
         label = f"{vertex.__name__}.{name}"
         if field.depth == 2:
-            return FieldList(label, field.element, value)
+            return FieldList(label, field.element, value, metadata)
         if field.depth == 1:
-            return FieldVector(label, field.element, value)
-        return load(field.element, value[0] if field.is_edge else value)
+            return FieldVector(label, field.element, value, metadata)
+        return load(field.element, value[0] if field.is_edge else value, metadata)
 
     def __setattr__(self, name: str, value: Number) -> None:
-        field, memory = _found(self, name)
-        store(field.element, memory, 0, value)
+        field, memory, metadata = _found(self, name)
+        store(field.element, memory, 0, value, metadata)
 
     def __repr__(self) -> str:
         vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
@@ -173,9 +208,14 @@ class InterpretedSelf:
         return f"<{vertex.__name__} interpreted: {shown}>"
 
 
-def _found(owner: InterpretedSelf, name: str) -> tuple[Field, Any]:
+def _found(owner: InterpretedSelf, name: str) -> tuple[Field, Any, QuarterMetadata | None]:
+    """Return a field, what it holds, and its metadata if it has some."""
     field = field_of(object.__getattribute__(owner, "__vertex__"), name)
-    return field, object.__getattribute__(owner, "__values__")[name]
+    values = object.__getattribute__(owner, "__values__")
+    metadata = None
+    if field.element.requires_metadata:
+        metadata = QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
+    return field, values[name], metadata
 
 
 def _checked(label: str, index: int, length: int) -> int:

@@ -6,16 +6,19 @@ of a narrower value widened where `infer` says so::
 
     x = (i + 0.5) * self.step    ->    x = multiply(add(i, 0.5), self.step)
 
-Break points, stepping and tracebacks therefore work in the user's text.
+Break points, stepping and tracebacks therefore work in the user's text.  A function that
+`compute` calls is compiled in the same way, once for each kinds of its arguments, and the
+calls lead straight to it::
+
+    self.y = self.near(x, 1)    ->    self.y = @near1(self, x, 1)
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
-from dataclasses import dataclass
-from types import CodeType, FunctionType
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -23,12 +26,14 @@ import numpy as np
 from poplite.compute import arithmetic
 from poplite.compute.constants import Constants
 from poplite.compute.dialect import scope_of
-from poplite.compute.expressions import Facts
+from poplite.compute.facts import Checked, Facts, in_order
 from poplite.compute.fields import InterpretedSelf
+from poplite.compute.helpers import helper_of
 from poplite.compute.infer import infer
 from poplite.compute.kinds import Kind
-from poplite.compute.source_text import SourceText, read
+from poplite.compute.source_text import NO_TEXT, WITH_TEXT, read
 from poplite.errors import VertexCompileError
+from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
@@ -57,22 +62,12 @@ _OPERATIONS: dict[type[ast.AST], str] = {
     ast.NotEq: "not_equal",
 }
 
-_CASTS = {Kind.INT: "positive", Kind.FLOAT: "as_float", Kind.F32: "as_f32"}
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A `compute` that keeps to the dialect.
-
-    Attributes:
-        vertex: the vertex class.
-        text: the text of its `compute`.
-        facts: what is known about the text.
-    """
-
-    vertex: type[Vertex]
-    text: SourceText
-    facts: Facts
+_CASTS = {
+    Kind.INT: "positive",
+    Kind.UINT: "as_unsigned",
+    Kind.FLOAT: "as_float",
+    Kind.F32: "as_f32",
+}
 
 
 _checked: dict[type[Vertex], Checked] = {}
@@ -82,7 +77,8 @@ _interpreted: dict[type[Vertex], tuple[Checked, Callable[[InterpretedSelf], None
 def check(vertex: type[Vertex]) -> Checked:
     """Check that `compute` keeps to the dialect and that all its numbers have a kind.
 
-    The answer is kept as long as the numbers outside `compute` that it names stay as they are.
+    The answer is kept as long as the numbers and functions outside `compute` that it names
+    stay as they are.
 
     Args:
         vertex: the vertex class.
@@ -103,21 +99,26 @@ def check(vertex: type[Vertex]) -> Checked:
         raise VertexCompileError(
             f"'{vertex.__name__}.compute': there is no source text to check",
             at=vertex.location,
-            found="the class comes from a string, or its file changed since it was imported",
-            fix="put the class into a file or a notebook cell, or run the program again",
+            found=NO_TEXT,
+            fix=WITH_TEXT,
         )
-    _checked[vertex] = Checked(vertex, text, infer(scope_of(vertex, text)))
+    _checked[vertex] = infer(scope_of(vertex, text))
     return _checked[vertex]
 
 
 def _is_current(checked: Checked) -> bool:
-    if checked.text.function is not checked.vertex.compute:
+    if checked.function is not checked.vertex.compute:
         return False
-    constants = Constants(scope_of(checked.vertex, checked.text))
-    return all(
-        repr(constants.named(node)) == repr(value)
-        for node, value in checked.facts.constants.items()
-    )
+    for each in checked.functions():
+        constants = Constants(each.scope)
+        for node, value in each.facts.constants.items():
+            if repr(constants.named(node)) != repr(value):
+                return False
+        for call, callee in each.facts.helpers.items():
+            helper = helper_of(each.scope, call)
+            if helper is None or not helper.is_of(callee.function):
+                return False
+    return True
 
 
 def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
@@ -135,23 +136,55 @@ def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
     checked = check(vertex)
     known = _interpreted.get(vertex)
     if known is None or known[0] is not checked:
-        compute = _compiled(checked.text, checked.facts, vertex.__module__)
+        compute = _Compiler().compiled(checked)
         known = _interpreted[vertex] = checked, np.errstate(all="ignore")(compute)
     return known[1]
 
 
-def _compiled(text: SourceText, facts: Facts, module: str) -> Callable[[InterpretedSelf], None]:
-    tree, facts = copy.deepcopy((text.tree, facts))  # one copy: facts keep pointing at nodes
-    tree = _Instrument(facts).visit(tree)
-    module_tree = ast.fix_missing_locations(ast.Module([tree], []))
-    code = compile(
-        module_tree,
-        text.function.__code__.co_filename,
-        "exec",
-        dont_inherit=True,
-    )
-    inner = next(const for const in code.co_consts if isinstance(const, CodeType))
-    return FunctionType(inner, {"__name__": module, _ARITHMETIC: arithmetic})
+def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
+    """Return the lines of `compute`, and of what it called, that led to an error.
+
+    Args:
+        traceback: of an error that an interpreted form raised.
+
+    Returns:
+        The lines, the one that failed first.
+    """
+    lines: list[SourceLocation] = []
+    while traceback is not None:
+        if _ARITHMETIC in traceback.tb_frame.f_globals:
+            code = traceback.tb_frame.f_code
+            lines.insert(0, SourceLocation(code.co_filename, traceback.tb_lineno, code.co_name))
+        traceback = traceback.tb_next
+    return lines
+
+
+class _Compiler:
+    """Compiles a `compute` and the functions that it calls."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[Checked, Callable[..., Any]] = {}
+
+    def compiled(self, checked: Checked) -> Callable[..., Any]:
+        """Return the interpreted form of one function."""
+        if checked not in self._compiled:
+            self._compiled[checked] = self._compile(checked)
+        return self._compiled[checked]
+
+    def _compile(self, checked: Checked) -> Callable[..., Any]:
+        callees = dict.fromkeys(in_order(checked.facts.helpers))
+        names = {callee: f"@{callee.text.tree.name}{n}" for n, callee in enumerate(callees, 1)}
+        # One copy: facts keep pointing at nodes.  Callees stay what they are.
+        kept: dict[int, Any] = {id(callee): callee for callee in callees}
+        tree, facts = copy.deepcopy((checked.text.tree, checked.facts), kept)
+        tree = _Instrument(facts, checked, names).visit(tree)
+        module = ast.fix_missing_locations(ast.Module([tree], []))
+        function = checked.function
+        code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+        inner = next(const for const in code.co_consts if isinstance(const, CodeType))
+        visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: arithmetic}
+        visible |= {names[callee]: self.compiled(callee) for callee in callees}
+        return FunctionType(inner, visible, argdefs=function.__defaults__)
 
 
 class _Instrument(ast.NodeTransformer):
@@ -160,9 +193,16 @@ class _Instrument(ast.NodeTransformer):
     What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, facts: Facts, checked: Checked, names: Mapping[Checked, str]) -> None:
+        self._facts, self._checked, self._names = facts, checked, names
         self._temporaries = 0
+
+    def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """Return an expression that keeps a value, and one that gives it again."""
+        self._temporaries += 1
+        name = f"@kept{self._temporaries}"
+        kept = ast.NamedExpr(ast.Name(name, ast.Store()), value)
+        return ast.copy_location(kept, value), ast.Name(name, ast.Load())
 
     def visit(self, node: ast.AST) -> Any:
         if not isinstance(node, ast.expr):
@@ -178,7 +218,8 @@ class _Instrument(ast.NodeTransformer):
         return value if kind is None else _call(node, _CASTS[kind], value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        arguments = ast.arguments([], [ast.arg("self")], None, [], [], None, [])
+        parameters = [ast.arg(arg.arg) for arg in node.args.args]
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
         body = [self.visit(statement) for statement in node.body]
         return ast.copy_location(ast.FunctionDef(node.name, arguments, body, [], None), node)
 
@@ -186,10 +227,24 @@ class _Instrument(ast.NodeTransformer):
         assert node.value is not None
         return ast.copy_location(ast.Assign([node.target], self.visit(node.value)), node)
 
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        """Widen what is returned to what the function returns on other paths."""
+        kind = None if node.value is None else self._facts.kinds.get(node.value)
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        result = self._checked.result
+        if kind is not None and result is not None and kind is not result.kind:
+            assert node.value is not None
+            node.value = _call(node, _CASTS[result.kind], node.value)
+        return node
+
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         target = self.visit(node.target)
         old = copy.deepcopy(target)
         old.ctx = ast.Load()
+        if isinstance(target, ast.Subscript):  # a helper may stand in it: evaluate it once
+            old.value, target.value = self._kept(target.value)
+            old.slice, target.slice = self._kept(target.slice)
         operation = _OPERATIONS[type(node.op)]
         new = _call(node, operation, self._widened(node.target, old), self.visit(node.value))
         return ast.copy_location(ast.Assign([target], new), node)
@@ -213,19 +268,33 @@ class _Instrument(ast.NodeTransformer):
             right: ast.expr = self.visit(comparator)
             following = right
             if comparator is not last:
-                self._temporaries += 1
-                name = f"@middle{self._temporaries}"
-                right = ast.NamedExpr(ast.Name(name, ast.Store()), right)
-                following = ast.Name(name, ast.Load())
+                right, following = self._kept(right)
             tests.append(_call(node, _OPERATIONS[type(op)], left, right))
             left = following
         whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         return ast.copy_location(whole, node)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
+        helper, name = self._facts.helpers.get(node), self._facts.calls.get(node)
         node.args = [self.visit(arg) for arg in node.args]
-        name = self._facts.calls.get(node)
-        return node if name is None else _call(node, name, *node.args)
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        if name is not None:
+            return _call(node, name, *node.args)
+        if helper is not None:
+            node.func = ast.Name(self._names[helper], ast.Load())
+            if helper.scope.takes_self:
+                node.args.insert(0, ast.Name("self", ast.Load()))
+        elif node in self._facts.debugging:
+            node.func = ast.Name(self._facts.debugging[node], ast.Load())
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        """Show numbers as `print` does: NumPy has other digits for `{x}`, a name in `{x!r}`."""
+        self.generic_visit(node)
+        if node.format_spec is None or node.conversion != -1:
+            node.conversion = ord("s")
+        return node
 
 
 def _call(node: ast.AST, operation: str, *args: ast.expr) -> ast.Call:

@@ -1,10 +1,10 @@
 """What a number inside `compute` is, and what an operation makes of two of them.
 
-There are four kinds, each wider than the one before::
+There are five kinds, each wider than the one before::
 
-    BOOL  <  INT  <  FLOAT  <  F32
-    truth    64-bit  Python's   one FLOAT element,
-    value    wrap    double     rounded after every operation
+    BOOL  <  INT  <  UINT    <  FLOAT  <  F32
+    truth    64-bit  64-bit,    Python's  an element of FLOAT, HALF or QUARTER,
+    value    wrap    unsigned   double    rounded after every operation
 
 Python numbers are weak: next to an element of a FLOAT field they become float32, so that
 `(i + 0.5) * self.step` is one float32 product and not a double.  Where two paths meet, a
@@ -19,7 +19,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from poplite.types import ElementType
+from poplite.types import BOOL, UNSIGNED_LONGLONG, ElementType
 
 
 class Kind(IntEnum):
@@ -27,8 +27,9 @@ class Kind(IntEnum):
 
     BOOL = 0
     INT = 1
-    FLOAT = 2
-    F32 = 3
+    UINT = 2
+    FLOAT = 3
+    F32 = 4
 
     def __repr__(self) -> str:
         return f"Kind.{self.name}"
@@ -40,11 +41,11 @@ class Kind(IntEnum):
 _WORDS = {
     Kind.BOOL: "a truth value",
     Kind.INT: "an int",
+    Kind.UINT: "an unsigned 64-bit int",
     Kind.FLOAT: "a Python float",
     Kind.F32: "a float32",
 }
 
-_BY_DTYPE_KIND = {"f": Kind.F32, "i": Kind.INT, "u": Kind.INT, "b": Kind.BOOL}
 _BITWISE = ("&", "|", "^")
 _SHIFTS = ("<<", ">>")
 
@@ -59,7 +60,11 @@ def element_kind(element: type[ElementType[Any]]) -> Kind:
     >>> element_kind(UNSIGNED_INT)
     Kind.INT
     """
-    return _BY_DTYPE_KIND[element.dtype.kind]
+    if element.is_floating_point:
+        return Kind.F32
+    if element is UNSIGNED_LONGLONG:
+        return Kind.UINT
+    return Kind.BOOL if element is BOOL else Kind.INT
 
 
 def literal_kind(value: bool | int | float) -> Kind:
@@ -92,9 +97,9 @@ def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
     """
     wide = max(left, right)
     if symbol in _BITWISE or symbol in _SHIFTS:
-        if wide > Kind.INT:
+        if wide > Kind.UINT:
             return None
-        return wide if symbol in _BITWISE else Kind.INT
+        return wide if symbol in _BITWISE else max(left, Kind.INT)
     if symbol == "**":
         return max(left, Kind.INT)
     return max(wide, Kind.FLOAT if symbol == "/" else Kind.INT)
@@ -116,5 +121,5 @@ def unary_kind(symbol: str, operand: Kind) -> Kind | None:
     if symbol == "not":
         return Kind.BOOL
     if symbol == "~":
-        return operand if operand is Kind.INT else None
+        return operand if operand in (Kind.INT, Kind.UINT) else None
     return max(operand, Kind.INT)

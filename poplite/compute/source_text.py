@@ -34,6 +34,10 @@ _FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
+NO_TEXT = "it comes from a string, or its file changed since it was imported"
+WITH_TEXT = "put it into a file or a notebook cell, or run the program again"
+"""What was found, and what to try, where a function has no text."""
+
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
@@ -78,7 +82,7 @@ def read(function: FunctionType) -> SourceText | None:
         _remember_command()
     try:
         lines, first = inspect.getsourcelines(code)
-        module = _parse("".join(lines), first)
+        module = _parse("".join(lines), first, code)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         return None
     body = module.body[0]
@@ -97,9 +101,11 @@ def _remember_command() -> None:
         linecache.cache[_COMMAND] = len(text), None, lines, _COMMAND
 
 
-def _parse(text: str, first: int) -> ast.Module:
+def _parse(text: str, first: int, code: CodeType) -> ast.Module:
     if text[:1].isspace():
-        text, first = f"class C:\n{text}", first - 1
+        owner = code.co_qualname.split(".")[-2:][0]  # a part of names that start with __
+        owner = owner if owner.isidentifier() else "C"
+        text, first = f"class {owner}:\n{text}", first - 1
     return ast.increment_lineno(ast.parse(text), first - 1)
 
 

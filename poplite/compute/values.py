@@ -7,9 +7,10 @@ still be of the narrower kind, and each use widens it::
             ├── F32, ragged
     F32  ───┘
 
-Widening at the use gives what widening at the meeting gives, with one exception: an int of
+Widening at the use gives what widening at the meeting gives, with two exceptions: an int of
 more than 53 bits that meets a Python float and then a float32 would be rounded twice or
-once.  Numba decides that by how it nests the meetings; here it is marked as a clash.
+once, and a negative int that meets an unsigned one and then a float would be large or
+negative.  Numba decides that by how it nests the meetings; here both are marked as a clash.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ class Number(NamedTuple):
 
     Attributes:
         kind: its kind.
-        long: whether it is an int that may need more than 53 bits, or a float that a
-            meeting of paths made of such an int.
-        clash: whether such a float met a float32, which would round the int twice.
+        long: whether it is an int that may need more than 53 bits, or what meetings of paths
+            made of such an int.
+        clash: whether its value depends on the order of its meetings.
+        met: the kinds that met to make it; empty where it is of one kind on all paths.
     """
 
     kind: Kind
     long: bool = False
     clash: bool = False
+    met: tuple[Kind, ...] = ()
 
     def __str__(self) -> str:
         return str(self.kind)
@@ -82,13 +85,12 @@ def meet_numbers(one: Number, other: Number) -> Number:
     >>> meet_numbers(Number(Kind.INT), Number(Kind.F32)).kind
     Kind.F32
     """
-    low, high = sorted((one, other))
-    if low.kind is high.kind:
-        return Number(high.kind, low.long or high.long, low.clash or high.clash)
-    if high.kind is Kind.F32:
-        clash = low.kind is Kind.FLOAT and low.long
-        return Number(Kind.F32, clash=clash or low.clash or high.clash)
-    return Number(high.kind, low.long or high.long, low.clash or high.clash)
+    kind, long = max(one.kind, other.kind), one.long or other.long
+    met = {k for number in (one, other) for k in number.met or (number.kind,)}
+    rounded_twice = long and {Kind.FLOAT, Kind.F32} <= met
+    signs_differ = {Kind.INT, Kind.UINT} <= met and kind >= Kind.FLOAT
+    clash = one.clash or other.clash or rounded_twice or signs_differ
+    return Number(kind, long, clash, tuple(sorted(met)) if met != {kind} else ())
 
 
 def _meet_locals(one: Local | None, other: Local | None) -> Local:

@@ -17,7 +17,7 @@ something to compile.
 from __future__ import annotations
 
 import operator
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -86,8 +86,30 @@ _ARITHMETIC = frozenset(
 ) | {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 
 
+_ON_INTEGERS = frozenset(
+    getattr(operator, prefix + name)
+    for name in ("add", "sub", "mul", "floordiv", "mod")
+    for prefix in ("", "i")
+) | {operator.and_, operator.iand, operator.or_, operator.ior, operator.xor, operator.ixor}
+_DIVISIONS = frozenset({operator.truediv, operator.itruediv})
+
+
+def _wider(first: Any, second: Any) -> Any:
+    """Return the type of two different numbers together, where Numba's own rules differ."""
+    pair = {first, second}
+    if len(pair) == 2 and all(isinstance(t, (types.Number, types.Boolean)) for t in pair):
+        if types.float32 in pair:
+            return types.float32
+        if types.uint64 in pair and types.float64 not in pair:
+            return types.uint64
+    return None
+
+
 class WeakNumberContext(typing.Context):
-    """Typing context in which Python numbers yield to float32."""
+    """Typing context in which Python numbers yield to float32, and ints to unsigned ones."""
+
+    inlined: dict[Any, Any]
+    """Functions compiled with the one that is being compiled, by function and argument types."""
 
     def load_additional_registries(self) -> None:
         """Install mathematics and poplite's own rules; nothing else is needed."""
@@ -97,28 +119,32 @@ class WeakNumberContext(typing.Context):
         self.install_registry(typing_rules)
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Type a call; arithmetic with one float32 operand casts the other to float32."""
-        if getattr(func, "typing_key", func) in _ARITHMETIC and len(args) == 2:
-            left, right = (types.unliteral(arg) for arg in args)
-            if (left == types.float32) != (right == types.float32) and all(
-                isinstance(t, (types.Number, types.Boolean)) for t in (left, right)
-            ):
-                args = (types.float32, types.float32)
+        """Type a call; the operands of arithmetic are cast to the wider of their kinds."""
+        key = getattr(func, "typing_key", func)
+        if len(args) == 2 and (key in _ARITHMETIC or key in _ON_INTEGERS):
+            pair = [types.unliteral(arg) for arg in args]
+            wide = _wider(*pair)
+            if wide == types.float32 and key in _ARITHMETIC:
+                args = (wide, wide)
+            elif wide == types.uint64 and key in _ON_INTEGERS:
+                args = (wide, wide)
+            elif wide == types.uint64 and key in _DIVISIONS:
+                args = (types.float64, types.float64)
         return super().resolve_function_type(func, args, kws)
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
-        """Unify the types of one variable on two paths; float32 wins over weak numbers."""
-        pair = {types.unliteral(first), types.unliteral(second)}
-        if types.float32 in pair and all(
-            isinstance(t, (types.Number, types.Boolean)) for t in pair
-        ):
-            return types.float32
-        return super().unify_pairs(first, second)
+        """Unify the types of one variable on two paths; the wider kind wins."""
+        wide = _wider(types.unliteral(first), types.unliteral(second))
+        return wide or super().unify_pairs(first, second)
 
     def resolve_value_type(self, val: Any) -> Any:
         """Type a value from outside the function; some functions mean one of ours."""
         if isinstance(val, (type, BuiltinFunctionType)):
             val = replacements.get(val, val)
+        if isinstance(val, FunctionType) and self._lookup_global(val) is None:
+            from poplite.jit.inlined import function_type  # which imports this module
+
+            return function_type(val)
         return super().resolve_value_type(val)
 
     def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
@@ -279,6 +305,7 @@ def compile_object(
         Object file, and the symbols it takes from the process.
     """
     typing_context, target_context = contexts()
+    typing_context.inlined = {}
     compiled = compiler.compile_extra(
         typing_context,
         target_context,
@@ -309,7 +336,27 @@ def compile_inlined(
     Returns:
         Numba's function descriptor, for `context.call_internal`.
     """
-    compiled = compiler.compile_extra(
+    compiled = compile_library(context, function, arguments, result)
+    context.active_code_library.add_linking_library(compiled.library)
+    return compiled.fndesc
+
+
+@global_compiler_lock
+def compile_library(
+    context: Any, function: Callable[..., Any], arguments: Sequence[Any], result: Any
+) -> Any:
+    """Compile a function into a library of its own, to be linked and inlined.
+
+    Args:
+        context: target context.
+        function: the function.
+        arguments: Numba types of its arguments.
+        result: Numba type of its result; None to find it.
+
+    Returns:
+        Numba's result, with `fndesc` and `library`.
+    """
+    return compiler.compile_extra(
         context.typing_context,
         context,
         function,
@@ -320,8 +367,6 @@ def compile_inlined(
         library=context.codegen().create_library(function.__qualname__),
         pipeline_class=Pipeline,
     )
-    context.active_code_library.add_linking_library(compiled.library)
-    return compiled.fndesc
 
 
 def _flags(*, exported: bool) -> Any:

@@ -61,7 +61,7 @@ def _environment() -> tuple[str, ...]:
         (folder,) = import_module(package).__path__
         for path in sorted(Path(folder).glob("*.py")):
             sources.update(path.read_bytes())
-    for module in ("poplite.types", "poplite.vertex"):
+    for module in ("poplite.fields", "poplite.quarter", "poplite.types", "poplite.vertex"):
         sources.update(Path(str(import_module(module).__file__)).read_bytes())
     return (
         sys.version,
@@ -69,6 +69,7 @@ def _environment() -> tuple[str, ...]:
         version("llvmlite"),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
+        *(os.environ.get(f"NUMBA_CPU_{choice}", "") for choice in ("NAME", "FEATURES")),
         sources.hexdigest(),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from poplite.compute_set import ComputeSet
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.metadata import check_alike
 from poplite.program.base import Program, set_once
 from poplite.source import here
 from poplite.tensor import Tensor
@@ -61,6 +62,7 @@ class Copy(Program):
         ControlProgramError: for different numbers of elements or different graphs, and when
             source and destination share elements.
         ElementTypeError: for different element types, or something that is no tensor.
+        TensorMetadataError: for QUARTER tensors whose metadata is not alike.
         GraphConnectionError: when the destination is constant, or holds an element twice.
 
     >>> from poplite.graph import Graph
@@ -97,6 +99,7 @@ class Copy(Program):
                 found=shapes,
                 fix="a copy does not convert; use a vertex with an Input and an Output",
             )
+        check_alike(title, source, destination)
         if source.num_elements != destination.num_elements:
             raise ControlProgramError(
                 f"{title}: {counted(source.num_elements, 'element')} to "

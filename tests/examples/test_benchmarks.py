@@ -15,7 +15,7 @@ import pytest
 @pytest.mark.parametrize(
     ("script", "names"),
     [
-        ("engine.py", ["photo", "axpy", "1,000 Executes"]),
+        ("engine.py", ["photo", "axpy", "axpy", "1,000 Executes"]),
         ("startup.py", ["import poplite", "examples/pi.py"]),
     ],
 )

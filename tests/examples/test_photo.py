@@ -58,6 +58,22 @@ def test_default_photograph_on_all_tiles(
     assert "all 1,093,120 values equal NumPy's, bit for bit" in printed
 
 
+def test_half_rounds_every_cell_as_it_is_stored(
+    photo: ModuleType, small_image: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(photo, small_image, "--half") == 0
+    assert "all 3,456 values equal NumPy's, bit for bit" in capsys.readouterr().out
+    picture = photo.read_picture(small_image)
+    graph, program, _, inside = photo.build(picture, 1, 12, pl.HALF)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    found = engine.read(inside)
+    assert found.dtype == np.float16
+    assert np.array_equal(found, photo.nine_taps(picture, 1, np.float16))
+    rounded_late = photo.nine_taps(picture, 1).astype(np.float16)
+    assert np.count_nonzero(found != rounded_late) > 100
+
+
 def test_fewer_pixels_than_tiles(
     photo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,8 +131,8 @@ def test_wrong_bits_fail_loudly_and_write_nothing(
 ) -> None:
     oracle = photo.nine_taps
 
-    def off_by_one_bit(picture: np.ndarray, steps: int) -> np.ndarray:
-        expected = oracle(picture, steps)
+    def off_by_one_bit(picture: np.ndarray, *more: object) -> np.ndarray:
+        expected = oracle(picture, *more)
         expected[3, 4, 1] = np.nextafter(expected[3, 4, 1], np.float32(0))
         return np.asarray(expected)
 

@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types target intervals values words",
+        "errors source types target intervals quarter values words",
         "jit",
         "view",
         "mapping",
-        "vertex",
+        "fields annotations template vertex",
         "compute",
-        "tensor tensor_queries tensor_text indexing partition variable compute_set connect "
-        "names placement graph",
+        "tensor tensor_queries tensor_text metadata indexing partition variable compute_set "
+        "deduce connect connect_rules names placement graph",
         "program",
         "report",
         "compile",
@@ -38,6 +38,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 NUMBA_MODULES = frozenset(
     {
         "poplite.jit.context",
+        "poplite.jit.inlined",
+        "poplite.simulator.codecs",
         "poplite.simulator.copies",
         "poplite.simulator.driver",
         "poplite.simulator.fields",

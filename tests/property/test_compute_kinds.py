@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +11,8 @@ from poplite.compute.kinds import Kind, binary_kind
 from poplite.compute.values import Number, meet_numbers
 
 kinds = st.sampled_from(list(Kind))
-numbers = st.builds(Number, kinds, st.booleans())
+fresh = st.tuples(kinds, st.booleans()).map(lambda n: Number(n[0], n[1] and n[0] < Kind.FLOAT))
+numbers = fresh | st.builds(meet_numbers, fresh, fresh)
 symbols = st.sampled_from(["+", "-", "*", "/", "//", "%"])
 
 
@@ -35,6 +38,26 @@ def test_meeting_is_symmetric_and_never_narrows(one: Number, other: Number) -> N
 @given(numbers)
 def test_a_number_that_meets_itself_stays(number: Number) -> None:
     assert meet_numbers(number, number) == number
+
+
+@given(fresh, fresh, fresh)
+def test_a_clash_is_found_in_whatever_order_numbers_meet(
+    one: Number, other: Number, last: Number
+) -> None:
+    orders = {
+        (met.kind, met.clash)
+        for a, b, c in itertools.permutations((one, other, last))
+        for met in (meet_numbers(meet_numbers(a, b), c), meet_numbers(a, meet_numbers(b, c)))
+    }
+    assert len(orders) == 1
+
+
+def test_an_int_and_an_unsigned_int_clash_with_a_float() -> None:
+    both = meet_numbers(Number(Kind.INT), Number(Kind.UINT))
+    assert not both.clash
+    for wide in (Kind.FLOAT, Kind.F32):
+        assert meet_numbers(both, Number(wide)).clash
+        assert not meet_numbers(Number(Kind.UINT), Number(wide)).clash
 
 
 def test_only_a_long_int_widened_to_a_float_clashes_with_float32() -> None:

@@ -60,7 +60,7 @@ class Wrap(pl.Vertex):
         self.big = product > 0
         self.n += 1
         self.u -= 1
-        self.b = self.n  # type: ignore[assignment]
+        self.b = self.n  # type: ignore[call-overload]
 
 
 class Statements(pl.Vertex):

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.types import ElementType
+from poplite.types import ELEMENT_TYPES, ElementType
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "arithmetic.md"
 TYPES: dict[str, type[ElementType[Any]]] = {
-    t.__name__: t for t in (pl.FLOAT, pl.INT, pl.UNSIGNED_INT, pl.BOOL)
+    t.__name__: t for t in ELEMENT_TYPES if t not in (pl.QUARTER, pl.QUARTER_METADATA)
 }
 EXACT = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan, "True": True, "False": False}
-MINIMUM_ROWS = 120
+MINIMUM_ROWS = 180
 
 
 class Row(NamedTuple):
@@ -108,6 +108,7 @@ def results(rows: list[Row], vertex: type[pl.Vertex], *, interpret: bool) -> lis
 def test_the_tables_are_found() -> None:
     assert len(ROWS) >= MINIMUM_ROWS
     assert {row.element for row in ROWS} == set(TYPES)
+    assert {kind for row in ROWS for _, kind, _ in row.fields} == set(TYPES)
 
 
 @pytest.mark.parametrize("interpret", [True, False], ids=["interpreted", "compiled"])

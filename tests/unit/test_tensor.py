@@ -263,7 +263,8 @@ def test_the_expression_and_the_regions_are_written_to_a_stream(
 ALIASES = {
     "subSample": "sub_sample", "dimShuffle": "dim_shuffle", "dimRoll": "dim_roll",
     "dimShufflePartial": "dim_shuffle_partial", "reshapePartial": "reshape_partial",
-    "isContiguous": "is_contiguous", "containsAliases": "contains_aliases",
+    "hasMetadata": "has_metadata", "isContiguous": "is_contiguous",
+    "containsAliases": "contains_aliases",
     "containsConstant": "contains_constant", "isParallelWriteable": "is_parallel_writeable",
     "intersectsWith": "intersects_with", "getContiguousRegions": "contiguous_regions",
     "getVarRegions": "var_regions", "getConstantValue": "constant_value",
@@ -279,4 +280,4 @@ def test_every_c_plus_plus_spelling_is_the_python_member(t: Tensor) -> None:
     assert t.numElements() == 24
     assert t.dim(1) == 6
     camel = {name for name in dir(Tensor) if any(c.isupper() for c in name) and name != "T"}
-    assert camel == {*ALIASES, "elementType", "numElements"}
+    assert camel == {*ALIASES, "elementType", "getMetadata", "numElements"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.types import ELEMENT_TYPES, ElementType, element_type
+from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
 
 
 class Unrelated:
@@ -20,10 +20,20 @@ class Unrelated:
 @pytest.mark.parametrize("known", ELEMENT_TYPES)
 def test_an_element_type_stands_for_itself(known: type[ElementType[object]]) -> None:
     assert element_type(known) is known
+    assert known.size_bytes == np.zeros(1, known).nbytes
+
+
+@pytest.mark.parametrize("known", NUMPY_TYPES)
+def test_a_numpy_type_stands_for_its_element_type(known: type[ElementType[object]]) -> None:
     assert element_type(known.dtype) is known
     assert element_type(known.dtype.name) is known
     assert element_type(known.dtype.type) is known
-    assert known.size_bytes == np.zeros(1, known).nbytes
+
+
+def test_int8_means_signed_char() -> None:
+    assert [t for t in ELEMENT_TYPES if t.dtype == np.int8] == [pl.SIGNED_CHAR, pl.CHAR]
+    assert element_type(np.int8) is pl.SIGNED_CHAR
+    assert element_type(np.uint8) is pl.UNSIGNED_CHAR
 
 
 @pytest.mark.parametrize(
@@ -31,8 +41,7 @@ def test_an_element_type_stands_for_itself(known: type[ElementType[object]]) -> 
     [
         (np.float64, "float64", "float64"),
         (float, "float", "float64"),
-        (int, "int", "int64"),
-        ("float16", "'float16'", "float16"),
+        (complex, "complex", "complex128"),
         (np.dtype(">f4"), "dtype('>f4')", ">f4"),
         ("U3", "'U3'", "<U3"),
     ],
@@ -64,7 +73,9 @@ def test_what_is_no_dtype(like: Any, shown: str) -> None:
         element_type(like)
     assert caught.value.found == ""
     assert caught.value.fix == (
-        "one of FLOAT (float32), INT (int32), UNSIGNED_INT (uint32), BOOL (bool)"
+        "one of FLOAT (float32), HALF (float16), SIGNED_CHAR (int8), UNSIGNED_CHAR (uint8), "
+        "SHORT (int16), UNSIGNED_SHORT (uint16), INT (int32), UNSIGNED_INT (uint32), "
+        "LONGLONG (int64), UNSIGNED_LONGLONG (uint64), BOOL (bool)"
     )
 
 

@@ -7,7 +7,7 @@ import linecache
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_numpy_fields_compute() -> None:
         y: pl.Output[np.float32]
 
         def compute(self) -> None:
-            self.y = self.x[0] / 2.0  # type: ignore[misc, assignment]
+            self.y = self.x[0] / 2.0
 
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (1,), "x", mapping=0, initial_value=3.0)
@@ -423,6 +423,11 @@ REFUSED = {
         "declare State fields",
     ),
     "no self": ("    def compute(): pass\n", r"compute\(\) takes other", "declare State fields"),
+    "worker": (
+        "    def compute(self, worker): pass\n",
+        r"compute\(self, worker\) takes other arguments than self",
+        "class V(MultiVertex), whose compute runs once for each worker",
+    ),
     "init": (
         f"    def __init__(self, n): pass\n{BODY}",
         "a vertex has no __init__",
@@ -450,14 +455,17 @@ def test_an_element_type_that_numpy_has_and_poplite_has_not() -> None:
     assert caught.value.found == "NumPy's float64, which no element type stores"
 
 
-def test_a_type_variable_is_no_element_type() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="'x' holds T, which is no element type"):
+def test_a_type_variable_is_declared_by_the_class() -> None:
+    message = "field 'x' holds T, a type variable that the class does not declare"
+    with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
-        class V(pl.Vertex, Generic[T]):
-            x: pl.Input[T]
+        class V(pl.Vertex):
+            x: pl.Input[T]  # type: ignore[valid-type]
 
             def compute(self) -> None:
                 pass
+
+    assert caught.value.fix == "class V(Vertex, Generic[T])"
 
 
 @pytest.mark.parametrize(
@@ -496,7 +504,7 @@ def test_a_vertex_is_not_made_by_calling_its_class() -> None:
 
 def test_calling_compute_of_the_base_does_nothing_useful() -> None:
     with pytest.raises(NotImplementedError):
-        pl.Vertex.compute(None)  # type: ignore[arg-type]
+        pl.Vertex.compute(None)
 
 
 def test_unknown_fields_are_named_with_the_closest() -> None:

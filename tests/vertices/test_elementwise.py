@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,15 +16,18 @@ from poplite.vertices import add
 @settings(max_examples=25)
 @given(
     shape=st.lists(st.integers(0, 5), max_size=3).map(tuple),
+    element=st.sampled_from([pl.FLOAT, pl.INT, pl.UNSIGNED_INT]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_sum_of_any_mapping(shape: tuple[int, ...], seed: int) -> None:
+def test_sum_of_any_mapping(
+    shape: tuple[int, ...], element: type[pl.ElementType[Any]], seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     graph = pl.Graph(pl.Target(tiles=5))
     tensors, arrays = [], []
     for name in "ab":
-        array = rng.standard_normal(shape).astype(np.float32)
-        tensor = graph.add_variable(pl.FLOAT, shape, name, initial_value=array)
+        array = (100 * rng.random(shape)).astype(element.dtype)
+        tensor = graph.add_variable(element, shape, name, initial_value=array)
         flat = tensor.flatten()
         for i, tile in enumerate(rng.integers(0, 5, tensor.num_elements)):
             graph.set_tile_mapping(flat[i : i + 1], int(tile))
@@ -51,12 +56,20 @@ def test_shapes_must_agree() -> None:
         add(graph, a, a.T)
 
 
-def test_elements_must_be_float() -> None:
+def test_elements_must_be_of_one_type() -> None:
     graph = pl.Graph()
     a = graph.add_variable(pl.FLOAT, (2,), "a", mapping=0)
     b = graph.add_variable(pl.INT, (2,), "b", mapping=0)
-    with pytest.raises(pl.ElementTypeError, match="add: 'b' is INT, but FLOAT is needed"):
+    with pytest.raises(pl.ElementTypeError, match="add: 'a' is FLOAT and 'b' is INT"):
         add(graph, a, b)
+
+
+def test_elements_must_be_numbers() -> None:
+    graph = pl.Graph()
+    a = graph.add_variable(pl.BOOL, (2,), "a", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match="add: 'a' is BOOL and 'a' is BOOL") as caught:
+        add(graph, a, a)
+    assert caught.value.found == "T is one of FLOAT, HALF, INT, UNSIGNED_INT"
 
 
 def test_elements_of_the_first_need_tiles() -> None:

@@ -1,0 +1,168 @@
+"""Types the calls of a `compute`: number functions, the user's own functions, `print`.
+
+A call of the user's own function is typed by typing that function for the kinds of the
+arguments; what comes back is its result and the facts about its text::
+
+    self.y = self.near(x, 1)    near(a float32, an int) gives a float32
+
+`print(...)` and `breakpoint()` stand alone on a line and run in the interpreted form only;
+they are noted here, and refused when the vertex is compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import NoReturn
+
+from poplite.compute.dialect import FUNCTIONS, Scope
+from poplite.compute.expressions import Expressions
+from poplite.compute.facts import Checked
+from poplite.compute.helpers import Helper, helper_of
+from poplite.compute.kinds import Kind
+from poplite.compute.values import Elements, Number, Value
+
+TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
+"""Types the helper that a call in a function means, given what the arguments are."""
+
+_PRINT_OPTIONS = ("sep", "end", "flush")
+
+_CALLS: tuple[tuple[object, str], ...] = (
+    (open, "read files on the host, and hand the values over with engine.write(...)"),
+    (print, "print stands alone on its line"),
+    (breakpoint, "breakpoint stands alone on its line"),
+    (range, "range(...) stands in a for statement only"),
+    (sum, "loop over the elements: total += self.x[i]"),
+    (dict, "use a State[Vector[...]] field, indexed by number"),
+    (list, "use an InOut[Vector[...]] field for working memory"),
+)
+
+
+class Calls(Expressions):
+    """Types expressions with calls in them.
+
+    Args:
+        scope: the function.
+        type_helper: types a function that is called.
+    """
+
+    def __init__(self, scope: Scope, type_helper: TypeHelper) -> None:
+        super().__init__(scope)
+        self._type_helper = type_helper
+
+    def _Call(self, node: ast.Call) -> Number:
+        helper = helper_of(self._scope, node)
+        if helper is None:
+            return self._number_function(node)
+        result = self._helper(node, helper)
+        if result is None:
+            self._scope.refuse(
+                node,
+                f"{ast.unparse(node.func)}(...) returns nothing",
+                "return a number from it, or call it on a line of its own",
+            )
+        return result
+
+    def _call_alone(self, node: ast.Call) -> None:
+        """Type a call that is a statement."""
+        helper = helper_of(self._scope, node)
+        if helper is not None:
+            self._helper(node, helper)
+            return
+        function = self._function_of(node)
+        if function not in (print, breakpoint):
+            self._number_function(node)
+            self._scope.refuse(node, "a call alone on its line has no effect", "assign its value")
+        self.facts.debugging[node] = "print" if function is print else "breakpoint"
+        if function is print:
+            self._print(node)
+        elif node.args or node.keywords:
+            self._scope.refuse(node, "breakpoint takes no arguments", "breakpoint()")
+
+    def _helper(self, node: ast.Call, helper: Helper) -> Number | None:
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        arguments = {arg: self._value(arg) for arg in given}
+        checked = self.facts.helpers[node] = self._type_helper(self._scope, node, helper, arguments)
+        return checked.result
+
+    def _print(self, node: ast.Call) -> None:
+        for arg in node.args:
+            self._printed(arg)
+        for keyword in node.keywords:
+            if keyword.arg not in _PRINT_OPTIONS or not isinstance(keyword.value, ast.Constant):
+                self._scope.refuse(
+                    node,
+                    f"print takes {', '.join(_PRINT_OPTIONS)} as literals, not "
+                    f"{ast.unparse(keyword)}",
+                    "print numbers, vectors and strings",
+                )
+
+    def _printed(self, node: ast.expr) -> None:
+        """Type what is printed: a number, a vector, a string literal, or an f-string."""
+        if isinstance(node, ast.JoinedStr):
+            for part in node.values:
+                self._printed(part)
+        elif isinstance(node, ast.FormattedValue):
+            self._printed(node.value)
+            if node.format_spec is not None:
+                self._printed(node.format_spec)
+        elif not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            self._value(node)
+
+    def _function_of(self, node: ast.Call) -> object:
+        return None if self._scope.is_local(node.func) else self._scope.global_of(node.func)
+
+    def _number_function(self, node: ast.Call) -> Number:
+        function = self._function_of(node)
+        if function is len and len(node.args) == 1 and not node.keywords:
+            return self._len(node.args[0])
+        name = next((name for known, name in FUNCTIONS.items() if known is function), None)
+        if name is None or node.keywords:
+            self._refuse_call(node, function)
+        self.facts.calls[node] = name
+        if name in ("minimum", "maximum") and len(node.args) < 2:
+            self._scope.refuse(
+                node,
+                f"{ast.unparse(node.func)} takes at least 2 numbers, not {len(node.args)}",
+                "loop over the elements of a vector: best = max(best, self.x[i])",
+            )
+        values = [self._number(arg) for arg in node.args]
+        if name in ("minimum", "maximum"):
+            kind = max(Kind.INT, *(value.kind for value in values))
+            return Number(kind, any(value.long for value in values))
+        if len(values) != 1:
+            self._scope.refuse(
+                node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"
+            )
+        return self._function(node, name, values[0])
+
+    def _len(self, node: ast.expr) -> Number:
+        value = self._value(node)
+        if not isinstance(value, Elements):
+            self._scope.refuse(node, f"len of {value}", "len takes a vector or list of vectors")
+        return Number(Kind.INT)
+
+    def _function(self, node: ast.Call, name: str, value: Number) -> Number:
+        if name == "as_bool":
+            return Number(Kind.BOOL)
+        if name == "truncate":
+            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+        if name == "as_float":
+            return Number(max(value.kind, Kind.FLOAT))
+        if value.kind is Kind.BOOL:
+            self._scope.refuse(
+                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) around it"
+            )
+        if name in ("floor", "ceil"):
+            return Number(Kind.INT, value.long or value.kind > Kind.INT)
+        kind = value.kind if name == "absolute" else max(value.kind, Kind.FLOAT)
+        return Number(kind, value.long and kind < Kind.FLOAT)
+
+    def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
+        known = ", ".join(sorted(str(getattr(f, "__name__", f)) for f in FUNCTIONS))
+        fix = next((fix for refused, fix in _CALLS if refused is function), "")
+        self._scope.refuse(
+            node,
+            f"{ast.unparse(node.func)}(...) cannot be called in compute",
+            fix or f"one of: len, {known}",
+        )

@@ -1,0 +1,193 @@
+"""The user's own functions that `compute` calls: which one a call means, and with what.
+
+Methods of the vertex class are found as Python finds them, along its bases; plain functions
+by name, like numbers outside `compute`.  Parameters are plain names, defaults are numbers::
+
+    def near(value, low=0.0, high=1.0):         # near(x), near(x, high=2.0)
+        ...
+
+    class Soften(Vertex):
+        def weight(self, row, i): ...           # self.weight(self.rows[0], 3)
+
+        @staticmethod
+        def share(n, parts): ...                # self.share(len(self.x), 4)
+
+What a helper may contain is what `compute` may contain; see docs/vertices.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass
+from types import FunctionType
+from typing import NoReturn
+
+from poplite.compute.dialect import Scope, check_range, is_self, scope_of
+from poplite.compute.source_text import NO_TEXT, WITH_TEXT, read
+from poplite.errors import did_you_mean
+
+_PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function that a call means.
+
+    Attributes:
+        function: the function.
+        method: whether it belongs to the vertex class.
+        takes_self: whether it is called with `self`.
+    """
+
+    function: FunctionType
+    method: bool = False
+    takes_self: bool = False
+
+    def is_of(self, function: object) -> bool:
+        """Whether it is the helper that a function makes."""
+        return self.function is function
+
+
+def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
+    """Return the user's function that a call means.
+
+    Args:
+        scope: the function that the call stands in.
+        node: the call.
+
+    Returns:
+        The helper; None when the name is a local or means something else.
+
+    Raises:
+        VertexCompileError: when `self` has no such method, or the name is not defined.
+    """
+    if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
+        return _method(scope, node.func)
+    function = None if scope.is_local(node.func) else scope.global_of(node.func)
+    return Helper(function) if isinstance(function, FunctionType) else None
+
+
+def _method(scope: Scope, node: ast.Attribute) -> Helper:
+    name, cls = node.attr, scope.vertex
+    if name.startswith("__"):
+        scope.refuse(
+            node,
+            f"'{name}' starts with two underscores, which have a meaning to Python",
+            f"call it {name.strip('_')}",
+        )
+    found = inspect.getattr_static(cls, name, None)
+    if isinstance(found, staticmethod) and isinstance(found.__func__, FunctionType):
+        return Helper(found.__func__, method=True)
+    if isinstance(found, FunctionType):
+        return Helper(found, method=True, takes_self=True)
+    methods = [n for n in dir(cls) if inspect.isfunction(getattr(cls, n)) and n[0] != "_"]
+    what = f"'{cls.__name__}' has no method '{name}'{did_you_mean(name, methods)}"
+    if name in cls.fields:
+        what = f"'{name}' is a field, not a method"
+    elif found is not None:
+        what = f"'{name}' is a {type(found).__name__}, not a method"
+    return scope.refuse(node, what, f"def {name}(self, ...): ..., or a @staticmethod")
+
+
+def bind(scope: Scope, node: ast.Call, helper: Helper) -> list[ast.expr | bool | int | float]:
+    """Return what a call gives to each parameter, `self` left out.
+
+    Args:
+        scope: the function that the call stands in.
+        node: the call.
+        helper: what it calls.
+
+    Returns:
+        For each parameter the argument, or the default's value.
+
+    Raises:
+        VertexCompileError: when arguments and parameters do not fit.
+    """
+    signature = inspect.signature(helper.function, follow_wrapped=False)
+    keywords: dict[str, ast.expr] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            scope.refuse(node, "'**' is not part of what compute may use", "name every value")
+        keywords[keyword.arg] = keyword.value
+    own = (ast.Name("self"),) if helper.takes_self else ()
+    try:
+        bound = signature.bind(*own, *node.args, **keywords)
+    except TypeError as error:
+        scope.refuse(
+            node,
+            f"{ast.unparse(node.func)}(...): {error}",
+            "give every parameter without a default one value",
+            found=f"def {helper.function.__name__}{_shown(signature)}",
+        )
+    bound.apply_defaults()
+    return list(bound.arguments.values())[len(own) :]
+
+
+def _shown(signature: inspect.Signature) -> str:
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(plain))
+
+
+def scope_of_helper(scope: Scope, node: ast.Call, helper: Helper) -> Scope:
+    """Check the form of a helper and return its scope.
+
+    Args:
+        scope: the function that calls it.
+        node: the call.
+        helper: what it calls.
+
+    Raises:
+        VertexCompileError: when the helper has no text, is no plain function, or contains
+            what is not allowed.
+    """
+    function = helper.function
+    name = function.__name__
+    if name == "<lambda>":
+        scope.refuse(node, f"{ast.unparse(node.func)} is a lambda", "write a def statement")
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        scope.refuse(node, f"'{name}' is async", "write a plain def statement")
+    text = read(function)
+    if text is None:
+        scope.refuse(node, f"'{name}': there is no source text to check", WITH_TEXT, found=NO_TEXT)
+    own = scope_of(
+        scope.vertex,
+        text,
+        label=f"{scope.vertex.__name__}.{name}" if helper.method else name,
+        takes_self=helper.takes_self,
+        callers=(scope.place(node), *scope.callers),
+    )
+    _check_parameters(own)
+    return own
+
+
+def _check_parameters(scope: Scope) -> None:
+    tree, function = scope.text.tree, scope.text.function
+    parameters = inspect.signature(function, follow_wrapped=False).parameters
+    for number, (name, parameter) in enumerate(parameters.items()):
+        if (number == 0 and scope.takes_self) != (name == "self"):
+            _refuse_self(scope, name)
+        if parameter.kind is not _PLAIN:
+            scope.refuse(
+                tree,
+                f"parameter '{name}' is {parameter.kind.description}",
+                "write plain parameters; they may be given by keyword",
+            )
+        default = parameter.default
+        if default is parameter.empty:
+            continue
+        if type(default) not in (bool, int, float):
+            scope.refuse(
+                tree,
+                f"the default of '{name}' is {type(default).__name__}, not an int, float or bool",
+                "give it a number, or none",
+            )
+        check_range(scope, tree, default)
+
+
+def _refuse_self(scope: Scope, name: str) -> NoReturn:
+    if scope.takes_self:
+        what, fix = f"a method's first parameter is self, not '{name}'", "write self first"
+    else:
+        what, fix = "self is a parameter here", "make it a method: self.name(...)"
+    scope.refuse(scope.text.tree, what, fix)

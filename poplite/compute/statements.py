@@ -1,0 +1,347 @@
+"""Finds the kind of every expression of a `compute`, and where a value must be widened.
+
+Kinds belong to the versions of a variable, not to the variable: after `t = 0.5` it is a
+Python float, after `t = self.x[0]` a float32.  Where paths meet, a variable takes the wider
+kind of its versions, and a loop is gone through until nothing changes::
+
+    total = 0.1                     FLOAT
+    for i in range(n):              meets FLOAT and F32: F32
+        total += self.x[i]          F32
+    self.y = total                  F32; when n is 0 the value is still a Python float,
+                                    so this use is listed in `Facts.casts`
+
+This is how Numba types the same code (each version of its static single assignment form
+by itself), so both forms compute in the same kinds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from poplite.compute.calls import Calls, TypeHelper
+from poplite.compute.dialect import Scope, is_num_workers
+from poplite.compute.kinds import Kind, element_kind
+from poplite.compute.values import (
+    Elements,
+    Local,
+    Number,
+    State,
+    Value,
+    kinds_of,
+    meet,
+    meet_numbers,
+    restart,
+)
+from poplite.vertex import Field
+
+
+@dataclass(slots=True)
+class _Loop:
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+class Statements(Calls):
+    """One walk over the statements of a function that keeps the state of all locals."""
+
+    def __init__(self, scope: Scope, arguments: tuple[Value, ...], type_helper: TypeHelper) -> None:
+        super().__init__(scope, type_helper)
+        given = zip(scope.parameters, arguments, strict=True)
+        self._state = {name: Local(value) for name, value in given}
+        self._loops: list[_Loop] = []
+        self._results: list[tuple[ast.AST, Number | None]] = []
+
+    def run(self) -> Number | None:
+        """Type the whole body and return what the function returns."""
+        tree = self._scope.text.tree
+        self._block(tree.body[_is_docstring(tree.body[0]) :])
+        if self._state is not None:
+            self._returns(tree, None)
+        return self._result()
+
+    # Statements
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            if self._state is None:
+                return
+            getattr(self, f"_{type(statement).__name__}")(statement)
+
+    def _Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _Return(self, node: ast.Return) -> None:
+        value = node.value
+        result = None if value is None or _is_none(value) else self._value(value)
+        if result is not None and not isinstance(result, Number):
+            self._scope.refuse(node, f"{result} is returned", "return one of its elements")
+        if result is not None and not self._scope.callers:
+            self._scope.refuse(
+                node, "compute returns nothing", "store the value: self.field = value"
+            )
+        self._returns(node, result)
+        self._state = None
+
+    def _returns(self, node: ast.AST, result: Number | None) -> None:
+        """Note what one path returns, once the kinds of all locals are final."""
+        if self._settled:
+            self._results.append((node, result))
+
+    def _result(self) -> Number | None:
+        """Return where all paths meet; each is widened from what it returns, at once."""
+        numbers = [result for _, result in self._results if result is not None]
+        if not numbers:
+            return None
+        kind = max(number.kind for number in numbers)
+        for node, result in self._results:
+            if result is None:
+                self._scope.refuse(
+                    node,
+                    "nothing is returned on this path, and a number on another",
+                    "end every path with return and a number",
+                )
+            if meet_numbers(result, Number(kind)).clash:
+                self._scope.refuse(
+                    node,
+                    f"{result} made of an int is returned, and {kind} on another path",
+                    "write float(...) around the int",
+                )
+        return Number(kind, kind < Kind.FLOAT and any(number.long for number in numbers))
+
+    def _Break(self, node: ast.Break) -> None:
+        assert self._state is not None
+        self._loops[-1].breaks.append(self._state)
+        self._state = None
+
+    def _Continue(self, node: ast.Continue) -> None:
+        assert self._state is not None
+        self._loops[-1].continues.append(self._state)
+        self._state = None
+
+    def _Expr(self, node: ast.Expr) -> None:
+        assert isinstance(node.value, ast.Call)
+        self._call_alone(node.value)
+
+    def _Assign(self, node: ast.Assign) -> None:
+        self._assign(node.targets, node.value)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is None or not isinstance(node.target, ast.Name):
+            self._scope.refuse(node, "an annotation declares nothing here", "assign a value")
+        self._assign([node.target], node.value)
+
+    def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        sources = value.elts if isinstance(value, ast.Tuple) else [value]
+        values = [self._value(part) for part in sources]
+        for target in targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            if len(parts) != len(values) or _is_tuple(target) != _is_tuple(value):
+                self._scope.refuse(
+                    target,
+                    f"{len(parts)} names take {len(values)} values",
+                    "write as many values as names, side by side: a, b = first, second",
+                )
+            for part, item in zip(parts, values, strict=True):
+                self._store(part, item)
+
+    def _AugAssign(self, node: ast.AugAssign) -> None:
+        old = self._number(node.target)
+        self._store(node.target, self._binary(node, node.op, old, node.value))
+
+    def _If(self, node: ast.If) -> None:
+        self._test(node.test)
+        before, ends = self._state, []
+        for branch in (node.body, node.orelse):
+            self._state = None if before is None else dict(before)
+            self._block(branch)
+            ends.append(self._state)
+        self._state = meet(ends)
+
+    def _While(self, node: ast.While) -> None:
+        endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+
+        def first() -> None:
+            if not endless:
+                self._test(node.test)
+
+        self._loop(first, node.body, node.orelse, endless=endless)
+
+    def _For(self, node: ast.For) -> None:
+        items = self._items(node.iter)
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        if len(targets) != len(items) or _is_tuple(node.target) != (len(items) > 1):
+            self._scope.refuse(
+                node.target, f"this loop gives {len(items)} values a turn", _names(len(items))
+            )
+
+        def first() -> None:
+            for target, item in zip(targets, items, strict=True):
+                if not isinstance(target, ast.Name):
+                    self._scope.refuse(target, "a loop variable is a local", "for i in ...")
+                self._store(target, item)
+
+        self._loop(first, node.body, node.orelse)
+
+    def _loop(
+        self,
+        first: Callable[[], None],
+        body: Sequence[ast.stmt],
+        orelse: Sequence[ast.stmt],
+        *,
+        endless: bool = False,
+    ) -> None:
+        """Type a loop until its head no longer changes, then once more to keep the facts.
+
+        Args:
+            first: types what each turn starts with.
+            body: what runs in each turn.
+            orelse: what runs when the loop ends by itself.
+            endless: whether it ends by `break` only.
+        """
+
+        def turn(start: State) -> tuple[_Loop, State]:
+            loop = _Loop()
+            self._loops.append(loop)
+            self._state = dict(start)
+            first()
+            self._block(body)
+            self._loops.pop()
+            seen = meet((entry, self._state, *loop.continues))
+            assert seen is not None
+            return loop, seen
+
+        assert self._state is not None
+        start = entry = self._state
+        settled, self._settled = self._settled, False
+        while True:
+            _, seen = turn(start)
+            if kinds_of(seen) != kinds_of(start):
+                start = restart(entry, seen)
+                continue
+            marked = meet((start, seen))
+            assert marked is not None
+            if marked == start:
+                break
+            start = marked
+        self._settled = settled
+        loop, _ = turn(start)
+        self._state = None if endless else dict(start)
+        self._block(orelse)
+        self._state = meet((self._state, *loop.breaks))
+
+    # Stores
+
+    def _store(self, target: ast.expr, value: Value) -> None:
+        assert self._state is not None
+        if isinstance(target, ast.Name):
+            if target.id == "self":
+                self._scope.refuse(target, "self is assigned", "use another name")
+            self._state[target.id] = Local(value)
+            return
+        if isinstance(target, ast.Attribute):
+            stored, depth = self._field(target), 0
+            if stored.depth:
+                rows = stored.depth > 1
+                self._scope.refuse(
+                    target,
+                    f"'{stored.name}' is a {'list of vectors' if rows else 'vector'} of "
+                    f"{stored.element!r}; its elements are assigned one by one",
+                    f"self.{stored.name}[row][i] = ..."
+                    if rows
+                    else f"for i in range(len(self.{stored.name})): self.{stored.name}[i] = ...",
+                )
+        elif isinstance(target, ast.Subscript):
+            stored, depth = self._element(target)
+        else:
+            self._scope.refuse(target, "this is no place for a value", "a, b = first, second")
+        self._check_store(target, stored, depth, value)
+
+    def _check_store(self, target: ast.expr, stored: Field, depth: int, value: Value) -> None:
+        if depth:
+            self._scope.refuse(
+                target,
+                f"'{stored.name}' is a list of vectors; its elements are assigned one by one",
+                f"self.{stored.name}[row][i] = ...",
+            )
+        if not stored.writes:
+            self._scope.refuse(
+                target,
+                f"field '{stored.name}' is read only",
+                f"declare {stored.name}: InOut[...] to change it in place",
+                found=f"declared: {stored}",
+            )
+        if not isinstance(value, Number):
+            self._scope.refuse(target, f"{value} is stored as one number", "index it: [i]")
+        if element_kind(stored.element) < Kind.FLOAT <= value.kind:
+            to = "bool" if element_kind(stored.element) is Kind.BOOL else "int"
+            self._scope.refuse(
+                target,
+                f"{value} is stored in '{stored.name}', a field of {stored.element!r}",
+                f"write {to}(...) around the value",
+            )
+
+    # Iteration
+
+    def _items(self, node: ast.expr) -> tuple[Number, ...]:
+        """Return what one turn of `for ... in node` assigns."""
+        if isinstance(node, ast.Call) and not self._scope.is_local(node.func):
+            function = self._scope.global_of(node.func)
+            if function is range:
+                return (self._range(node),)
+            if function is enumerate and len(node.args) == 1 and not node.keywords:
+                return Number(Kind.INT), self._each(node.args[0])
+            if function is zip and len(node.args) > 1 and not node.keywords:
+                return tuple(self._each(arg) for arg in node.args)
+        return (self._each(node),)
+
+    def _range(self, node: ast.Call) -> Number:
+        self.facts.calls[node] = "indices"
+        bounds = [self._number(arg) for arg in node.args]
+        if not 1 <= len(bounds) <= 3 or node.keywords:
+            self._scope.refuse(node, "range takes 1 to 3 ints", "range(first, end, step)")
+        for arg, bound in zip(node.args, bounds, strict=True):
+            if bound.kind is not Kind.INT:
+                self._scope.refuse(arg, f"range takes ints; this is {bound}", "write int(...)")
+        if len(bounds) == 3 and not self._is_step(node.args[2]):
+            self._scope.refuse(
+                node.args[2],
+                "the step of a range is a constant other than 0",
+                "count with a while loop, or multiply: for k in range(n): i = k * step",
+            )
+        return Number(Kind.INT, any(bound.long for bound in bounds))
+
+    def _is_step(self, node: ast.expr) -> bool:
+        """Whether a node is an int that is known not to be 0."""
+        return is_num_workers(node) or bool(self._constants.evaluate(node))
+
+    def _each(self, node: ast.expr) -> Number:
+        if isinstance(node, ast.Call):
+            value: Value | str = f"{ast.unparse(node.func)}(...)"
+        else:
+            value = self._value(node)
+        if not isinstance(value, Elements) or value.depth != 1:
+            self._scope.refuse(
+                node,
+                f"a loop goes over range(...), a vector, enumerate or zip of vectors; "
+                f"this is {value}",
+                "for i in range(len(...))",
+            )
+        return self._read(node, value.field)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _names(count: int) -> str:
+    return "for i in ..." if count == 1 else "for " + ", ".join("abcdefgh"[:count]) + " in ..."

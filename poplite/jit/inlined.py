@@ -1,0 +1,92 @@
+"""Plain Python functions that compiled code calls: compiled with it, inlined where called.
+
+Numba's typing asks for the result of a call; the function is compiled then, once for each
+types of its arguments, and linked to its caller when the call is emitted::
+
+    near(x, 1)            types.Function: the function's own arguments
+    self.near(x, 1)       types.BoundFunction: self is passed first
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numba.core import types
+from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments
+
+from poplite.jit.context import compile_library, contexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llvmlite import ir
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What Numba knows a function by; hidden from what is registered for the function."""
+
+    function: Callable[..., Any]
+
+
+class _FunctionType(types.Function):
+    """A function called by name; equal wherever the name stands."""
+
+    @property
+    def key(self) -> tuple[_Key]:
+        """What makes it equal to others."""
+        return (self.typing_key,)
+
+
+def function_type(function: Callable[..., Any]) -> Any:
+    """Return the Numba type of a function that is called by name."""
+    return _FunctionType(_template(function))
+
+
+def method_type(function: Callable[..., Any], owner: Any) -> Any:
+    """Return the Numba type of a function that is called with an object before its arguments.
+
+    Args:
+        function: the function.
+        owner: Numba type of the object.
+    """
+    return types.BoundFunction(_template(function), owner)
+
+
+def _template(function: Callable[..., Any]) -> type[AbstractTemplate]:
+    class _Call(AbstractTemplate):
+        key = _Key(function)
+        this: Any = None  # Numba sets it for a bound function
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            owner = () if self.this is None else (self.this,)
+            whole = inspect.signature(function, follow_wrapped=False)
+            plain = inspect.Signature(list(whole.parameters.values())[len(owner) :])
+            given = fold_arguments(plain, args, kws, self._type_given, self._type_default, None)
+            arguments = (*owner, *given)
+            target = contexts()[1]
+            compiled = self.context.inlined
+            if (function, arguments) not in compiled:
+                compiled[function, arguments] = compile_library(target, function, arguments, None)
+            if self.key not in target._defns:
+                # Registries are read between compilations; this function turned up in one.
+                target.insert_func_defn([(_emit_call, self.key, (types.VarArg(types.Any),))])
+            result = types.unliteral(compiled[function, arguments].fndesc.restype)
+            return Signature(result, given, self.this, plain)
+
+        def _type_given(self, index: int, parameter: inspect.Parameter, given: Any) -> Any:
+            return types.unliteral(given)
+
+        def _type_default(self, index: int, parameter: inspect.Parameter, default: Any) -> Any:
+            return self.context.resolve_value_type(default)
+
+    def _emit_call(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        compiled = context.typing_context.inlined[function, tuple(sig.args)]
+        context.active_code_library.add_linking_library(compiled.library)
+        return context.call_internal(builder, compiled.fndesc, sig, args)
+
+    return _Call

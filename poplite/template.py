@@ -1,0 +1,220 @@
+"""Templates: vertex classes whose element types are still open.
+
+    class Add(Vertex, Generic[T]):          the template; T is a TypeVar
+        x: Input[Vector[T]]
+        ...
+
+    Add[FLOAT]                              a vertex class with x: Input[Vector[FLOAT]]
+    class Scaled(Add[T])                    a template again, with more fields
+    class FloatAdd(Add[FLOAT])              a vertex class like any other
+
+A class for given element types is made once, derives from its template and shares its
+`compute`: it is all that the compiler and the interpreter ever see.  A type variable takes
+what its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from types import new_class
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
+
+from poplite.errors import ElementTypeError
+from poplite.fields import Field, definition_error, with_metadata
+from poplite.types import ELEMENT_TYPES, ElementType, element_type, spelled
+from poplite.words import counted
+
+if TYPE_CHECKING:
+    from poplite.vertex import Vertex
+
+ElementClass = type[ElementType[Any]]
+
+
+def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
+    """Return the type variables of a class that is being defined.
+
+    Args:
+        cls: the class.
+
+    Returns:
+        Those it declares with `Generic[T]`, else those of the template it derives from.
+
+    Raises:
+        VertexDefinitionError: for one that no element type can stand for.
+    """
+    declared: tuple[Any, ...] = getattr(cls, "__parameters__", ())
+    inherited = (base.type_variables for base in _vertex_bases(cls))
+    if not declared and "__orig_bases__" not in vars(cls):
+        return next((variables for variables in inherited if variables), ())
+    for variable in declared:
+        if not isinstance(variable, TypeVar):
+            raise definition_error(
+                cls, f"{variable} is no TypeVar", "name each type: class V(Vertex, Generic[T, U])"
+            )
+        _check_bounds(cls, variable)
+    return declared
+
+
+def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
+    """Yield the fields of the bases of a class that is being defined.
+
+    Args:
+        cls: the class; of a base such as `Add[U]`, U takes the place of the template's T.
+    """
+    originals = vars(cls).get("__orig_bases__", ())
+    arguments = {get_origin(base): get_args(base) for base in originals}
+    for base in reversed(_vertex_bases(cls)):
+        binding = dict(zip(base.type_variables, arguments.get(base, ()), strict=False))
+        yield from (_bound(f, binding) for f in base.fields.values() if not f.is_implicit)
+
+
+def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
+    """Return what `cls[arguments]` is.
+
+    Args:
+        cls: a template.
+        arguments: an element type, or a NumPy dtype, for each type variable; or type variables
+            for all, where a class derives from a template.
+
+    Returns:
+        A vertex class, always the same one for the same element types; for type variables what
+        `typing` makes of them, to derive from.
+
+    Raises:
+        VertexDefinitionError: for a class that is no template, for another number of arguments,
+            and for element types that the variables do not allow.
+    """
+    variables = cls.type_variables
+    names = ", ".join(variable.__name__ for variable in variables)
+    if not variables:
+        raise definition_error(
+            cls,
+            f"it is no template, but is given {_list(arguments)}",
+            f"use {cls.__name__} as it is; class V(Vertex, Generic[T]) is a template",
+        )
+    if len(arguments) != len(variables):
+        raise definition_error(
+            cls,
+            f"{counted(len(variables), 'element type')} needed for {names}, "
+            f"but {len(arguments)} given: {_list(arguments)}",
+            example(cls),
+        )
+    open_ones = [argument for argument in arguments if isinstance(argument, TypeVar)]
+    if len(open_ones) == len(arguments):
+        return vars(Generic)["__class_getitem__"].__get__(None, cls)(tuple(arguments))
+    if open_ones:
+        raise definition_error(
+            cls,
+            f"{_list(arguments)} leaves {spelled(open_ones[0])} open and not the others",
+            f"element types for all of {names}, or for none",
+        )
+    pairs = zip(variables, arguments, strict=True)
+    elements = tuple(_argument(cls, variable, argument) for variable, argument in pairs)
+    if elements not in cls._specialised:
+        cls._specialised[elements] = _make(cls, elements)
+    return cls._specialised[elements]
+
+
+def example(cls: type[Vertex]) -> str:
+    """Return how a class for given element types is spelled, such as `Add[FLOAT]`.
+
+    Args:
+        cls: a template.
+    """
+    allowed = (_allowed(variable)[0] for variable in cls.type_variables)
+    return f"{cls.__name__}[{', '.join(map(repr, allowed))}]"
+
+
+def refusal(variable: TypeVar, element: ElementClass) -> str:
+    """Return why a type variable cannot stand for an element type, or nothing.
+
+    Args:
+        variable: a type variable of a template.
+        element: the element type.
+
+    >>> from poplite.types import BOOL, FLOAT, INT
+    >>> refusal(TypeVar("T", FLOAT, INT), BOOL)
+    'T is one of FLOAT, INT'
+    """
+    if _admits(variable, element):
+        return ""
+    return f"{variable.__name__} is one of {', '.join(map(repr, _allowed(variable)))}"
+
+
+def _list(arguments: Sequence[Any]) -> str:
+    return f"[{', '.join(map(spelled, arguments))}]"
+
+
+def _make(cls: type[Vertex], elements: tuple[ElementClass, ...]) -> type[Vertex]:
+    suffix = _list(elements)
+    namespace = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__ + suffix,
+        "__doc__": cls.__doc__,
+    }
+    made: type[Vertex] = new_class(
+        cls.__name__ + suffix, (cls,), exec_body=lambda body: body.update(namespace)
+    )
+    binding = dict(zip(cls.type_variables, elements, strict=True))
+    fields = (_bound(field, binding) for field in cls.fields.values())
+    made.fields = with_metadata(made, fields)
+    made.type_variables, made.location = (), cls.location
+    return made
+
+
+def _bound(field: Field, binding: Mapping[TypeVar, Any]) -> Field:
+    if field.variable is None or field.variable not in binding:
+        return field
+    argument = binding[field.variable]
+    if isinstance(argument, TypeVar):
+        return dataclasses.replace(field, variable=argument)
+    return dataclasses.replace(field, element=argument, variable=None)
+
+
+def _vertex_bases(cls: type[Vertex]) -> list[type[Vertex]]:
+    return [base for base in cls.__bases__ if hasattr(base, "type_variables")]
+
+
+def _argument(cls: type[Vertex], variable: TypeVar, argument: Any) -> ElementClass:
+    try:
+        element = element_type(argument)
+    except ElementTypeError as error:
+        raise definition_error(cls, error.what, error.fix, found=error.found) from None
+    why = refusal(variable, element)
+    if why:
+        raise definition_error(
+            cls, f"{variable.__name__} cannot be {element!r}", example(cls), found=why
+        )
+    return element
+
+
+def _check_bounds(cls: type[Vertex], variable: TypeVar) -> None:
+    try:
+        if all(map(element_type, variable.__constraints__)) and _allowed(variable):
+            return
+    except (ElementTypeError, TypeError):
+        pass
+    limits = variable.__constraints__ or (variable.__bound__,)
+    raise definition_error(
+        cls,
+        f"type variable {variable.__name__} is limited to {', '.join(map(spelled, limits))}",
+        'TypeVar("T", FLOAT, INT), or TypeVar("T", bound=ElementType[Any])',
+        found="its bound and constraints are element types",
+    )
+
+
+def _allowed(variable: TypeVar) -> list[ElementClass]:
+    return [element for element in ELEMENT_TYPES if _admits(variable, element)]
+
+
+def _admits(variable: TypeVar, element: ElementClass) -> bool:
+    if variable.__constraints__:
+        return element in map(element_type, variable.__constraints__)
+    bound = variable.__bound__
+    if bound is None:
+        return True
+    value = float if element.is_floating_point else bool if element.dtype.kind == "b" else int
+    return issubclass(element, get_origin(bound) or bound) and all(
+        argument is Any or issubclass(value, argument) for argument in get_args(bound)
+    )

@@ -1,0 +1,195 @@
+"""Between the bits of an element in memory and the number that `compute` works on, as LLVM IR.
+
+    HALF      i16  <->  float    one instruction where the processor has it, else bit code
+    QUARTER   i8   <->  float    bit code; the format and scale are the tensor's metadata byte
+
+Bit code is free of branches, so that LLVM turns loops of it into vector instructions.  It
+rests on two facts about float32: moved into the exponent and mantissa of a float32, the bits
+of a small float are its value times a power of two, also below its normal range; and adding
+2**23 to a small float rounds it to a whole number, ties to even.
+
+Both ways are exact against NumPy and ml_dtypes (`tests/unit/test_codecs.py`).
+
+Importing this module imports llvmlite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from poplite.quarter import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
+
+FLOAT = ir.FloatType()
+BITS = ir.IntType(32)
+
+FLOAT_MANTISSA = 23
+FLOAT_BIAS = 127
+MAGNITUDE = 0x7FFF_FFFF
+INFINITY = 0x7F80_0000
+
+HALF_MANTISSA = 10
+HALF_BIAS = 15
+HALF_INFINITY = 0x7C00
+QUIET_BIT = 0x200
+
+
+def half_in_hardware(triple: str, features: str) -> bool:
+    """Tell whether LLVM turns `half` conversions into instructions.
+
+    Elsewhere it calls a function of the compiler's run-time library, which a Python process
+    does not have.
+
+    Args:
+        triple: the target, as LLVM names it.
+        features: of the processor, as LLVM lists them.
+
+    >>> half_in_hardware("x86_64-unknown-linux-gnu", "+avx,-f16c")
+    False
+    >>> half_in_hardware("aarch64-unknown-linux-gnu", "")
+    True
+    """
+    machine = triple.split("-")[0]
+    return machine in ("aarch64", "arm64") or "+f16c" in features.split(",")
+
+
+def _float(value: float) -> ir.Constant:
+    return ir.Constant(FLOAT, value)
+
+
+def _int(value: int) -> ir.Constant:
+    return ir.Constant(BITS, value)
+
+
+def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
+    """Emit the float32 value of a half.
+
+    Args:
+        builder: where.
+        code: i16.
+        hardware: whether the processor has an instruction for it.
+    """
+    if hardware:
+        return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
+    wide = builder.zext(code, BITS)
+    magnitude = builder.and_(wide, _int(0x7FFF))
+    moved = builder.shl(magnitude, _int(FLOAT_MANTISSA - HALF_MANTISSA))
+    scaled = builder.fmul(builder.bitcast(moved, FLOAT), _float(2.0 ** (FLOAT_BIAS - HALF_BIAS)))
+    special = builder.icmp_unsigned(">=", magnitude, _int(HALF_INFINITY))
+    bits = builder.select(
+        special, builder.or_(moved, _int(INFINITY)), builder.bitcast(scaled, BITS)
+    )
+    sign = builder.shl(builder.lshr(wide, _int(15)), _int(31))
+    return builder.bitcast(builder.or_(bits, sign), FLOAT)
+
+
+def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool) -> Any:
+    """Emit the half nearest to a float32, ties to even.
+
+    Args:
+        builder: where.
+        value: float.
+        hardware: whether the processor has an instruction for it.
+    """
+    half = ir.IntType(16)
+    if hardware:
+        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
+    bits = builder.bitcast(value, BITS)
+    magnitude = builder.and_(bits, _int(MAGNITUDE))
+    code = _rounded(builder, magnitude, _int(HALF_MANTISSA), _int(HALF_BIAS))
+    overflown = builder.icmp_unsigned(">=", code, _int(HALF_INFINITY))
+    code = builder.select(overflown, _int(HALF_INFINITY), code)
+    payload = builder.lshr(magnitude, _int(FLOAT_MANTISSA - HALF_MANTISSA))
+    nan = builder.or_(builder.and_(payload, _int(0x3FF)), _int(HALF_INFINITY | QUIET_BIT))
+    is_nan = builder.icmp_unsigned(">", magnitude, _int(INFINITY))
+    code = builder.select(is_nan, nan, code)
+    sign = builder.lshr(builder.and_(bits, _int(0x8000_0000)), _int(16))
+    return builder.trunc(builder.or_(code, sign), half)
+
+
+def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any) -> Any:
+    """Emit exponent and mantissa of a smaller float, rounded; too large ones exceed its codes.
+
+    Args:
+        builder: where.
+        magnitude: i32, bits of a float32 without its sign.
+        mantissa: i32, mantissa bits of the smaller float.
+        bias: i32, its bias.
+    """
+    drop = builder.sub(_int(FLOAT_MANTISSA), mantissa)
+    # Normal: add half of the last place, less one unless it is odd, and cut.
+    last = builder.and_(builder.lshr(magnitude, drop), _int(1))
+    half = builder.sub(builder.shl(_int(1), builder.sub(drop, _int(1))), _int(1))
+    cut = builder.lshr(builder.add(builder.add(magnitude, half), last), drop)
+    normal = builder.sub(cut, builder.shl(builder.sub(_int(FLOAT_BIAS), bias), mantissa))
+    # Below the normal range all values are multiples of one step, so rounding is to whole steps.
+    steps_exponent = builder.sub(builder.add(bias, mantissa), _int(1))
+    steps = builder.fmul(builder.bitcast(magnitude, FLOAT), _power_of_two(builder, steps_exponent))
+    whole = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
+    tiny = builder.and_(builder.bitcast(whole, BITS), _int((1 << FLOAT_MANTISSA) - 1))
+    least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
+    return builder.select(builder.icmp_unsigned("<", magnitude, least_normal), tiny, normal)
+
+
+def _power_of_two(builder: ir.IRBuilder, exponent: Any) -> Any:
+    """Emit 2**exponent as float32, for exponents of its normal range."""
+    bits = builder.shl(builder.add(exponent, _int(FLOAT_BIAS)), _int(FLOAT_MANTISSA))
+    return builder.bitcast(bits, FLOAT)
+
+
+def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
+    """Emit the float32 value of a quarter; it is exact.
+
+    Args:
+        builder: where.
+        code: i8.
+        metadata: i8, the tensor's format and scale.
+    """
+    mantissa, bias, scale = _parts(builder, metadata)
+    wide = builder.zext(code, BITS)
+    shift = builder.sub(_int(FLOAT_MANTISSA), mantissa)
+    moved = builder.shl(builder.and_(wide, _int(0x7F)), shift)
+    unbiased = _power_of_two(builder, builder.sub(_int(FLOAT_BIAS), bias))
+    value = builder.fmul(builder.bitcast(moved, FLOAT), unbiased)
+    value = builder.fmul(value, _power_of_two(builder, scale))
+    sign = builder.shl(builder.and_(wide, _int(0x80)), _int(24))
+    value = builder.bitcast(builder.or_(builder.bitcast(value, BITS), sign), FLOAT)
+    is_nan = builder.icmp_unsigned("==", wide, _int(NAN_CODE))
+    return builder.select(is_nan, _float(float("nan")), value)
+
+
+def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any) -> Any:
+    """Emit the quarter nearest to a float32, ties to even; NaN for what is too large.
+
+    Args:
+        builder: where.
+        value: float.
+        metadata: i8, the tensor's format and scale.
+    """
+    mantissa, bias, scale = _parts(builder, metadata)
+    shrink = _power_of_two(builder, builder.sub(_int(0), scale))
+    bits = builder.bitcast(builder.fmul(value, shrink), BITS)
+    magnitude = builder.and_(bits, _int(MAGNITUDE))
+    code = _rounded(builder, magnitude, mantissa, bias)
+    sign = builder.lshr(builder.and_(bits, _int(0x8000_0000)), _int(24))
+    # There is no negative zero: its code is the NaN.
+    signed = builder.select(
+        builder.icmp_unsigned("==", code, _int(0)), code, builder.or_(code, sign)
+    )
+    lost = builder.or_(
+        builder.icmp_unsigned(">", code, _int(0x7F)),
+        builder.icmp_unsigned(">=", magnitude, _int(INFINITY)),
+    )
+    return builder.trunc(builder.select(lost, _int(NAN_CODE), signed), ir.IntType(8))
+
+
+def _parts(builder: ir.IRBuilder, metadata: Any) -> tuple[Any, Any, Any]:
+    """Emit mantissa bits, bias and scale of a metadata byte, all i32."""
+    f143, f152 = QuarterFormat.F143, QuarterFormat.F152
+    wide = builder.zext(metadata, BITS)
+    is_152 = builder.icmp_unsigned("!=", builder.and_(wide, _int(FORMAT_BIT)), _int(0))
+    mantissa = builder.select(is_152, _int(f152.mantissa_bits), _int(f143.mantissa_bits))
+    bias = builder.select(is_152, _int(f152.bias), _int(f143.bias))
+    top = _int(32 - SCALE_BITS)
+    return mantissa, bias, builder.ashr(builder.shl(wide, top), top)
