@@ -18,7 +18,6 @@ import numpy as np
 import poplite as pl
 from rows import Row, in_turn, run
 
-
 T = TypeVar("T", bound=pl.ElementType[float])
 
 

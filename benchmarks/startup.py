@@ -1,4 +1,4 @@
-"""Start-up against plain Numba: what importing poplite costs, and a whole small program.
+"""Start-up: what importing poplite and asking for help cost, and a whole small program.
 
     python benchmarks/startup.py [--samples 9] [--json FILE] [--small]
 
@@ -59,16 +59,23 @@ def rows(small: bool, samples: int) -> list[Row]:
         if first != ["pi = 3.14159"] * 2:
             sys.exit(f"the two programs print {first}")
         imports, numpy = in_turn(
-            lambda: python("-c", "import poplite", cache=cache),
+            lambda: python("-c", "import poplite; poplite.Graph, poplite.Engine", cache=cache),
             lambda: python("-c", "import numpy", cache=cache),
             samples,
         )
         program, numba = in_turn(
             lambda: python(str(PI), cache=cache), lambda: python(str(hand), cache=cache), samples
         )
+        helps, bare = in_turn(
+            lambda: python("-m", "poplite.tools.viz", "--help", cache=cache),
+            lambda: python("-c", "pass", cache=cache),
+            samples,
+        )
     beyond = min(imports) - min(numpy)
+    help_beyond = min(helps) - min(bare)
     return [
         Row("import poplite, beyond import numpy", beyond, "s", "<=", 0.15, imports, numpy),
+        Row("poplite-viz --help, beyond Python", help_beyond, "s", "<=", 0.15, helps, bare),
         Row(
             "examples/pi.py / script with one cached Numba kernel",
             min(program) / min(numba),

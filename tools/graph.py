@@ -147,9 +147,8 @@ def _write_beside(picture: Path | None, dot: str) -> Path | None:
     if picture is None:
         return None
     path = picture.with_suffix(".gv")
-    if path.exists() and not path.read_bytes().startswith(FIRST_LINE.encode()):
-        return None
-    return write_text(path, dot)
+    ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())
+    return write_text(path, dot) if ours or not path.exists() else None
 
 
 def _hops(text: str) -> int:

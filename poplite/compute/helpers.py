@@ -142,7 +142,7 @@ def scope_of_helper(scope: Scope, node: ast.Call, helper: Helper) -> Scope:
             what is not allowed.
     """
     function = helper.function
-    name = function.__name__
+    name = function.__code__.co_name
     if name == "<lambda>":
         scope.refuse(node, f"{ast.unparse(node.func)} is a lambda", "write a def statement")
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):

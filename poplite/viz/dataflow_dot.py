@@ -7,7 +7,7 @@ escaped so that neither `<b>` nor `\N` nor `&amp;` means anything to Graphviz.
 >>> nodes = Node("variable", r"<x\N>", type_name="int32", shape=(2,)), Node("compute", "step")
 >>> text = dataflow_dot(Dataflow("two nodes", nodes, (Edge(0, 1, 8),), 0, "", 2))
 >>> print(text.splitlines()[-2].strip())
-n0 -> n1 [label="8 B" tooltip="<x\\N> -> step: 8 B"]
+n0 -> n1 [label="8 B" tooltip="<x\\\\N> -> step: 8 B"]
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ def dataflow_dot(flow: Dataflow) -> str:
     font = {"fontname": "Helvetica,Arial,sans-serif"}
     dot = graphviz.Digraph(
         comment=FIRST_LINE.removeprefix("// "),
-        graph_attr={**font, "label": _lines([flow.title, flow.notice]), "labelloc": "t"},
+        graph_attr={**font, "label": _label(flow.title, flow.notice), "labelloc": "t"},
         node_attr={**font, "fontsize": "11", "margin": "0.15,0.06"},
         edge_attr={**font, "fontsize": "9", "color": LIGHT["soft"], "arrowsize": "0.7"},
     )
     for k, node in enumerate(flow.nodes):
         dot.node(
             f"n{k}",
-            _lines([node.title, node.detail]),
-            tooltip=_lines([node.title, *node.facts()]),
+            _label(node.title, node.detail),
+            tooltip=_tooltip(node.title, *node.facts()),
             **_look(node),
         )
     for edge in flow.edges:
         dot.edge(
             f"n{edge.tail}",
             f"n{edge.head}",
-            _lines([edge.label]),
-            tooltip=_lines([flow.tip(edge)]),
+            _label(edge.label),
+            tooltip=_tooltip(flow.tip(edge)),
             **({"dir": "both"} if edge.backward_bytes else {}),
         )
     return str(dot.source)
@@ -70,10 +70,19 @@ def _look(node: Node) -> dict[str, str]:
     return look | {"fillcolor": CATEGORIES[category], "fontcolor": CATEGORY_INK[category]}
 
 
-def _lines(lines: Iterable[str]) -> str:
-    """Return lines as the value of an attribute, each to be read as it is."""
+def _label(*lines: str) -> str:
+    """Return lines as a label that says just these."""
+    return _plain(lines, r"\\")
+
+
+def _tooltip(*lines: str) -> str:
+    """Return lines as a tooltip, in which Graphviz takes escapes apart twice."""
+    return _plain(lines, r"\\\\")
+
+
+def _plain(lines: Iterable[str], backslash: str) -> str:
     import graphviz
 
-    escaped = [line.replace("\\", "\\\\").replace("&", "&amp;") for line in lines if line]
+    escaped = [line.replace("&", "&amp;").replace("\\", backslash) for line in lines if line]
     text: str = graphviz.nohtml(r"\n".join(escaped))
     return text

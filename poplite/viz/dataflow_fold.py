@@ -150,12 +150,14 @@ def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> 
     items = [None if k in alone else links.items[k] for k in chosen_items]
     fits = _room(links, kept, max_nodes)
     group, labels, how = np.arange(len(items)), Labels(), dict[str, None]()
+    # Each step puts together what the step before left apart, so the first that fits can be
+    # found by halving.
     scopes = [item.scope for item in items if item]
-    for depth in range(max(map(len, scopes), default=0), len(shared(scopes)), -1):
-        if fits(group):
-            break
-        group, labels = _by_scope(items, depth)
-        how["scope"] = None
+    depths = range(max(map(len, scopes), default=0), len(shared(scopes)), -1)
+    if depths and not fits(group):
+        first = bisect_left(depths, True, key=lambda depth: fits(_by_scope(items, depth)[0]))
+        group, labels = _by_scope(items, depths[min(first, len(depths) - 1)])
+        how |= {"scope": None} if labels else {}
     if not fits(group):
         merges = _merges(items, group, labels)
         enough = bisect_left(

@@ -16,6 +16,7 @@ import numpy as np
 from poplite.compute_set import ComputeSet
 from poplite.mapping import NO_TILE, ranges
 from poplite.program import Copy, PrintTensor, Program
+from poplite.types import type_text
 from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
 from poplite.viz.dataflow_links import Int64, Item, Kind, Thing
@@ -64,7 +65,7 @@ class Node:
         kind: what it is; "host" is a print, "scope" what is in a scope.
         name: with its scopes, verbatim; of several things, the name of them all.
         members: how many things of each kind it stands for; empty for one thing.
-        type_name: element type of data, as NumPy names it.
+        type_name: element type of data, and of what is copied or printed.
         shape: of data, and of what is copied or printed; None for anything else.
         size_bytes: bytes of data, or that are copied.
         vertices: of a compute set, its vertex classes and how many there are of each.
@@ -113,6 +114,11 @@ class Node:
         what = "constant " if self.kind == "constant" else ""
         return f"{what}{self.type_name}{shape_text(self.shape or ())}"
 
+    @property
+    def place(self) -> str:
+        """Its tiles, empty when it has none."""
+        return f"on {counted(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
+
     def facts(self) -> list[str]:
         """Return all that is known about it but its name.
 
@@ -126,8 +132,7 @@ class Node:
             lines.append(name_text(self.name))
         elif self.size_bytes:
             lines[0] += f", {size_text(self.size_bytes)}"
-        if self.tiles:
-            lines.append(f"on {counted(self.num_tiles, 'tile')} ({self.tiles})")
+        lines += [self.place] if self.place else []
         if self.step:
             lines.append(f"step {self.step:,}")
         return lines + ([name_text(self.location)] if self.location else [])
@@ -184,7 +189,7 @@ def _of_variable(node: Node, variable: Variable) -> Node:
     tiles = np.unique(owner[owner != NO_TILE])
     return replace(
         node,
-        type_name=str(variable.element_type.dtype),
+        type_name=type_text(variable.element_type),
         shape=variable.shape,
         size_bytes=_data_bytes(variable),
         tiles=_ranges(tiles),
@@ -198,7 +203,7 @@ def _of_leaf(node: Node, leaf: Program) -> Node:
     tensor = leaf.source if isinstance(leaf, Copy) else leaf.tensor
     return replace(
         node,
-        type_name=str(tensor.element_type.dtype),
+        type_name=type_text(tensor.element_type),
         shape=tensor.shape,
         size_bytes=tensor.num_elements * tensor.element_type.size_bytes,
         location=str(leaf.location),

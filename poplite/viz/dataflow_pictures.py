@@ -54,7 +54,7 @@ def graph_text(
     >>> graph = Graph()
     >>> _ = graph.add_variable("int32", (4,), "x", mapping=0)
     >>> print(graph_text(graph).splitlines()[-1])
-      'x'  int32[4], 16 B, on 1 tile (0), not used
+      'x'  int32[4], 16 B, not used, on 1 tile (0)
     """
     flow = dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
     return draw_dataflow_text(flow, width=width, style=Style(color=color))

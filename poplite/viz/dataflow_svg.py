@@ -28,6 +28,8 @@ ARROW = 7
 LONGEST_TITLE, LONGEST_DETAIL = 30, 46
 """Cells of a box's two lines."""
 
+LONGEST_HEADING = 100
+
 LABEL_SIZE = 10
 LEGEND = {
     "variable": "variable",
@@ -56,15 +58,15 @@ def draw_dataflow_svg(flow: Dataflow) -> SvgText:
     widths = _widths(flow)
     links = [Link(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
     layout = layered(widths, links, flow.dependences())
-    notes = [flow.notice] if flow.notice else []
+    heading, notes = cut(flow.title, LONGEST_HEADING), [flow.notice] if flow.notice else []
     top = MARGIN + 40 + 18 * len(notes)
     kinds = [kind for kind in LEGEND if any(node.kind == kind for node in flow.nodes)]
     legend = sum(_legend_width(kind) for kind in kinds)
-    captions = [text_width(flow.title, 16), *(text_width(note, 12) for note in notes)]
+    captions = [text_width(heading, 16), *(text_width(note, 12) for note in notes)]
     width = max(layout.width, legend, *captions)
     bottom = top + max(0, (layout.num_rows - 1) * PITCH + HEIGHT)
     canvas = Canvas(round(width + 2 * MARGIN), round(bottom + 30 + MARGIN), title=flow.title)
-    canvas.text(MARGIN, MARGIN + 14, flow.title, "head ink")
+    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, note in enumerate(notes):
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, note, "line soft")
     places = _Places(widths, layout, MARGIN + (width - layout.width) / 2, top)

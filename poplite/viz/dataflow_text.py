@@ -59,9 +59,9 @@ def draw_dataflow_text(flow: Dataflow, *, width: int = 80, style: Style | None =
     data = [(k, node) for k, node in enumerate(flow.nodes) if node.is_data]
     lines += ["", style.bold("data")] if data else []
     for k, node in data:
-        facts = [*node.facts()[:2], *([] if k in touched else ["not used"])]
         name = f"  {_name(node)}  "
-        lines.append(name + cut(", ".join(facts), width - cells(name)))
+        facts = [node.facts()[0], *([] if k in touched else ["not used"]), node.place]
+        lines.append(name + _fitting([fact for fact in facts if fact], width - cells(name)))
     return "\n".join(lines) + "\n"
 
 
@@ -83,7 +83,7 @@ def _touched(flow: Dataflow) -> dict[int, dict[str, list[tuple[int, str]]]]:
 
 def _heading(node: Node, flow: Dataflow, width: int, style: Style) -> str:
     number, name = f"step {node.step:,}  " if node.step else "", _name(node)
-    where = f" on tiles {node.tiles}" if node.tiles else ""
+    where = f" {node.place}" if node.place else ""
     idle = flow.num_steps and node.kind == "compute" and not node.step and not node.members
     rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
     room = width - cells(number) - cells(name)
@@ -106,6 +106,13 @@ def _listed(
             line = f"{line} {part}"
         lines += [line] if touched.get(verb) else []
     return lines
+
+
+def _fitting(facts: list[str], room: int) -> str:
+    """Return the first facts, as many as there is room for."""
+    while len(facts) > 1 and cells(", ".join(facts)) > room:
+        facts = facts[:-1]
+    return cut(", ".join(facts), room)
 
 
 def _name(node: Node) -> str:

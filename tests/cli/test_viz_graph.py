@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from poplite.tools.viz import main
+from poplite.viz.dataflow import HOPS, MAX_NODES
 from poplite.viz.dataflow_dot import FIRST_LINE
 
 SCRIPT = """
@@ -89,6 +90,25 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.err == ""
 
 
+@pytest.mark.parametrize(
+    ("example", "arrows"), [("pi", 1), ("first_tiles", 9), ("heat", 4), ("photo", 4)]
+)
+def test_every_example_has_a_graph(
+    example: str, arrows: int, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", f"{root / 'examples' / example}.py:build", "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["edges"]) == arrows
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["graph", "--help"])
+    assert caught.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"edges away from it (default {HOPS})" in said
+    assert f"until N nodes are left (default {MAX_NODES})" in said
+
+
 def test_json_and_dot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "net.py:build", "--format", "json"]) == 0
     assert [node["kind"] for node in json.loads(capsys.readouterr().out)["nodes"]] == [
@@ -153,6 +173,8 @@ def test_a_file_of_the_users_is_not_overwritten(
     said = capsys.readouterr().err
     assert "drew 'step.svg' with the built-in layout.\n" in said
     assert said.endswith("or install Graphviz\n")
+    (folder / "a.gv").mkdir()
+    assert main(["graph", "net.py:build", "-o", "a.svg"]) == 0
 
 
 def test_svg_on_standard_output_leaves_no_file(

@@ -16,7 +16,9 @@ import pytest
     ("script", "names"),
     [
         ("engine.py", ["photo", "axpy", "axpy", "1,000 Executes"]),
-        ("startup.py", ["import poplite", "examples/pi.py"]),
+        ("startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"]),
+        ("compilation.py", ["new vertex type"] * 2 + ["vertex type from the cache"] * 2),
+        ("pictures.py", ["tile map of 1,472 tiles"] * 2),
     ],
 )
 def test_every_row_prints_its_target(

@@ -344,7 +344,7 @@ INSIDE: dict[str, tuple[str, str, str]] = {
         'def text(n, unit="m")',
     ),
     "rest": ("k = rest(1)", "'rest': parameter 'values' is variadic pos", "def rest(*values)"),
-    "wrapped": ("k = wrapped(1)", "'half': parameter 'values' is variadic", "@functools.wraps"),
+    "wrapped": ("k = wrapped(1)", "'wrapped': a decorator", "@functools.wraps"),
     "options": ("k = options(1)", "parameter 'values' is variadic keyword", "def options"),
     "only": ("k = only(1, by=2)", "parameter 'by' is keyword-only", "def only(n, *, by)"),
     "generator": ("k = steps(2)", "'steps': 'yield' is not part", "yield n"),

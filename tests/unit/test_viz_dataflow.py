@@ -161,6 +161,22 @@ def test_scopes_are_collapsed_deepest_first_down_to_the_shared_one() -> None:
     assert "net/layer1/tmp/t" in titles(deep)  # a scope of one thing stays that thing
 
 
+def test_scopes_are_collapsed_no_further_than_needed() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    for k in range(12):
+        with graph.scope(f"a{k % 2}/b{k % 4}/c{k % 6}"):
+            graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0)
+    graph.add_variable(pl.INT, (4,), "free", mapping=0)
+    assert len(dataflow_of(graph, max_nodes=13).nodes) == 13
+    assert titles(dataflow_of(graph, max_nodes=12))[0] == "a0/b0/"
+    assert len(dataflow_of(graph, max_nodes=5).nodes) == 5
+    assert titles(dataflow_of(graph, max_nodes=4)) == ["a0/", "a1/", "free"]
+    alone = pl.Graph(pl.Target(tiles=4))
+    for k in range(12):
+        alone.add_variable(pl.INT, (4,), f"a{k}/x", mapping=0)
+    assert dataflow_of(alone, max_nodes=10).notice == "12 nodes collapsed to 1, by number"
+
+
 def test_numbered_names_are_collapsed_the_most_frequent_first() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     for k in range(20):

@@ -1,0 +1,146 @@
+"""A new vertex type: compiled for the first time, and from the cache, against `@njit`.
+
+    python benchmarks/compilation.py [--samples 9] [--json FILE] [--small]
+
+Both sides compile the same loop, each time as a new function, in a process where Numba is
+loaded and has compiled before.  What an engine needs beside the vertex type is there as well.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+
+from rows import Row, in_turn, run
+
+SOURCE = '''
+import poplite as pl
+
+
+class Axpy{number}(pl.Vertex):
+    """`y = a * x + y`."""
+
+    a: pl.State[pl.FLOAT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] += self.a * self.x[i]
+
+
+def axpy(vertices, a, x, y):
+    for v in range(vertices):
+        for i in range(y.shape[1]):
+            y[v, i] += a[v] * x[v, i]
+'''
+
+
+_numbers = itertools.count()
+
+
+def module(folder: Path, number: int) -> ModuleType:
+    """Write and import a module with a new vertex class and a new function."""
+    path = folder / f"axpy_{number}.py"
+    path.write_text(SOURCE.format(number=number))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = made  # its vertex class looks its module up
+    spec.loader.exec_module(made)
+    return made
+
+
+class Compilation:
+    """Compiles new vertex types and new functions, one a call.
+
+    Args:
+        folder: for the modules.
+        checks: of the engines.
+    """
+
+    def __init__(self, folder: Path, checks: str) -> None:
+        self._folder, self._checks = folder, checks
+
+    def next(self) -> Any:
+        """A module that nothing has been compiled of."""
+        return module(self._folder, next(_numbers))
+
+    def vertex(self, made: Any) -> None:
+        """Make an engine for the vertex class of a module, and run it."""
+        import poplite as pl
+
+        graph = pl.Graph(pl.Target(tiles=1))
+        x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0, initial_value=1.0)
+        y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=0)
+        work = graph.add_compute_set("work")
+        cls = getattr(made, f"Axpy{made.__name__.removeprefix('axpy_')}")
+        graph.add_vertex(work, cls, tile=0, a=0.5, x=x, y=y)
+        engine = pl.Engine(graph, pl.Execute(work), checks=self._checks)  # type: ignore[arg-type]
+        engine.run()
+        assert engine.read(y).tolist() == [0.5] * 8
+
+    def function(self, made: Any) -> None:
+        """Compile the function of a module with Numba, and run it."""
+        y = np.zeros((1, 8), np.float32)
+        numba.njit(made.axpy)(1, np.full(1, 0.5, np.float32), np.ones_like(y), y)
+        assert y.tolist() == [[0.5] * 8]
+
+
+def forget() -> None:
+    """Let the next engine look for compiled code on disk."""
+    from poplite.jit.build import _loaded
+
+    _loaded.clear()
+
+
+def compiled_row(samples: int, checks: str, folder: Path) -> Row:
+    """Compiling against `@njit`."""
+    work = Compilation(folder, checks)
+    made = [work.next() for _ in range(2 * (samples + 1))]
+    ours, hand = in_turn(
+        lambda: work.vertex(made.pop()), lambda: work.function(made.pop()), samples
+    )
+    name = f"new vertex type, {checks} checks / new @njit"
+    return Row(name, min(ours) / min(hand), "x", "<=", 3.0, ours, hand)
+
+
+def cached_row(samples: int, checks: str, folder: Path) -> Row:
+    """Loading from the cache against compiling."""
+    work = Compilation(folder, checks)
+    made = [work.next() for _ in range(samples + 1)]
+    known = work.next()
+    work.vertex(known)
+
+    def cached() -> None:
+        forget()
+        work.vertex(known)
+
+    ours, compiling = in_turn(cached, lambda: work.vertex(made.pop()), samples)
+    name = f"vertex type from the cache, {checks} checks / compiled"
+    return Row(name, min(ours) / min(compiling), "x", "<=", 0.2, ours, compiling)
+
+
+def rows(small: bool, samples: int) -> list[Row]:
+    """All rows of this script."""
+    samples = min(samples, 1) if small else samples
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["POPLITE_CACHE_DIR"] = str(Path(name) / "cache")
+        made: list[Row] = []
+        for make in (compiled_row, cached_row):
+            made += [make(samples, checks, Path(name)) for checks in ("strict", "fast")]
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__.splitlines()[0], rows))

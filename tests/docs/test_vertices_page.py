@@ -1,0 +1,165 @@
+"""Every row of the tables in docs/vertices.md, compiled and interpreted."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compute.kinds import element_kind
+from poplite.errors import VertexCompileError
+from poplite.types import ELEMENT_TYPES
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "vertices.md"
+ALLOWED, REFUSED = ["written", "`self.y`"], ["not allowed", "the error says", "what to write"]
+MINIMUM_ROWS = 25
+FORMS = pytest.mark.parametrize("interpret", [True, False], ids=["interpreted", "compiled"])
+
+VALUES: dict[str, Any] = {
+    "a": 1.5,
+    "n": 7,
+    "flag": True,
+    "x": [1, -2, 0.5],
+    "z": [5, 6],
+    "y": 0,
+    "out": [0, 0],
+}
+"""What the connected fields hold; comments of the class on the page say the same."""
+
+
+class Row(NamedTuple):
+    """A row of a table.
+
+    Attributes:
+        line: its line on the page.
+        code: the statements in its first cell.
+        cells: its other cells.
+    """
+
+    line: int
+    code: str
+    cells: list[str]
+
+
+def rows(head: list[str]) -> list[Row]:
+    """Return the rows of all tables with these column names."""
+    found, counted = [], False
+    for line, text in enumerate(DOCUMENT.read_text().splitlines(), 1):
+        if not text.startswith("|"):
+            counted = False
+            continue
+        first, *others = (cell.strip() for cell in text.strip("|").split("|"))
+        if [first, *others] == head:
+            counted = True
+        elif counted and not first.startswith("---"):
+            code = "\n".join(part.strip("`") for part in first.split("<br>"))
+            found.append(Row(line, code, others))
+    return found
+
+
+def page_class() -> str:
+    """Return the block of the page that defines class Rows."""
+    blocks: list[str] = re.findall(
+        r"^```python\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL
+    )
+    return next(block for block in blocks if "class Rows" in block)
+
+
+def load(text: str, path: Path) -> type[pl.Vertex]:
+    path.write_text("import poplite as pl\n" + text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vertex: type[pl.Vertex] = module.Rows
+    return vertex
+
+
+def indented(code: str, depth: int) -> str:
+    return "".join(f"{'    ' * depth}{line}\n" for line in code.splitlines())
+
+
+def build(vertex: type[pl.Vertex]) -> tuple[pl.Graph, pl.ComputeSet, dict[str, pl.Tensor]]:
+    """Add one vertex to a graph; fields y and z may be there once for each row."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    work = graph.add_compute_set("work")
+
+    def variable(field: Any, value: Any) -> pl.Tensor:
+        array = np.array(value, field.element.dtype)
+        return graph.add_variable(
+            field.element, array.shape, field.name, mapping=0, initial_value=array
+        )
+
+    tensors = {
+        name: variable(field, VALUES[name.rstrip("0123456789")])
+        for name, field in vertex.fields.items()
+        if name not in ("rows", "k", "w")
+    }
+    lists = [variable(vertex.fields["rows"], row) for row in ([1, 2], [3, 4, 5])]
+    graph.add_vertex(work, vertex, tile=0, rows=lists, k=2, w=[10, 20, 30], **tensors)
+    return graph, work, tensors
+
+
+def test_the_tables_are_found() -> None:
+    assert len(rows(ALLOWED)) >= MINIMUM_ROWS
+    assert len(rows(REFUSED)) >= MINIMUM_ROWS
+
+
+@FORMS
+def test_allowed_rows_give_the_stated_value(interpret: bool, tmp_path: Path) -> None:
+    # One class whose compute calls each row as a method, with a y and a z of its own.
+    text, calls = page_class(), ""
+    for row in rows(ALLOWED):
+        number = row.line
+        body = re.sub(r"\bself\.([yz])\b", rf"self.\g<1>{number}", row.code)
+        text += f"\n    def row{number}(self):\n{indented(body, 2)}"
+        text = text.replace("    WEIGHT", f"    y{number}: pl.Output[pl.FLOAT]\n    WEIGHT")
+        text = text.replace("    WEIGHT", f"    z{number}: pl.InOut[pl.Vector[pl.INT]]\n    WEIGHT")
+        calls += f"        self.row{number}()\n"
+    text = text.replace(
+        "    def compute(self):\n        pass\n", f"    def compute(self):\n{calls}"
+    )
+    graph, work, tensors = build(load(text, tmp_path / "allowed.py"))
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    engine.run()
+    found = {row.line: float(engine.read(tensors[f"y{row.line}"])) for row in rows(ALLOWED)}
+    assert found == {row.line: float(row.cells[0]) for row in rows(ALLOWED)}
+
+
+@FORMS
+@pytest.mark.parametrize("row", rows(REFUSED), ids=lambda row: f"line {row.line}")
+def test_refused_rows_say_what_is_stated(row: Row, interpret: bool, tmp_path: Path) -> None:
+    text = page_class().replace("        pass\n", indented(row.code, 2))
+    graph, work, _ = build(load(text, tmp_path / "refused.py"))
+    says, instead = row.cells
+    with pytest.raises(VertexCompileError) as caught:
+        pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    assert says[1:-1] in caught.value.what
+    assert instead in caught.value.fix
+
+
+def test_the_class_on_the_page_says_what_the_fields_hold() -> None:
+    comments = dict(re.findall(r"^    (\w+): pl.*# (.*)$", page_class(), re.MULTILINE))
+    shown = {name: str(value).strip("[]") for name, value in VALUES.items()}
+    assert {name: comments[name] for name in comments if name not in ("rows", "k", "w")} == {
+        name: value for name, value in shown.items() if name not in ("y", "out")
+    }
+    assert (comments["rows"], comments["k"], comments["w"]) == (
+        "1, 2 and 3, 4, 5",
+        "2",
+        "10, 20, 30",
+    )
+
+
+def test_the_table_of_element_types() -> None:
+    table = {
+        row.code: (int(row.cells[0]), row.cells[1]) for row in rows(["type", "bytes", "read as"])
+    }
+    expected = {repr(t): (t.size_bytes, str(element_kind(t))) for t in ELEMENT_TYPES}
+    assert table == expected
