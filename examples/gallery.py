@@ -79,6 +79,7 @@ def cells() -> dict[str, str]:
         "graph": graph._repr_html_(),
         "result": result._repr_html_(),
         "result[10:40, ::7]": result[10:40, ::7]._repr_html_(),
+        "graph.compute_sets[0]": graph.compute_sets[0]._repr_html_(),
         "graph.tile_mapping(result)": graph.tile_mapping(result)._repr_html_(),
         "program": program._repr_html_(),
         "engine.report()": engine.report()._repr_html_(),

@@ -37,13 +37,18 @@ def own_annotations(cls: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
     """
     namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     for name, annotation in inspect.get_annotations(cls).items():
-        if isinstance(annotation, str):
-            if _CLASS_VARIABLE.match(annotation):
-                continue
-            namespaces = namespaces or _defining_namespaces(cls, frame)
-            annotation = _resolve(cls, name, annotation, *namespaces)
-        if ClassVar not in (get_origin(annotation), annotation):
+        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
+            if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
+                namespaces = namespaces or _defining_namespaces(cls, frame)
+                annotation = _resolve(cls, name, annotation, *namespaces)
+        if not _is_class_variable(annotation):
             yield name, annotation
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return _CLASS_VARIABLE.match(annotation) is not None
+    return ClassVar in (get_origin(annotation), annotation)
 
 
 def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:

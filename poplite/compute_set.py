@@ -53,6 +53,11 @@ class ComputeSet:
         vertices = counted(len(self.vertices), "vertex", "vertices")
         return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
 
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import compute_set_cell
+
+        return compute_set_cell(self)
+
 
 class VertexInstance:
     """One vertex of a compute set.

@@ -154,6 +154,8 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     written, rows = 0, False
     for name, value in values.items():
         field = declared.get(name) or _field(vertex, name, at)
+        if field.is_implicit:
+            raise _by_itself(vertex, field, at)
         if field.role == "state":
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = as_state(vertex, field, value, at)
@@ -318,6 +320,16 @@ def _field(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
             + ("; a vertex is called by its class and number" if name == "name" else ""),
         )
     return field_of(vertex.vertex_class, name, at=at)
+
+
+def _by_itself(vertex: VertexInstance, field: Field, at: SourceLocation) -> GraphConnectionError:
+    owner = field.name.partition(".")[0]
+    return GraphConnectionError(
+        f"{vertex}: '{field.name}' is connected with '{owner}', not by itself",
+        at=at,
+        found=f"declared {vertex.vertex_class.fields[owner]}",
+        fix=f"connect '{owner}' to a QUARTER tensor; its metadata comes along",
+    )
 
 
 def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:

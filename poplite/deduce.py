@@ -65,7 +65,7 @@ def deduced(
                 f"{vertex}: '{new.tensor.name}' is {new.tensor.element_type!r}, but {why}",
                 at=at,
                 found=f"declared {new.field}",
-                fix=f"a tensor that fits, as for {example(template)}",
+                fix=f"a tensor of one of these, as for {example(template)}",
             )
     if len(seen) < len(template.type_variables):
         return template

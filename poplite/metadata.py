@@ -155,11 +155,18 @@ def _unlike(what: str, first: Variable, other: Variable) -> TensorMetadataError:
     assert first.metadata is not None
     assert other.metadata is not None
     return TensorMetadataError(
-        f"{what}: '{first.name}' has metadata '{first.metadata.name}', "
-        f"but '{other.name}' has '{other.metadata.name}'",
+        f"{what}: '{first.name}' has {_shown(first.metadata)}, "
+        f"but '{other.name}' has {_shown(other.metadata)}",
         at=here(),
         found="their codes may mean other values: the metadata is neither one tensor nor "
         "equal constants",
         fix="give both variables one metadata tensor; reinterpret(pl.UNSIGNED_CHAR) takes the "
         "codes as they are",
     )
+
+
+def _shown(metadata: Tensor) -> str:
+    value = metadata.constant_value()
+    if value is None:
+        return f"'{metadata.name}', which programs may change"
+    return repr(QuarterMetadata.from_byte(int(value)))

@@ -94,7 +94,8 @@ class QuarterMetadata:
                 found="F143 has 4 exponent and 3 mantissa bits, F152 has 5 and 2",
                 fix="QuarterMetadata('F143', scale=0)",
             )
-        if not isinstance(scale, int | np.integer) or scale not in SCALES:
+        whole = isinstance(scale, int | np.integer) and not isinstance(scale, bool)
+        if not whole or scale not in SCALES:
             raise TensorMetadataError(
                 f"scale {scale!r} of QUARTER metadata is not a whole number from "
                 f"{SCALES[0]} to {SCALES[-1]}",
@@ -121,15 +122,29 @@ class QuarterMetadata:
         Args:
             byte: from 0 to 255; the bit between format and scale counts for nothing.
 
+        Raises:
+            TensorMetadataError: for any other number.
+
         >>> QuarterMetadata.from_byte(131)
         QuarterMetadata('F152', scale=3)
         """
+        if not 0 <= byte < 256:
+            raise TensorMetadataError(
+                f"{byte} is not the metadata of a QUARTER tensor",
+                at=here(),
+                found="format and scale are one byte, 0 to 255",
+                fix="QuarterMetadata('F143', scale=0)",
+            )
         low = byte & ((1 << SCALE_BITS) - 1)
         scale = low - (1 << SCALE_BITS) if low >> (SCALE_BITS - 1) else low
         return cls(QuarterFormat.F152 if byte & FORMAT_BIT else QuarterFormat.F143, scale)
 
     def __repr__(self) -> str:
         return f"QuarterMetadata({self.format.name!r}, scale={self.scale})"
+
+    # C++ spelling
+
+    getBinary = to_byte
 
 
 def metadata_edge(field: str) -> str:

@@ -2,7 +2,8 @@
 
 Errors are only as good as the line they point at, so every variable, compute set,
 vertex and program step remembers where the user made it.  `here()` walks the stack out
-of the package: the first frame whose module is not part of poplite is the user's.
+of the package: the first frame whose module is not part of poplite is the user's.  The
+standard library's modules that call back into poplite are passed over as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
 thousands of times that), cheap enough for every vertex.
 
@@ -15,6 +16,10 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+
+_BETWEEN = frozenset({"contextlib", "types", "typing"})
+"""Standard modules that stand between the user's line and poplite: in a `with` statement of
+`contextlib`, and where `typing` and `types` make a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +65,4 @@ def here() -> SourceLocation:
 
 
 def _is_ours(module: str) -> bool:
-    return module.startswith("poplite.") or module == "poplite"
+    return module.startswith("poplite.") or module == "poplite" or module in _BETWEEN

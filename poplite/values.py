@@ -113,12 +113,12 @@ def _quarters(
         )
     values = elements(FLOAT, value, what=what, at=at)
     codes = encode(values, metadata)
-    lost = (codes == NAN_CODE) & np.isfinite(values)
+    lost = (codes == NAN_CODE) & ~np.isnan(values)
     if lost.any():
         raise SizeOverflowError(
             f"{what}: {values[lost].flat[0]} does not fit QUARTER of {metadata}",
             at=at,
-            found=f"it holds {-metadata.largest:g} to {metadata.largest:g}",
+            found=f"it holds {-metadata.largest:g} to {metadata.largest:g}, and NaN",
             fix="a value in that range, or a larger scale",
         )
     return codes

@@ -48,6 +48,7 @@ from poplite.fields import (
 from poplite.source import SourceLocation, here
 from poplite.template import inherited_fields, parameters, specialise
 from poplite.types import INT, ElementType, element_type, spelled
+from poplite.words import clipped
 
 __all__ = [
     "RESERVED_NAMES",
@@ -110,6 +111,9 @@ class Vertex:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()  # Generic's, which finds the type variables
+        for name in ("fields", "location", "type_variables"):
+            if name in vars(cls):  # what stands there would be overwritten
+                raise definition_error(cls, f"name '{name}' is reserved", f"call it 'own_{name}'")
         cls.location, cls._specialised = here(), {}
         if Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
             raise definition_error(
@@ -183,6 +187,12 @@ def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
         raise definition_error(cls, f"field name '{name}' is reserved", f"call it '{name}_value'")
+    if name in vars(cls):
+        raise definition_error(
+            cls,
+            f"field '{name}' is given {clipped(vars(cls)[name], 60)}, but fields have no defaults",
+            f"give the value to add_vertex, or drop the annotation to make '{name}' a constant",
+        )
     inner, depth = (get_args(annotation) or (None,))[0], 0
     while get_origin(inner) is Vector:
         inner, depth = get_args(inner)[0], depth + 1
@@ -233,6 +243,9 @@ def _check_compute(cls: type[Vertex]) -> None:
     if not inspect.isfunction(compute):
         what = f"compute is of type {type(compute).__name__}, not a function"
         raise definition_error(cls, what, _definition(cls))
+    if compute.__code__.co_name == "<lambda>" or inspect.iscoroutinefunction(compute):
+        kind = "async" if inspect.iscoroutinefunction(compute) else "a lambda"
+        raise definition_error(cls, f"compute is {kind}", _definition(cls))
     names = tuple(inspect.signature(compute).parameters)
     if names == cls._arguments:
         return

@@ -20,6 +20,7 @@ from poplite.compile.descriptor import Column, Forms, columns, positions, width
 from poplite.jit.context import compile_inlined, emitted
 from poplite.quarter import metadata_edge
 from poplite.simulator import functions  # noqa: F401  (importing it registers them)
+from poplite.simulator.accesses import load_element
 from poplite.simulator.fields import (
     INDEX,
     RowsType,
@@ -27,7 +28,6 @@ from poplite.simulator.fields import (
     SelfType,
     VectorType,
     element_access,
-    load_element,
     storage_type,
 )
 from poplite.vertex import MultiVertex, Vertex

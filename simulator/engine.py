@@ -45,6 +45,7 @@ from poplite.simulator.memory import Arena
 from poplite.simulator.printing import format_tensor
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.tensor_text import why_not_writeable
 from poplite.types import QUARTER_METADATA
 from poplite.values import elements
 from poplite.view import storages
@@ -221,9 +222,13 @@ class Engine:
         self._check_owner(tensor, "engine.write")
         what = f"engine.write to '{tensor.name}'"
         if not tensor.is_parallel_writeable():
-            reason = "is constant" if tensor.contains_constant() else "holds elements twice"
+            reason, fact = why_not_writeable(tensor)
+            fix = "write to the variable itself"
+            if tensor.contains_constant():
+                kind = repr(tensor.element_type)
+                fix = f"make it a variable: graph.add_variable({kind}, {tensor.shape}, mapping=...)"
             raise GraphConnectionError(
-                f"{what}: the tensor {reason}", at=here(), fix="write to the variable itself"
+                f"{what}: the tensor {reason}", at=here(), found=fact, fix=fix
             )
         metadata = self._metadata(tensor)
         values = elements(tensor.element_type, array, what=what, at=here(), metadata=metadata)
@@ -253,9 +258,11 @@ class Engine:
         return stored if metadata is None else decode(stored, metadata)
 
     def _metadata(self, tensor: Tensor) -> QuarterMetadata | None:
-        """Return the format and scale that a tensor has now."""
-        if tensor.metadata is None:
+        """Return the format and scale that a tensor has now; None where it is not QUARTER."""
+        if not tensor.element_type.requires_metadata:
             return None
+        if tensor.metadata is None:  # of no elements, so that any will do
+            return QuarterMetadata("F143")
         byte = self._arena.read(tensor.metadata.view, QUARTER_METADATA)
         return QuarterMetadata.from_byte(int(byte.item()))
 

@@ -146,6 +146,10 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
         # Numba's own `//` asks for the rounded float.
         return rounded if isinstance(sig.return_type, types.Float) else _saturated(builder, rounded)
 
+    @overrides.lower(function, types.int64)
+    def _lower_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        return args[0]  # Numba's goes by way of a double
+
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:
     @overrides.lower(function, types.int64, types.int64)

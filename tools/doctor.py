@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 
 from poplite.errors import PopliteError
+from poplite.tools.output import write_stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,19 @@ def doctor() -> int:
 
     Returns:
         Exit code: 1 when something that poplite needs is missing.
+
+    Raises:
+        FileLoadError: when standard output refuses it.
     """
     findings = examine()
     width = max(len(finding.name) for finding in findings)
+    lines = []
     for finding in findings:
         mark = "!" if finding.fault else " "
-        print(f"{mark} {finding.name:<{width}}  {finding.state}")
+        lines.append(f"{mark} {finding.name:<{width}}  {finding.state}")
         if finding.remedy:
-            print(f"  {'':<{width}}    try: {finding.remedy}")
+            lines.append(f"  {'':<{width}}    try: {finding.remedy}")
+    write_stdout("\n".join(lines) + "\n")
     faults = [finding.name for finding in findings if finding.fault]
     if faults:
         print(f"poplite-viz: not working: {', '.join(faults)}", file=sys.stderr)

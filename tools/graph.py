@@ -140,11 +140,11 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
 
 
 def _write_beside(picture: Path | None, dot: str) -> Path | None:
-    """Write DOT text beside a picture, unless a file of that name is the user's own."""
+    """Write DOT text beside an .svg, unless a file of that name is the user's own."""
     from poplite.viz.dataflow_dot import FIRST_LINE
     from poplite.viz.files import write_text
 
-    if picture is None:
+    if picture is None or picture.suffix.lower() != ".svg":  # /dev/stdout, for instance
         return None
     path = picture.with_suffix(".gv")
     ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())

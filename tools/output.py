@@ -53,7 +53,7 @@ class Destination:
 
         Raises:
             FileLoadError: when the suffix names no form that the subcommand offers, or the
-                folder does not exist.
+                folder does not exist, or standard output is closed.
 
         >>> from poplite.tools.flags import add_picture
         >>> parser = argparse.ArgumentParser()
@@ -62,8 +62,8 @@ class Destination:
         'svg'
         """
         if arguments.output == "-":
-            encoding = sys.stdout.encoding or "ascii"
-            style = Style(color=_color(arguments.color), ascii_only=not _has_blocks(encoding))
+            ascii_only = not _has_blocks(_encoding())
+            style = Style(color=_color(arguments.color), ascii_only=ascii_only)
             return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
         path = check_folder(arguments.output)
         known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
@@ -88,19 +88,49 @@ class Destination:
             picture: the whole picture.
 
         Raises:
-            FileLoadError: when the file cannot be written.
+            FileLoadError: when the file or standard output cannot be written.
         """
-        if self.path is not None:
-            write_bytes(self.path, picture if isinstance(picture, bytes) else picture.encode())
-        elif isinstance(picture, bytes):
-            sys.stdout.buffer.write(picture)
-            sys.stdout.flush()
-        else:
-            encoding = sys.stdout.encoding or "ascii"
-            sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
-            sys.stdout.flush()
-        if self.path is not None and not self.quiet:
+        if self.path is None:
+            write_stdout(picture)
+            return
+        write_bytes(self.path, picture if isinstance(picture, bytes) else picture.encode())
+        if not self.quiet:
             print(f"wrote {self.path}", file=sys.stderr)
+
+
+def write_stdout(picture: str | bytes) -> None:
+    """Write to standard output; characters that it has no code for become question marks.
+
+    Args:
+        picture: the whole picture.  A reader that has seen enough (`head`, a pager) is no error.
+
+    Raises:
+        FileLoadError: when standard output is closed or refuses it.
+
+    >>> write_stdout("4 tiles")
+    4 tiles
+    """
+    encoding = _encoding()
+    try:
+        if isinstance(picture, bytes):
+            sys.stdout.buffer.write(picture)
+        else:
+            sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left of it goes nowhere, or Python would fail on it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise FileLoadError(
+                f"cannot write to standard output: {error.strerror or error}",
+                fix="-o FILE, in a folder with room for it",
+            ) from error
+
+
+def _encoding() -> str:
+    if sys.stdout is None:  # a shell closes it by  >&-
+        raise FileLoadError("cannot write to standard output: it is closed", fix="-o FILE")
+    return sys.stdout.encoding or "ascii"
 
 
 def _color(choice: str) -> bool:

@@ -212,4 +212,7 @@ def _checked(result: object, target: str) -> tuple[Graph, Program | None]:
 def _described(result: object) -> str:
     if isinstance(result, tuple):
         return f"a tuple of ({', '.join(type(item).__name__ for item in result)})"
-    return "None" if result is None else f"a {type(result).__name__}"
+    if result is None:
+        return "None"
+    name = type(result).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -1,22 +1,14 @@
-"""`poplite-viz`: pictures of graphs from the command line.
+"""`poplite-viz`: pictures of graphs from the command line; `--help` has examples.
 
-    poplite-viz summary heat.py:build                       what it is, and whether it fits
-    poplite-viz tiles heat.py:build                         the tile map, as text
-    poplite-viz tensor heat.py:build a --view "20:40, ::2"  who owns what, a view pointed out
-    poplite-viz tensor heat.py:build a -o a.svg             the same as a picture
-    poplite-viz program heat.py:build --counts              the program tree
-    poplite-viz graph heat.py:build -o heat.svg             what reads and writes what
-    poplite-viz doctor                                      what is installed
+    poplite-viz tiles heat.py:build
 
-TARGET is `file.py:callable` or `module:callable`; the callable takes no arguments and
-returns a Graph or (Graph, Program).  Exit codes: 0 done, 1 a message says what is wrong,
-2 the command line is wrong.  Anything slow is imported by the subcommand that needs it.
+A subcommand is a module beside this one.  Anything slow is imported by the subcommand that
+needs it.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -24,6 +16,21 @@ from collections.abc import Sequence
 from poplite.errors import PopliteError
 from poplite.tools import graph, program, summary, tensor, tiles
 from poplite.tools.flags import Commands, Run, set_run
+
+EPILOG = """\
+examples:
+  poplite-viz summary heat.py:build                        does it fit?
+  poplite-viz tiles heat.py:build                          the tile map
+  poplite-viz tensor heat.py:build a -o a.svg              as a picture
+  poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
+  poplite-viz program heat.py:build --counts               how often?
+  poplite-viz graph heat.py:build --around a               near a variable
+
+TARGET is file.py:callable or module:callable; the callable takes no arguments
+and returns a Graph or (Graph, Program).
+
+exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments after the command's name; those of the process when omitted.
 
     Returns:
-        Exit code: 0 done, 1 user error.
+        Exit code: 0 done, 1 user error, 130 interrupted from the keyboard.
 
     Raises:
         SystemExit: with code 2 for a wrong command line, 0 after `--help`, `--version`.
@@ -49,20 +56,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.traceback:
             traceback.print_exc()
         else:
-            print(f"poplite-viz: {error}", file=sys.stderr)
+            print(f"poplite-viz: {_plain(str(error))}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; Python must not flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except KeyboardInterrupt:
+        return 130  # as a shell says of a command that was interrupted
+
+
+def _plain(message: str) -> str:
+    """Write out control characters, which a name may hold and a terminal would obey."""
+    from poplite.viz.words import name_text
+
+    return "\n".join(map(name_text, message.split("\n")))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
         description="Draw the graphs and tile mappings of poplite programs.",
-        epilog="TARGET is file.py:callable or module:callable; the callable takes no arguments "
-        "and returns a Graph or (Graph, Program).",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -12,6 +12,7 @@ they are noted here, and refused when the vertex is compiled.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ from poplite.compute.facts import Checked
 from poplite.compute.helpers import Helper, helper_of
 from poplite.compute.kinds import Kind
 from poplite.compute.values import Elements, Number, Value
+from poplite.types import ElementType
 
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call in a function means, given what the arguments are."""
@@ -35,6 +37,9 @@ _CALLS: tuple[tuple[object, str], ...] = (
     (sum, "loop over the elements: total += self.x[i]"),
     (dict, "use a State[Vector[...]] field, indexed by number"),
     (list, "use an InOut[Vector[...]] field for working memory"),
+    (pow, "multiply, or write ** with a literal"),
+    (math.pow, "multiply, or write ** with a literal"),
+    (round, "math.floor(x + 0.5), which rounds halves up"),
 )
 
 
@@ -159,10 +164,19 @@ class Calls(Expressions):
         return Number(kind, value.long and kind < Kind.FLOAT)
 
     def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
-        known = ", ".join(sorted(str(getattr(f, "__name__", f)) for f in FUNCTIONS))
+        known, name = sorted(map(_spelled, FUNCTIONS)), _spelled(function)
         fix = next((fix for refused, fix in _CALLS if refused is function), "")
+        if isinstance(function, type) and issubclass(function, ElementType):
+            fix = f"store the value in a field of {function!r}: a store rounds"
+        elif name in known and all(function is not own for own in FUNCTIONS):  # NumPy's, say
+            fix = f"{name}(...)"
         self._scope.refuse(
             node,
             f"{ast.unparse(node.func)}(...) cannot be called in compute",
-            fix or f"one of: len, {known}",
+            fix or f"one of: len, {', '.join(known)}",
         )
+
+
+def _spelled(function: object) -> str:
+    name = str(getattr(function, "__name__", function))
+    return f"math.{name}" if hasattr(math, name) else name

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from poplite.compute.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
@@ -56,7 +56,7 @@ class Constants:
         if not isinstance(node, (ast.Name, ast.Attribute)) or self._scope.is_local(node):
             return None
         value = self._scope.global_of(node)
-        if isinstance(value, (bool, int, float)) and type(value).__module__ == "builtins":
+        if _is_plain(value):
             check_range(self._scope, node, value)
             return value
         return self._scope.refuse(
@@ -84,7 +84,7 @@ class Constants:
         if node.attr in vertex.fields:
             return None
         value = next((vars(c)[node.attr] for c in vertex.__mro__ if node.attr in vars(c)), None)
-        if not isinstance(value, (bool, int, float)):
+        if not _is_plain(value):
             return None
         check_range(self._scope, node, value)
         return value
@@ -112,6 +112,11 @@ def is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return is_literal(node.operand)
     return isinstance(node, ast.Constant)
+
+
+def _is_plain(value: object) -> TypeGuard[Constant]:
+    """Whether a value is a number of Python's own: subclasses, as NumPy's, have other rules."""
+    return type(value) in (bool, int, float)
 
 
 def _apply(function: Callable[..., Constant], *values: Constant | None) -> Constant | None:

@@ -155,7 +155,7 @@ class Scope:
 
     def place(self, node: ast.AST) -> SourceLocation:
         """Return where a node stands."""
-        code = self.text.function.__code__
+        code = self.text.code
         line = getattr(node, "lineno", self.text.tree.lineno)
         return SourceLocation(code.co_filename, line, code.co_name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 
 from poplite.compute.constants import Constants, is_literal
 from poplite.compute.dialect import (
@@ -115,13 +116,17 @@ class Expressions:
             self._scope.refuse(node, f"'{ast.unparse(node)}' is no field", "use self.name")
         if node.attr not in fields:
             owner = self._scope.vertex
-            what = f"'{owner.__name__}' has no field '{node.attr}'"
-            if node.attr in vars(owner):
-                what = f"'{node.attr}' is neither a field nor a number"
+            what = f"'{owner.__name__}' has no field '{node.attr}'{did_you_mean(node.attr, fields)}"
+            fix = f"use a declared field, or declare '{node.attr}'"
+            value = inspect.getattr_static(owner, node.attr, None)
+            if value is not None:
+                kind = type(value).__name__
+                what = f"'{node.attr}' is {kind}, neither a field nor an int, float or bool"
+                fix = f"use a declared field, a number ({node.attr} = float(...)), or call a method"
             self._scope.refuse(
                 node,
-                what + did_you_mean(node.attr, fields),
-                f"use a declared field, or declare '{node.attr}'",
+                what,
+                fix,
                 found="declared: " + (", ".join(map(str, fields.values())) or "no fields"),
             )
         return fields[node.attr]

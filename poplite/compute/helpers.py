@@ -86,7 +86,7 @@ def _method(scope: Scope, node: ast.Attribute) -> Helper:
     if name in cls.fields:
         what = f"'{name}' is a field, not a method"
     elif found is not None:
-        what = f"'{name}' is a {type(found).__name__}, not a method"
+        what = f"'{name}' is {type(found).__name__}, not a method"
     return scope.refuse(node, what, f"def {name}(self, ...): ..., or a @staticmethod")
 
 

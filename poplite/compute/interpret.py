@@ -110,6 +110,8 @@ def _is_current(checked: Checked) -> bool:
     if checked.function is not checked.vertex.compute:
         return False
     for each in checked.functions():
+        if not each.text.is_current():
+            return False
         constants = Constants(each.scope)
         for node, value in each.facts.constants.items():
             if repr(constants.named(node)) != repr(value):

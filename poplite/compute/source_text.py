@@ -49,11 +49,23 @@ class SourceText:
         function: the function itself.
         tree: its definition, with the line and column numbers of the file.
         lines: the text, line by line.
+        code: the byte code that the text was compared with.
+        defaults: the defaults of its parameters at that moment.
     """
 
     function: FunctionType
     tree: ast.FunctionDef
     lines: tuple[str, ...]
+    code: CodeType
+    defaults: tuple[object, ...] | None
+
+    def is_current(self) -> bool:
+        """Whether the function is still the one that was read.
+
+        IPython's autoreload gives new code to the functions of an edited module.
+        """
+        function = self.function
+        return function.__code__ is self.code and repr(function.__defaults__) == repr(self.defaults)
 
     def line(self, number: int) -> str:
         """Return one line of the file without its indentation.
@@ -61,7 +73,7 @@ class SourceText:
         Args:
             number: a line of the function, counted as in the file.
         """
-        return self.lines[number - self.function.__code__.co_firstlineno].strip()
+        return self.lines[number - self.code.co_firstlineno].strip()
 
 
 def read(function: FunctionType) -> SourceText | None:
@@ -89,7 +101,7 @@ def read(function: FunctionType) -> SourceText | None:
     tree = body.body[0] if isinstance(body, ast.ClassDef) else body
     if not isinstance(tree, ast.FunctionDef) or not _is_text_of(module, tree, code):
         return None
-    return SourceText(function, tree, tuple(lines))
+    return SourceText(function, tree, tuple(lines), code, function.__defaults__)
 
 
 def _remember_command() -> None:

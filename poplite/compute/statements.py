@@ -74,6 +74,12 @@ class Statements(Calls):
 
     def _Return(self, node: ast.Return) -> None:
         value = node.value
+        if isinstance(value, ast.Tuple) and self._scope.callers:
+            self._scope.refuse(
+                node,
+                f"{len(value.elts)} values are returned",
+                "return one number, and store the others in fields",
+            )
         result = None if value is None or _is_none(value) else self._value(value)
         if result is not None and not isinstance(result, Number):
             self._scope.refuse(node, f"{result} is returned", "return one of its elements")

@@ -16,10 +16,12 @@ something to compile.
 
 from __future__ import annotations
 
+import math
 import operator
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import codegen, compiler, cpu, typed_passes, types, typing, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
@@ -88,13 +90,14 @@ _ARITHMETIC = frozenset(
 
 _ON_INTEGERS = frozenset(
     getattr(operator, prefix + name)
-    for name in ("add", "sub", "mul", "floordiv", "mod")
+    for name in ("add", "sub", "mul", "floordiv", "mod", "pow")
     for prefix in ("", "i")
 ) | {operator.and_, operator.iand, operator.or_, operator.ior, operator.xor, operator.ixor}
 _CAST_TO = {types.float32: _ARITHMETIC, types.uint64: _ON_INTEGERS}
 """Operations whose operands are cast to the type of the wider one, by that type."""
 
 _DIVISIONS = frozenset({operator.truediv, operator.itruediv})
+_ROUNDINGS = frozenset({math.floor, math.ceil})
 
 
 def _wider(first: Any, second: Any) -> Any:
@@ -131,6 +134,8 @@ class WeakNumberContext(typing.Context):
                 args = (wide, wide)
             elif wide == types.uint64 and key in _DIVISIONS:
                 args = (types.float64, types.float64)
+        elif key in _ROUNDINGS and args == (types.uint64,):
+            args = (types.int64,)
         return super().resolve_function_type(func, args, kws)
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
@@ -156,6 +161,19 @@ class WeakNumberContext(typing.Context):
         return super().resolve_setattr(target, attr, value)
 
 
+_TRUNCATION = """
+define half @__truncdfhf2(double %value) {
+  %single = fptrunc double %value to float
+  %half = fptrunc float %single to half
+  ret half %half
+}
+"""
+"""What LLVM calls for the sign of a product with 0.0 that is stored as HALF.
+
+It is in the C compiler's run-time library, which a Python process does not have.
+"""
+
+
 class _ObjectLibrary(codegen.CPUCodeLibrary):
     """A library that ends as an object file and is never run by Numba's own engine."""
 
@@ -169,6 +187,8 @@ class _ObjectLibrary(codegen.CPUCodeLibrary):
             exported: its name in the object.
         """
         self._ensure_finalized()
+        if "+f16c" in self._codegen._tm_features.split(","):  # elsewhere there is no half
+            self._final_module.link_in(llvm.parse_assembly(_TRUNCATION))
         for defined in self._final_module.functions:
             if defined.name == function:
                 defined.name = exported

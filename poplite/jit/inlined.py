@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numba.core import types
+from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments
 
 from poplite.jit.context import compile_library, contexts
@@ -40,6 +41,10 @@ class _FunctionType(types.Function):
     def key(self) -> tuple[_Key]:
         """What makes it equal to others."""
         return (self.typing_key,)
+
+
+# Held in a variable where an argument of the call branches: f(a if b else c).
+register_default(_FunctionType)(models.OpaqueModel)
 
 
 def function_type(function: Callable[..., Any]) -> Any:

@@ -1,9 +1,24 @@
 """Drawings of graphs and mappings, as text, SVG and pages of their own.
 
-Two steps, kept apart: the data of a picture is gathered (`load`, `ownership`), then drawn
-(`tiles`, `tensor_text`, `tensor_svg`); drawing computes nothing.  Positions follow from
-the data (tile number, element index, program order); the dataflow graph alone has a layout
-of its own (`layered`), and a better one where Graphviz is installed (`layout`).
+Two steps, kept apart: the data of a picture is gathered, then drawn; drawing computes
+nothing::
+
+    picture     gathered by                               drawn by
+    tile map    load, vertices                            tiles, html_tiles
+    tensor      ownership, selection, fold                tensor_text, tensor_svg, html_tensor
+    summary     summary                                   summary_text, summary_svg
+    program     program_words, program_facts,             program_text, program_svg
+                program_tree
+    dataflow    dataflow_links, dataflow_fold,            dataflow_text, dataflow_dot,
+                dataflow_node, dataflow                   dataflow_svg
+
+`pictures`, `overview` and `dataflow_pictures` put the two together and are what users call;
+`notebook` and `notebook_graph` do so for notebooks.  The others are what pictures are made
+of: words, columns and colours, SVG, HTML, JSON and files.
+
+Positions follow from the data (tile number, element index, program order); the dataflow
+graph alone has a layout of its own (`layered`), and a better one where Graphviz is
+installed (`layout`).
 """
 
 from poplite.viz.dataflow_pictures import graph_dot as graph_dot

@@ -152,6 +152,7 @@ def dataflow_of(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()

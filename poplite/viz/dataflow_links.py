@@ -31,9 +31,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compute_set import ComputeSet
-from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
+from poplite.errors import ControlProgramError
+from poplite.program import Copy, Execute, PrintTensor, Program, Step, distinct_steps
 from poplite.variable import Variable
 from poplite.view import Storage, View, runs, storages
+from poplite.viz.program_words import no_picture
+from poplite.viz.vertices import edges_of
+from poplite.viz.words import name_text
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -98,6 +102,9 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
 
     Returns:
         All of it, in program order.
+
+    Raises:
+        ControlProgramError: when the program is of another graph.
     """
     variables, (owner, numbers) = graph.variables, _owners(graph)
     place: dict[int, int] = {}
@@ -174,18 +181,36 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
     seen: set[ComputeSet | tuple[Tensor, Tensor]] = set()
     for step in () if program is None else distinct_steps(program):
         match step.program:
-            case Execute(compute_set=compute_set) if compute_set not in seen:
-                seen.add(compute_set)
-                yield _compute_item(compute_set, step.number)
-            case Copy(source=source, destination=end) as leaf if (source, end) not in seen:
-                seen.add((source, end))
-                scope = shared([_scope(source.name), _scope(end.name)])
-                yield Item("copy", f"{source.name} -> {end.name}", scope, leaf, step.number)
+            case Execute(compute_set=compute_set):
+                _check_graph(graph, compute_set.graph, step)
+                if compute_set not in seen:
+                    seen.add(compute_set)
+                    yield _compute_item(compute_set, step.number)
+            case Copy(source=source, destination=end) as leaf:
+                _check_graph(graph, source.graph, step)
+                if (source, end) not in seen:
+                    seen.add((source, end))
+                    scope = shared([_scope(source.name), _scope(end.name)])
+                    yield Item("copy", f"{source.name} -> {end.name}", scope, leaf, step.number)
             case PrintTensor(title=title, tensor=tensor) as leaf:
+                _check_graph(graph, tensor.graph, step)
                 yield Item("host", title, _scope(tensor.name), leaf, step.number)
+            case leaf:
+                raise no_picture(leaf)
     for compute_set in graph.compute_sets:
         if compute_set not in seen:
             yield _compute_item(compute_set, 0)
+
+
+def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
+    if other is not graph:
+        raise ControlProgramError(
+            f"the program belongs to another graph than {graph!r}",
+            at=step.program.location,
+            where=name_text(str(step)),
+            found=f"that step is of {other!r}",
+            fix="draw a program with the graph that its variables and compute sets were made with",
+        )
 
 
 def _compute_item(compute_set: ComputeSet, step: int) -> Item:
@@ -237,16 +262,15 @@ def _ends(thing: Thing) -> Iterator[tuple[Tensor, bool, bool]]:
     match thing:
         case ComputeSet():
             for vertex in thing.vertices:
-                fields = vertex.vertex_class.fields
-                for name, value in vertex.connections.items():
-                    field = fields[name]
-                    for tensor in value if isinstance(value, tuple) else (value,):
-                        yield tensor, field.reads, field.writes
+                for field, tensor in edges_of(vertex):
+                    yield tensor, field.reads, field.writes
         case Copy():
             yield thing.source, True, False
             yield thing.destination, False, True
         case PrintTensor():
             yield thing.tensor, True, False
+        case Program():
+            raise no_picture(thing)
 
 
 def _bytes(

@@ -20,6 +20,7 @@ from poplite.types import type_text
 from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
 from poplite.viz.dataflow_links import Int64, Item, Kind, Thing
+from poplite.viz.vertices import class_counts, tiles_of
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted
 
@@ -173,12 +174,11 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
 
 
 def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:
-    classes = Counter(vertex.vertex_class.__name__ for vertex in compute_set.vertices)
-    tiles = {vertex.tile for vertex in compute_set.vertices} - {None}
+    tiles = tiles_of(compute_set.vertices)
     return replace(
         node,
-        vertices=tuple(sorted(classes.items(), key=lambda pair: (-pair[1], pair[0]))),
-        tiles=_ranges(np.array(list(tiles), np.int64)),
+        vertices=class_counts(compute_set.vertices),
+        tiles=_ranges(tiles),
         num_tiles=len(tiles),
         location=str(compute_set.location),
     )
@@ -219,5 +219,5 @@ def _data_bytes(thing: Thing) -> int:
     return 0
 
 
-def _ranges(tiles: Int64) -> str:
-    return ranges(np.sort(tiles)) if len(tiles) else ""
+def _ranges(tiles: Sequence[int] | Int64) -> str:
+    return ranges(tiles) if len(tiles) else ""

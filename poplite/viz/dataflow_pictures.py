@@ -49,6 +49,7 @@ def graph_text(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -84,6 +85,7 @@ def graph_svg(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> graph_svg(Graph())[:4]
@@ -118,6 +120,7 @@ def graph_dot(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> "digraph {" in graph_dot(Graph())

@@ -14,7 +14,7 @@ from poplite.viz.columns import cut
 from poplite.viz.dataflow import Dataflow, Edge
 from poplite.viz.dataflow_node import Node
 from poplite.viz.layered import GAP, Layout, Link, layered
-from poplite.viz.svg import Canvas, SvgText, number, text_width
+from poplite.viz.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 
 MARGIN = 20
 HEIGHT = 46
@@ -27,8 +27,6 @@ BAR = 8
 ARROW = 7
 LONGEST_TITLE, LONGEST_DETAIL = 30, 46
 """Cells of a box's two lines."""
-
-LONGEST_HEADING = 100
 
 LABEL_SIZE = 10
 LEGEND = {

@@ -99,7 +99,8 @@ def _listed(
         line = f"  {of_scope if node.kind == 'scope' else verb}:".ljust(INDENT)
         for place, (other, words) in enumerate(touched.get(verb, [])):
             comma = "," if place + 1 < len(touched[verb]) else ""
-            part = f"{_name(flow.nodes[other])} {words}{comma}"
+            room = width - INDENT - 1 - cells(f" {words}{comma}") - len("Print ''")
+            part = f"{_name(flow.nodes[other], room)} {words}{comma}"
             if cells(line) + 1 + cells(part) > width and line.strip():
                 lines.append(line)
                 line = " " * INDENT
@@ -115,7 +116,8 @@ def _fitting(facts: list[str], room: int) -> str:
     return cut(", ".join(facts), room)
 
 
-def _name(node: Node) -> str:
+def _name(node: Node, room: int = LONGEST_NAME) -> str:
+    name = quoted(node.name, min(room, LONGEST_NAME))
     if node.members or node.kind not in ("copy", "host"):
-        return quoted(node.name, LONGEST_NAME)
-    return "Copy" if node.kind == "copy" else f"Print {quoted(node.name, LONGEST_NAME)}"
+        return name
+    return "Copy" if node.kind == "copy" else f"Print {name}"

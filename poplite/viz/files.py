@@ -71,7 +71,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write bytes to a file, whole or not at all.
 
     Args:
-        path: the file; one that exists is replaced.
+        path: the file; one that exists is replaced, but a device or a pipe is written to.
         content: what it is to hold.
 
     Returns:
@@ -87,11 +87,16 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     path = check_folder(path)
     scratch = ""
     try:
-        number, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists() and not path.is_file():  # a device or a pipe: written to, never replaced
+            path.write_bytes(content)
+            return path
+        real = os.path.realpath(path)  # of a link, the file that it leads to
+        folder, name = os.path.split(real)
+        number, scratch = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
         with os.fdopen(number, "wb") as file:
             file.write(content)
         os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
-        os.replace(scratch, path)
+        os.replace(scratch, real)
     except OSError as error:
         raise FileLoadError(
             f"cannot write {str(path)!r}: {error.strerror or error}",

@@ -1,4 +1,4 @@
-r"""What a notebook shows for tensors, mappings and reports.
+r"""What a notebook shows for tensors, mappings, compute sets and reports.
 
 Every answer holds the same as text, which is seen where a page strips style sheets: the
 sheet hides the text and shows the rest, whose own style hides it.  Nothing is fetched and
@@ -24,10 +24,12 @@ from poplite.viz.ownership import ownership_of
 from poplite.viz.tensor_svg import draw_tensor_svg
 from poplite.viz.tensor_text import draw_tensor_text
 from poplite.viz.tiles import TileMap, draw_map_svg, draw_map_text
+from poplite.viz.vertices import class_counts, classes_text, vertices_map
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted
 
 if TYPE_CHECKING:
+    from poplite.compute_set import ComputeSet
     from poplite.report import Report
     from poplite.tensor import Tensor
 
@@ -132,18 +134,43 @@ def mapping_cell(mapping: TileMapping) -> str:
         facts["elements of a used tile"] = f"most {held.max():,}, least {held.min():,}"
     if mapping.num_unmapped:
         facts["without a tile"] = f"! {counted(mapping.num_unmapped, 'element')}"
-    if len(mapping) > MOST_TILES:
-        facts["picture"] = f"none: more than {MOST_TILES:,} tiles"
-        return shown(f"{mapping!r}\n{rows_text(facts)}", facts_table(facts))
-    parts = zip(elements.tolist(), (mapping.ptr[1:] - mapping.ptr[:-1]).tolist(), strict=True)
+    parts = zip(elements.tolist(), np.diff(mapping.ptr).tolist(), strict=True)
     tiles = TileMap(
         "elements per tile",
-        [f"{counted(mapping.num_elements, 'element')} on {counted(len(used), 'tile')}"],
+        [f"{counted(int(held.sum()), 'element')} on {counted(len(used), 'tile')}"],
         elements,
         elements < 0,
         [f"{counted(n, 'element')}, {counted(k, 'interval')}" for n, k in parts],
         lambda count: counted(count, "element"),
     )
+    return _shown_with_map(mapping, facts, tiles)
+
+
+def compute_set_cell(compute_set: ComputeSet) -> str:
+    """Return what a notebook shows for a compute set: its classes, and how many each tile runs.
+
+    Args:
+        compute_set: of any graph.
+
+    >>> from poplite.graph import Graph
+    >>> "vertices per tile: &#x27;blur&#x27;" in compute_set_cell(Graph().add_compute_set("blur"))
+    True
+    """
+    vertices = compute_set.vertices
+    facts = {
+        "name": name_text(compute_set.name),
+        "vertices": f"{len(vertices):,}",
+        "classes": classes_text(class_counts(vertices)) or "none",
+        "where": name_text(str(compute_set.location)),
+    }
+    return _shown_with_map(compute_set, facts, vertices_map(compute_set))
+
+
+def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str:
+    """Return facts and a tile map; only facts where there are too many tiles to draw."""
+    if len(tiles.value) > MOST_TILES:
+        facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
+        return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
     text = f"{rows_text(facts)}\n\n{draw_map_text(tiles)}"
     return shown(text, facts_table(facts) + draw_map_svg(tiles))
 

@@ -2,6 +2,7 @@
 
 >>> from poplite.graph import Graph
 >>> graph = Graph()
+>>> from poplite.program import Execute
 >>> program = Execute(graph.add_compute_set("blur"))
 >>> "1 compute set" in graph_cell(graph), "Execute &#x27;blur&#x27;" in program_cell(program)
 (True, True)
@@ -9,17 +10,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from poplite.mapping import ranges
-from poplite.program import Copy, Execute, PrintTensor, Program
+from poplite.program import Program
 from poplite.viz.colors import CATEGORIES, KINDS
 from poplite.viz.html import escaped, facts_table, folded, table
 from poplite.viz.notebook import rows_text, shown
+from poplite.viz.program_words import label_of
 from poplite.viz.summary import summary_of
+from poplite.viz.vertices import class_counts, classes_text, tiles_of
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted, shortened
 
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from poplite.variable import Variable
 
 T = TypeVar("T")
-
-_KINDS: dict[type[Program], str] = {Execute: "compute", Copy: "copy", PrintTensor: "host"}
 
 LISTED = 100
 """Variables, and compute sets, that are listed."""
@@ -121,10 +121,7 @@ def _compute_set(compute_set: ComputeSet) -> list[str]:
     name, vertices = shortened(compute_set.name, NAME_LENGTH), compute_set.vertices
     if len(vertices) > MOST_VERTICES:
         return [name, f"{len(vertices):,}", "not counted"]
-    classes = Counter(vertex.vertex_class.__name__ for vertex in vertices)
-    tiles = {vertex.tile for vertex in vertices if vertex.tile is not None}
-    words = ", ".join(f"{count:,} {cls}" for cls, count in classes.items())
-    return [name, words or "0", ranges(sorted(tiles))]
+    return [name, classes_text(class_counts(vertices)) or "0", ranges(tiles_of(vertices))]
 
 
 class _Line(NamedTuple):
@@ -183,9 +180,9 @@ def _tree(lines: list[_Line]) -> str:
     for line, after in zip(lines, [*(line.level for line in lines[1:]), 0], strict=True):
         html += "</ul></details></li>" * (level - line.level)
         level = line.level
-        kind = _KINDS.get(type(line.node), "control")
+        color = CATEGORIES[KINDS[label_of(line.node).kind]]
         item = (
-            f'<i style="background:{CATEGORIES[KINDS[kind]]}"></i>{escaped(_words(line))}'
+            f'<i style="background:{color}"></i>{escaped(_words(line))}'
             f"<span>{_step(line)}</span><span>{escaped(name_text(str(line.node.location)))}</span>"
         )
         if after > level:

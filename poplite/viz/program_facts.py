@@ -3,7 +3,7 @@
 Each is counted once for every distinct sub-tree, from the leaves up, so that sharing costs
 nothing; and without recursion.
 
->>> runs_of(Repeat(9, Program()))
+>>> runs_of(Program())
 0
 """
 
@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from poplite.program import Program, Repeat
-from poplite.viz.program_words import MOST, line_of
+from poplite.program import Program
+from poplite.viz.program_words import MOST, line_of, times_of
 
 
 class Facts(NamedTuple):
@@ -41,7 +41,7 @@ def runs_of(program: Program) -> int:
         At most `MOST`.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.program import Execute
+    >>> from poplite.program import Execute, Repeat
     >>> runs_of(Repeat(9, Execute(Graph().add_compute_set("blur"))))
     9
     """
@@ -58,7 +58,8 @@ def facts_of(program: Program, wanted: re.Pattern[str] | None = None) -> dict[in
     Returns:
         Facts by the `id` of the sub-tree.
 
-    >>> facts_of(program := Repeat(9, Program()))[id(program)]
+    >>> from poplite.program import Sequence
+    >>> facts_of(program := Sequence(Program()))[id(program)]
     Facts(lines=2, matched=0, runs=0)
     """
     facts: dict[int, Facts] = {}
@@ -69,7 +70,7 @@ def facts_of(program: Program, wanted: re.Pattern[str] | None = None) -> dict[in
             continue
         below = [facts[id(child)] for child in node.children]
         lines, matched, runs = map(sum, zip(*below, strict=True))
-        times = node.count if isinstance(node, Repeat) else 1
+        times = times_of(node)
         facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), min(runs * times, MOST))
     return facts
 

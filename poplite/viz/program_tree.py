@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from poplite.errors import SHOWN_FAULTS, UnknownName
-from poplite.program import Program, Repeat, distinct_steps
+from poplite.program import Program, distinct_steps
 from poplite.source import SourceLocation
 from poplite.viz.columns import filled
 from poplite.viz.json_text import json_text
@@ -32,6 +32,7 @@ from poplite.viz.program_words import (
     many,
     runs_text,
     step_numbers,
+    times_of,
 )
 
 FEW_LINES = 3
@@ -156,7 +157,7 @@ def program_tree(
         re.error: when `match` is no regular expression.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.program import Execute, Sequence
+    >>> from poplite.program import Execute, Repeat, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
     >>> tree = program_tree(Sequence(blur, Repeat(9, blur)))
     >>> [(row.level, row.label.title, row.steps, row.runs) for row in tree.rows][2:]
@@ -175,18 +176,15 @@ def program_tree(
     pending = [(program, -1, 0, 1)]
     while pending:
         node, parent, level, runs = pending.pop()
-        fact, first, note = facts[id(node)], number, ""
+        fact, first = facts[id(node)], number
         number += node.num_steps
         if match is not None and not fact.matched:
             continue
-        if id(node) in drawn and fact.lines > FEW_LINES:
-            note = _as_before(drawn[id(node)], node.num_steps)
-        elif node.children and depth is not None and level >= depth:
-            note = f"{many(node.num_steps, 'step')} on {many(fact.lines - 1, 'line')} folded"
-        elif node.children:
+        is_deep = depth is not None and level >= depth
+        note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
+        if node.children and not note:
             drawn.setdefault(id(node), first)
-            inner = min(runs * node.count, MOST) if isinstance(node, Repeat) else runs
-            place = len(rows)
+            inner, place = min(runs * times_of(node), MOST), len(rows)
             pending += [(child, place, level + 1, inner) for child in reversed(node.children)]
             number = first
         if len(rows) == most:
@@ -234,6 +232,13 @@ def program_json(tree: ProgramTree) -> str:
         "runs": tree.runs,
     }
     return json_text("program", data)
+
+
+def _why_closed(node: Program, lines: int, first: int | None, is_deep: bool) -> str:
+    """Return why nothing is drawn below a node, "" when it is; `first` if it was drawn before."""
+    if first is not None and lines > FEW_LINES:
+        return _as_before(first, node.num_steps)
+    return f"{many(node.num_steps, 'step')} on {many(lines - 1, 'line')} folded" if is_deep else ""
 
 
 def _as_before(first: int, count: int) -> str:

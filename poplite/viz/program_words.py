@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from poplite.errors import ControlProgramError
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.source import SourceLocation
 from poplite.tensor_text import type_and_shape
-from poplite.viz.words import size_text
+from poplite.viz.words import name_text, size_text
 from poplite.words import counted
 
 MOST = 10**12
@@ -52,6 +53,9 @@ def label_of(node: Program) -> Label:
     Args:
         node: the node; what lies below it does not matter.
 
+    Raises:
+        ControlProgramError: when it is of a kind that is not known here.
+
     >>> label_of(Sequence(name="main")).names
     ('main',)
     """
@@ -71,9 +75,50 @@ def label_of(node: Program) -> Label:
             return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
         case Repeat(count=count):
             return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
-    name = node.name if isinstance(node, Sequence) else ""
-    pattern = type(node).__name__ + (" {}" if name else "")
-    return Label("control", pattern, (name,) if name else (), {}, "" if node.children else "empty")
+        case Sequence(name=name):
+            detail = "" if node.children else "empty"
+            if name:
+                return Label("control", "Sequence {}", (name,), {}, detail)
+            return Label("control", "Sequence", (), {}, detail)
+    if node.num_steps:
+        raise no_picture(node)
+    return Label("control", type(node).__name__, (), {}, "empty")
+
+
+def times_of(node: Program) -> int:
+    """Return how often what is under a node runs each time that the node runs.
+
+    Args:
+        node: the node.
+
+    Raises:
+        ControlProgramError: when it is of a kind that is not known here.
+
+    >>> times_of(Repeat(9, Program())), times_of(Sequence())
+    (9, 1)
+    """
+    if isinstance(node, Repeat):
+        return node.count
+    if node.children and not isinstance(node, Sequence):
+        raise no_picture(node)
+    return 1
+
+
+def no_picture(node: Program) -> ControlProgramError:
+    """Return the error for a node of an unknown kind: what it does cannot be guessed.
+
+    Args:
+        node: the node.
+
+    >>> no_picture(Program()).what
+    'no picture shows what a Program does'
+    """
+    return ControlProgramError(
+        f"no picture shows what a {type(node).__name__} does",
+        at=node.location,
+        found=name_text(str(node)),
+        fix="build programs of Execute, Copy, PrintTensor, Sequence and Repeat",
+    )
 
 
 def line_of(node: Program) -> str:

@@ -6,28 +6,23 @@ not counted, cycles are not modelled: the summary says so beside the numbers.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.target import Target
-from poplite.viz.columns import cut
 from poplite.viz.json_text import json_text
 from poplite.viz.load import tile_load
 from poplite.viz.program_facts import runs_of
 from poplite.viz.program_words import many, runs_text
-from poplite.viz.words import name_text, size_text
+from poplite.viz.vertices import class_counts, classes_text, edges_of, tiles_of
+from poplite.viz.words import size_text
 from poplite.words import counted
 
 if TYPE_CHECKING:
-    from poplite.compute_set import ComputeSet
     from poplite.graph import Graph
     from poplite.program import Program
-
-SHOWN_CLASSES = 6
-LONGEST_CLASS = 32
 
 NOT_MODELLED = "not modelled yet"
 
@@ -157,14 +152,8 @@ class Summary:
     def _vertices(self) -> str:
         if not self.classes:
             return "0"
-        shown = [
-            f"{cut(name_text(entry.name), LONGEST_CLASS)} {entry.vertices:,}"
-            for entry in self.classes[:SHOWN_CLASSES]
-        ]
-        hidden = len(self.classes) - len(shown)
-        more = [f"{hidden:,} more {'class' if hidden == 1 else 'classes'}"] if hidden else []
-        tiles = counted(self.vertex_tiles, "tile")
-        return f"{self.vertices:,} on {tiles}: {', '.join([*shown, *more])}"
+        classes = classes_text([(entry.name, entry.vertices) for entry in self.classes])
+        return f"{self.vertices:,} on {counted(self.vertex_tiles, 'tile')}: {classes}"
 
     def _program(self) -> str:
         if self.program is None:
@@ -211,7 +200,6 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
         counts[variable.constant] += 1
         sizes[variable.constant] += variable.num_elements * variable.element_type.size_bytes
     vertices = [vertex for compute_set in graph.compute_sets for vertex in compute_set.vertices]
-    tiles = {vertex.tile for vertex in vertices} - {None}
     return Summary(
         machine=_machine(graph.target),
         target=graph.target,
@@ -220,9 +208,9 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
         constants=counts[True],
         constant_bytes=sizes[True],
         compute_sets=len(graph.compute_sets),
-        classes=_classes(graph.compute_sets),
-        edges=sum(_edges(compute_set) for compute_set in graph.compute_sets),
-        vertex_tiles=len(tiles),
+        classes=tuple(VertexCount(*pair) for pair in class_counts(vertices)),
+        edges=sum(1 for vertex in vertices for _ in edges_of(vertex)),
+        vertex_tiles=len(tiles_of(vertices)),
         unplaced_vertices=sum(vertex.tile is None for vertex in vertices),
         used_tiles=int(np.count_nonzero(load.elements)),
         unmapped_elements=load.unmapped,
@@ -265,23 +253,6 @@ def _machine(target: Target) -> str:
     if target == known:
         return "Mk2 (GC200)"
     return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"
-
-
-def _classes(compute_sets: tuple[ComputeSet, ...]) -> tuple[VertexCount, ...]:
-    counts = Counter(
-        vertex.vertex_class for compute_set in compute_sets for vertex in compute_set.vertices
-    )
-    return tuple(VertexCount(cls.__name__, count) for cls, count in counts.most_common())
-
-
-def _edges(compute_set: ComputeSet) -> int:
-    count = 0
-    for vertex in compute_set.vertices:
-        for edge in vertex.connections.values():
-            count += len(edge) if isinstance(edge, tuple) else 1
-        for rows in vertex.rows.values():
-            count += len(rows)
-    return count
 
 
 def _have_no_tile(count: int, noun: str, plural: str = "") -> str:

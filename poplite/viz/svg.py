@@ -32,6 +32,9 @@ from poplite.viz.files import write_text
 
 FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
 
+LONGEST_HEADING = 100
+"""Cells of a picture's heading; its `aria-label` has all of it."""
+
 MEAN_GLYPH = 0.58
 """Width of an average glyph over the font size, on the wide side."""
 

@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from poplite.mapping import NO_TILE
 from poplite.viz.colors import CATEGORIES, RAMP
+from poplite.viz.columns import cut
 from poplite.viz.fold import MIXED, Page, Rectangles, coarse, fold, rectangles, tick_step
 from poplite.viz.ownership import Ownership
 from poplite.viz.selection import Selection
-from poplite.viz.svg import Canvas, SvgText, box, text_width
+from poplite.viz.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.words import counted
 
 Int64 = npt.NDArray[np.int64]
@@ -196,10 +197,11 @@ def _frame(
 ) -> tuple[Canvas, float, float]:
     """Start a picture with its title and notes; return it and the plot's corner."""
     left, top = round(MARGIN + left_margin), MARGIN + 48 + 18 * len(notes)
-    widest = max(text_width(owned.title, 16), *(text_width(line, 12) for line in notes))
+    heading = cut(owned.title, LONGEST_HEADING)
+    widest = max(text_width(heading, 16), *(text_width(line, 12) for line in notes))
     inner = max(width, widest - left_margin)
     canvas = Canvas(round(left + inner + MARGIN), round(top + height + 54), title=owned.title)
-    canvas.text(MARGIN, MARGIN + 14, owned.title, "head ink")
+    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, line in enumerate(notes):
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, "line soft")
     return canvas, left, top

@@ -14,11 +14,11 @@ Rows that look the same are one line; tiles too narrow for their number are join
 from __future__ import annotations
 
 from dataclasses import dataclass
-from textwrap import wrap
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.viz.columns import wrapped
 from poplite.viz.fold import Page, Rectangles, fold, rectangles, tick_step
 from poplite.viz.interval_table import interval_table
 from poplite.viz.ownership import Ownership
@@ -66,14 +66,14 @@ def draw_tensor_text(
     <BLANKLINE>
     """
     style, width = style or Style(), max(width, LEAST_COLUMNS)
-    lines = [style.bold(line) for line in wrap(owned.title, width)]
-    lines += wrap(owned.placement(), width)
-    lines += wrap(owned.view_summary(), width)
+    lines = [style.bold(line) for line in wrapped(owned.title, width)]
+    lines += wrapped(owned.placement(), width)
+    lines += wrapped(owned.view_summary(), width) if owned.view else []
     if owned.num_elements:
         page = fold(owned.shape)
         lines += [style.faint(page.caption()), ""]
         lines += _picture(owned, page, width, style, full)
-        lines += ["", *(style.faint(line) for line in wrap(_legend(owned, style), width)), ""]
+        lines += ["", *(style.faint(line) for line in wrapped(_legend(owned, style), width)), ""]
         lines += interval_table(owned, width=width, style=style, full=full)
     return "\n".join(lines) + "\n"
 

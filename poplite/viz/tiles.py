@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from textwrap import wrap
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.viz.colors import RAMP, ramp_step
+from poplite.viz.columns import cut, wrapped
 from poplite.viz.json_text import json_text
 from poplite.viz.load import TileLoad
-from poplite.viz.svg import Canvas, SvgText, text_width
+from poplite.viz.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.terminal import LEAST_COLUMNS, Style
 from poplite.viz.words import size_text
 from poplite.words import counted
@@ -35,6 +36,8 @@ MAP_WIDTH = 768
 SCALE_WIDTH = 430
 NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its tile number is written into it."""
+
+_Number = TypeVar("_Number", int, npt.NDArray[np.int64])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,34 +132,39 @@ def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None
     room = width - label_width - 3
     a_line = next(n for n in (LONGEST_LINE, 32) if n <= room)
     cells = _shades(tiles, ramp)
-    lines = [style.bold(line) for line in wrap(tiles.heading, width)]
+    lines = [style.bold(line) for line in wrapped(tiles.heading, width)]
     for note in tiles.notes:
-        lines += [style.warning(s) if note.startswith("!") else s for s in wrap(note, width)]
+        lines += [style.warning(s) if note.startswith("!") else s for s in wrapped(note, width)]
     lines.append("")
     for first in range(0, count, a_line):
         label = style.faint(f"{first:>{label_width},} {bar}")
         row = style.shade(cells[first : first + a_line])
         lines.append(f"{label}{row}{style.faint(bar)}")
-    lines += ["", *(style.faint(line) for line in wrap(_scale_text(tiles, ramp), width))]
+    lines += ["", *(style.faint(line) for line in wrapped(_scale_text(tiles, ramp), width))]
     return "\n".join(lines) + "\n"
 
 
 def _shades(tiles: TileMap, ramp: str) -> str:
     largest = max(1, int(tiles.value.max(initial=0)))
-    level = -(-tiles.value * (len(ramp) - 1) // largest)
-    marks = np.array(list(ramp))[level]
+    marks = np.array(list(ramp))[_level(tiles.value, largest, ramp)]
     return "".join(np.where(tiles.over, "!", marks))
+
+
+def _level(value: _Number, largest: int, ramp: str) -> _Number:
+    return -(-value * (len(ramp) - 1) // largest)
 
 
 def _scale_text(tiles: TileMap, ramp: str) -> str:
     largest, unit = int(tiles.value.max(initial=0)), tiles.unit
     if not largest:
         return f"scale: blank {unit(0)}"
-    first = unit(max(1, largest // (len(ramp) - 1)))
-    over = f", ! over {tiles.limit}" if tiles.limit else ""
-    return (
-        f"scale: blank {unit(0)}, {ramp[1]} up to {first}, {ramp[-1]} up to {unit(largest)}{over}"
-    )
+    first = max(1, largest // (len(ramp) - 1))
+    parts = [f"blank {unit(0)}"]
+    if first < largest:
+        parts.append(f"{ramp[_level(first, largest, ramp)]} up to {unit(first)}")
+    parts.append(f"{ramp[-1]} up to {unit(largest)}")
+    parts += [f"! over {tiles.limit}"] if tiles.limit else []
+    return f"scale: {', '.join(parts)}"
 
 
 def draw_tiles_svg(load: TileLoad) -> SvgText:
@@ -190,10 +198,11 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
     side = min(36, MAP_WIDTH // across)
     left = round(MARGIN + 8 + text_width(f"{count - 1:,}", 11))
     top = MARGIN + 48 + 18 * len(tiles.notes)
-    widest = max(text_width(tiles.heading, 16), *(text_width(s, 12) for s in tiles.notes))
+    heading = cut(tiles.heading, LONGEST_HEADING)
+    widest = max(text_width(heading, 16), *(text_width(s, 12) for s in tiles.notes))
     inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
     canvas = Canvas(round(left + inner + MARGIN), top + down * side + 62, title=tiles.heading)
-    canvas.text(MARGIN, MARGIN + 14, tiles.heading, "head ink")
+    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, line in enumerate(tiles.notes):
         kind = "line ink" if line.startswith("!") else "line soft"
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, kind)
@@ -233,14 +242,18 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
     step, bar_left = 18, left + 25 + round(text_width(unit(0), 11))
     canvas.rect(left, y, 12, 12, "none")
     canvas.text(left + 17, y + 10, unit(0), "soft")
+    low = max(1, largest // len(RAMP))
+    first = ramp_step(low, largest) if largest else 0  # few whole numbers take few of the steps
+    bar_right = bar_left + (len(RAMP) - first) * step
     if largest:
-        for k in range(len(RAMP)):
-            canvas.rect(bar_left + k * step, y, step, 12, f"q{k}")
-        low = max(1, largest // len(RAMP))
-        canvas.text(bar_left, y + 26, f"up to {unit(low)}", "soft")
-        canvas.text(bar_left + len(RAMP) * step, y + 26, unit(largest), "soft end")
+        for k in range(first, len(RAMP)):
+            canvas.rect(bar_left + (k - first) * step, y, step, 12, f"q{k}")
+        label = f"up to {unit(low)}" if first == 0 else unit(low)
+        canvas.text(bar_left, y + 26, label, "soft")
+        if low < largest:
+            canvas.text(bar_right, y + 26, unit(largest), "soft end")
     if tiles.limit:
-        over_left = bar_left + len(RAMP) * step + 24
+        over_left = bar_right + 24
         canvas.rect(over_left, y, 12, 12, "over")
         canvas.text(over_left + 6, y + 10, "!", "bang mid")
         canvas.text(over_left + 17, y + 10, f"over {tiles.limit}", "soft")

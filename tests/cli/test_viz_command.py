@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import poplite
-from poplite.tools.viz import main
+from poplite.tools.viz import EPILOG, main
 
 SCRIPT = """
 from poplite import FLOAT, Target
@@ -259,3 +261,57 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, root: Path) -> 
     with process.stderr as stderr:
         assert stderr.read() == b""
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("redirected", "message"),
+    [
+        (">&-", "cannot write to standard output: it is closed"),
+        (">/dev/full", "cannot write to standard output: No space left on device"),
+    ],
+)
+@pytest.mark.parametrize("command", ["tiles net.py:build", "doctor"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_standard_output_that_refuses_is_told(
+    command: str, redirected: str, message: str, folder: Path, root: Path
+) -> None:
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m poplite.tools.viz {command} {redirected}",
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"poplite-viz: {message}\n  try: -o FILE")
+    assert done.stderr.count("\n") == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_is_no_traceback(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "slow.py").write_text("def build():\n    raise KeyboardInterrupt\n")
+    assert main(["tiles", "slow.py:build"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_name_in_a_message_moves_no_cursor(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bad.py").write_text("def build():\n    raise ValueError('\\x1b[2J gone')\n")
+    assert main(["tiles", "bad.py:build"]) == 1
+    assert "raised ValueError: \\x1b[2J gone" in capsys.readouterr().err
+
+
+def test_help_shows_commands_that_run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "heat.py").symlink_to(root / "examples" / "heat.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
+    assert {words[0] for words in shown} == {"summary", "tiles", "tensor", "program", "graph"}
+    for words in shown:
+        assert main(words) == 0
+    assert (tmp_path / "a.svg").is_file()

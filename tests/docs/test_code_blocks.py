@@ -34,10 +34,19 @@ SHELL_COMMANDS = {
     ".venv/bin/poplite-viz tensor examples/heat.py:build a --view '0:20, ::2' -o plate.svg": (
         "tests/docs/test_viz_commands.py"
     ),
+    ".venv/bin/poplite-viz summary examples/heat.py:build": "tests/docs/test_viz_commands.py",
+    ".venv/bin/poplite-viz program examples/heat.py:build --counts": (
+        "tests/docs/test_viz_commands.py"
+    ),
+    ".venv/bin/poplite-viz graph examples/heat.py:build --layout builtin -o heat.svg": (
+        "tests/docs/test_viz_commands.py"
+    ),
     ".venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/compilation.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".ci/run": "itself",
 }
 """Each command of a `sh` block, and where it is run."""

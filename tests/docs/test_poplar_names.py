@@ -19,7 +19,8 @@ CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         pl.Tensor, pl.Graph, FieldRef, pl.Program, pl.Engine, pl.Target, ComputeSet,
-        VertexInstance, pl.TileMapping, pl.Variable, pl.Sequence, pl.Repeat, pl.Report,
+        VertexInstance, pl.QuarterMetadata, pl.TileMapping, pl.Variable, pl.Sequence, pl.Repeat,
+        pl.Report,
     )
 }  # fmt: skip
 

@@ -158,8 +158,27 @@ def test_the_class_on_the_page_says_what_the_fields_hold() -> None:
 
 
 def test_the_table_of_element_types() -> None:
-    table = {
-        row.code: (int(row.cells[0]), row.cells[1]) for row in rows(["type", "bytes", "read as"])
+    head = ["type", "bytes", "on the host", "read as"]
+    table = {row.code: (int(row.cells[0]), *row.cells[1:]) for row in rows(head)}
+    graph = pl.Graph(pl.Target(tiles=1))
+    metadata = pl.QuarterMetadata("F143")
+    tensors = {
+        t: graph.add_variable(
+            t, (1,), mapping=0, metadata=metadata if t.requires_metadata else None
+        )
+        for t in ELEMENT_TYPES
     }
-    expected = {repr(t): (t.size_bytes, str(element_kind(t))) for t in ELEMENT_TYPES}
+    engine = pl.Engine(graph, pl.Sequence())
+    expected = {
+        repr(t): (t.size_bytes, str(engine.read(tensor).dtype), str(element_kind(t)))
+        for t, tensor in tensors.items()
+    }
     assert table == expected
+
+
+def test_the_table_of_formats() -> None:
+    head = ["format", "exponent bits", "mantissa bits", "largest value at scale 0"]
+    table = {row.code: tuple(map(float, row.cells)) for row in rows(head)}
+    assert table == {
+        f.name: (7 - f.mantissa_bits, f.mantissa_bits, f.largest) for f in pl.QuarterFormat
+    }

@@ -18,10 +18,18 @@ def test_commands_of_the_readme(
     (tmp_path / "examples").symlink_to(root / "examples")
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", (root / "README.md").read_text(), re.M)
-    assert [line.split()[0] for line in lines] == ["tiles", "tensor", "doctor"]
+    commands = ["summary", "tiles", "tensor", "program", "graph", "doctor"]
+    assert [line.split()[0] for line in lines] == commands
     for line in lines:
         assert main(shlex.split(line)) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
+    assert "192 on 16 tiles: Diffuse 192" in printed
     assert "256 B on 64 of 64 tiles" in printed  # 64 partial sums of 4 bytes
-    picture = ET.parse(tmp_path / "plate.svg").getroot()
-    assert picture.tag.endswith("svg")
+    assert "program: 2 steps, run 200 times in all" in printed
+    for name, title in (
+        ("plate.svg", "'a' float32[66, 98]"),
+        ("heat.svg", "dataflow: 2 variables"),
+    ):
+        picture = ET.parse(tmp_path / name).getroot()
+        assert picture.tag.endswith("svg")
+        assert picture.attrib["aria-label"].startswith(title)

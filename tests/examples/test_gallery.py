@@ -74,6 +74,6 @@ def test_no_file_is_large(printed: dict[Path, str]) -> None:
 
 def test_the_notebook_page_holds_a_cell_of_each_kind(printed: dict[Path, str]) -> None:
     page = next(path for path in printed if path.name == "notebook.html").read_text("utf-8")
-    assert page.count('<div class="poplite">') == 6
+    assert page.count('<div class="poplite">') == 7
     for words in ("Repeat 100 times", "elements per tile", "float32[66, 98]", "steps run"):
         assert words in page

@@ -1,5 +1,7 @@
 """Pictures as files: any change of a byte shows in review.
 
+Those that name the user's lines are drawn of scripts of their own, `net.py` and `fan.py`.
+
 `POPLITE_UPDATE_GOLDEN=1 python -m pytest tests/golden` writes them anew; look at them, in
 light and dark, before they are committed.
 """
@@ -16,7 +18,7 @@ import pytest
 from poplite import FLOAT, INT, Target
 from poplite.graph import Graph
 from poplite.mapping import TileMapping
-from poplite.program import Copy, Program, Sequence
+from poplite.program import Program
 from poplite.tensor import Tensor
 from poplite.tools.target import load_target
 from poplite.viz import (
@@ -88,15 +90,10 @@ def net() -> tuple[Graph, Program]:
 
 
 def fan() -> tuple[Graph, Program]:
-    """One variable copied to twelve, one of which is copied back; in rows, with trunks."""
-    graph = Graph(Target(tiles=4))
-    x = graph.add_variable(FLOAT, (8,), "x", mapping="linear")
-    copies = []
-    for k in range(12):
-        with graph.scope(f"part{k % 3}"):
-            y = graph.add_variable(FLOAT, (8,), f"y{k}", mapping=k % 4)
-        copies.append(Copy(x, y))
-    return graph, Sequence(*copies, Copy(y[:4], x[4:]))
+    """The graph and the program of `fan.py`."""
+    graph, program = load_target(f"{HERE / 'fan.py'}:build")
+    assert program is not None
+    return graph, program
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -117,6 +114,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "tensor_bias_view.html": lambda: tensor_html(bias(), "0:2, ::2"),
     "notebook_tensor.html": lambda: bias()._repr_html_(),
     "notebook_mapping.html": lambda: mapping()._repr_html_(),
+    "notebook_compute_set.html": lambda: net()[0].compute_sets[0]._repr_html_(),
     "summary_net.txt": lambda: summary_text(*net()),
     "summary_net_color.txt": lambda: summary_text(*net(), color=True, width=60),
     "summary_net.svg": lambda: summary_svg(*net()),
@@ -149,10 +147,11 @@ def tensor_of(graph: Graph) -> Tensor:
 
 @pytest.fixture(autouse=True)
 def in_the_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures name files as they are called from there; what `net.py` adds is taken back."""
+    """Pictures name files as they are called from there; what the scripts add is taken back."""
     monkeypatch.chdir(root)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "net", raising=False)
+    for name in ("net", "fan"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -39,6 +39,7 @@ NUMBA_MODULES = frozenset(
     {
         "poplite.jit.context",
         "poplite.jit.inlined",
+        "poplite.simulator.accesses",
         "poplite.simulator.codecs",
         "poplite.simulator.copies",
         "poplite.simulator.driver",

@@ -236,7 +236,8 @@ def values(
     if not element.is_floating_point:
         limits = np.iinfo(element.dtype.name)
         return drawn.integers(limits.min, limits.max, shape, element.dtype, endpoint=True)
-    special = [0.0, -0.0, np.inf, np.nan, 1e-40, 1.5, -7.0, 3e38 if element is pl.FLOAT else 1e3]
+    special = [0.0, -0.0, np.nan, 1e-40, 1.5, -7.0, 3e38 if element is pl.FLOAT else 1e3]
+    special += [np.inf] if element is not pl.QUARTER else []
     ordinary = drawn.normal(size=shape).astype(np.float32)
     chosen = np.where(drawn.random(shape) < 0.3, drawn.choice(special, shape), ordinary)
     return chosen.astype(element.dtype if element.dtype.kind == "f" else np.float32)

@@ -29,6 +29,10 @@ def half(value):
     return value * SCALE
 
 
+def ratio(value, low=0.0, high=2):
+    return value / high
+
+
 def near(value, low=0.0, high=1.0):
     if value < low:
         return low
@@ -286,6 +290,10 @@ GIVES: dict[str, tuple[str, list[Any]]] = {
     "index of +=": ("self.z[self.bump() - 11] += 2\nself.y[0] = self.s + self.z[0]", [13.0]),
     "result not used": ("self.bump(5)\nself.y[0] = self.s", [15.0]),
     "nested": ("self.y[0] = half(half(self.share(self.weight(13), 2)))", [2.0]),
+    "argument that branches": (
+        "self.y[0] = half(self.n if self.a > 1 else 3)\nself.y[1] = half(self.n and self.x[0])",
+        [1.5, 0.75],
+    ),
     "argument assigned in the helper": ("k = 2\nself.count(k)\nself.y[0] = k", [2.0]),
 }
 
@@ -304,10 +312,10 @@ def test_gives(interpret: bool, tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[str, str, str]] = {
     "unknown": ("self.y[0] = self.dat(1, 2)", r"has no method 'dat' \(did you mean 'dot'", "def"),
     "field": ("k = self.x(0)", "'x' is a field, not a method", "staticmethod"),
-    "number": ("k = self.TAPS(0)", "'TAPS' is a int, not a method", "staticmethod"),
-    "property": ("k = self.area()", "'area' is a property, not a method", "staticmethod"),
-    "class method": ("k = self.make()", "'make' is a classmethod, not", "staticmethod"),
-    "cached": ("k = self.cached()", "'cached' is a _lru_cache_wrapper, not", "staticmethod"),
+    "number": ("k = self.TAPS(0)", "'TAPS' is int, not a method", "staticmethod"),
+    "property": ("k = self.area()", "'area' is property, not a method", "staticmethod"),
+    "class method": ("k = self.make()", "'make' is classmethod, not", "staticmethod"),
+    "cached": ("k = self.cached()", "'cached' is _lru_cache_wrapper, not", "staticmethod"),
     "dunder": ("k = self.__repr__()", "'__repr__' starts with two underscores", "call it repr"),
     "private": ("k = self.__secret()", "'__secret' starts with two", "call it secret"),
     "missing": ("k = near()", r"near\(...\): missing a required argument: 'value'", "give every"),
@@ -360,7 +368,7 @@ INSIDE: dict[str, tuple[str, str, str]] = {
     ),
     "bare return": ("k = self.neither(1)", "'V.neither': nothing is returned on this", "return"),
     "vector": ("k = self.vector()", "'V.vector': a vector of 'x' is returned", "return self.x"),
-    "pair": ("k = self.pair()", "a tuple is no value", "return 1, 2"),
+    "pair": ("k = self.pair()", "'V.pair': 2 values are returned", "return 1, 2"),
     "rounded twice": (
         "self.y[0] = self.mixed(self.n > 3)",
         "a Python float made of an int is returned, and a float32 on another path",
@@ -487,6 +495,20 @@ def test_a_helper_defined_again_is_used(interpret: bool, tmp_path: Path) -> None
     assert run(module.V, interpret=interpret)[0][0] == 1.0
     module.Base.share = None  # not called
     assert run(module.V, interpret=interpret)[0][0] == 1.0
+
+
+@pytest.mark.parametrize("interpret", [True, False], ids=["interpreted", "compiled"])
+def test_a_function_edited_in_place_is_read_again(interpret: bool, tmp_path: Path) -> None:
+    # As IPython's autoreload does with the functions of an edited module.
+    module = load(tmp_path, "self.y[0] = near(7)")
+    other = load(tmp_path, "self.y[1] = near(7)")
+    assert run(module.V, interpret=interpret)[0] == [1.0, 0.0, 0.0]
+    module.near.__defaults__ = (0.0, 4)
+    assert run(module.V, interpret=interpret)[0] == [4.0, 0.0, 0.0]
+    module.near.__code__ = module.ratio.__code__
+    assert run(module.V, interpret=interpret)[0] == [1.75, 0.0, 0.0]
+    module.V.compute.__code__ = other.V.compute.__code__
+    assert run(module.V, interpret=interpret)[0] == [0.0, 1.75, 0.0]
 
 
 def test_each_kinds_are_typed_once(tmp_path: Path) -> None:

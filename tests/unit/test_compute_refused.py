@@ -40,6 +40,7 @@ class V(pl.Vertex):
     TAPS = 9
     NAMES = ("a", "b")
     BIG = 2**70
+    ROOT = np.sqrt(2)
 
     def helper(self):
         return 1
@@ -118,8 +119,13 @@ REFUSED = {
         r"no field 'outt' \(did you mean 'out'\?\)",
         "declared field",
     ),
-    "class value": ("self.out = self.NAMES", "'NAMES' is neither a field nor a number", "declare"),
-    "method value": ("self.out = self.helper", "'helper' is neither", "declared field"),
+    "class value": ("self.out = self.NAMES", "'NAMES' is tuple, neither a field nor", "float("),
+    "numpy class value": (
+        "k = self.ROOT",
+        "'ROOT' is float64, neither a field nor",
+        "ROOT = float(",
+    ),
+    "method value": ("self.out = self.helper", "'helper' is function, neither", "declared field"),
     "read only": ("self.a = 1.0", "field 'a' is read only", "InOut"),
     "state": ("self.s = 1", "field 's' is read only", "InOut"),
     "read-only element": ("self.x[0] = 1.0", "field 'x' is read only", "InOut"),
@@ -186,7 +192,10 @@ REFUSED = {
     "breakpoint": ("breakpoint(self.n)", "breakpoint takes no arguments", "breakpoint()"),
     "breakpoint value": ("k = breakpoint()", r"breakpoint\(...\) cannot be called", "its line"),
     "open": ('f = open("f")', r"open\(...\) cannot be called", "engine.write"),
-    "numpy": ("self.out = np.sqrt(self.a)", r"np.sqrt\(...\) cannot be called", "sqrt"),
+    "numpy": ("self.out = np.sqrt(self.a)", r"np.sqrt\(...\) cannot be called", "math.sqrt("),
+    "type": ("k = pl.HALF(self.a)", r"pl.HALF\(...\) cannot be called", "a store rounds"),
+    "pow": ("k = math.pow(self.a, 2)", r"math.pow\(...\) cannot be called", "multiply"),
+    "round": ("k = round(self.a)", r"round\(...\) cannot be called", "math.floor(x + 0.5)"),
     "sum": ("self.out = sum(self.x)", r"sum\(...\) cannot be called", "total += "),
     "keyword": ("self.out = max(1, 2, key=abs)", r"max\(...\) cannot be called", "one of: len"),
     "max of vector": ("self.out = max(self.x)", "max", "best = max"),

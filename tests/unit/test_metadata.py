@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pytest
 
 import poplite as pl
 
+T = TypeVar("T", bound=pl.ElementType[Any])
 F143 = pl.QuarterMetadata("F143", scale=-2)
 F152 = pl.QuarterMetadata("F152", scale=3)
 
@@ -126,16 +128,15 @@ def test_unlike_metadata_is_not_joined_or_copied(graph: pl.Graph) -> None:
     changing = quarters(graph, "changing", own)
     assert pl.concat(x, same).shape == (16,)
     pl.Copy(x, same)
-    for unlike in (other, changing):
-        assert unlike.metadata is not None
-        message = f"'x' has metadata 'x/metadata', but '{unlike.name}' has '{unlike.metadata.name}'"
+    for unlike, has in ((other, repr(F152)), (changing, "'own', which programs may change")):
+        message = re.escape(f"'x' has {F143}, but '{unlike.name}' has {has}")
         with pytest.raises(pl.TensorMetadataError, match=f"^concat of tensors 0 and 1: {message}"):
             pl.concat(x, unlike)
         with pytest.raises(pl.TensorMetadataError, match=f"^Copy 'x' -> '.*': {message}"):
             pl.Copy(x, unlike)
     codes = pl.concat([t.reinterpret(pl.UNSIGNED_CHAR) for t in (x, other)])
     assert codes.shape == (16,)
-    with pytest.raises(pl.TensorMetadataError, match="^reinterpret as QUARTER: 'x' has metadata"):
+    with pytest.raises(pl.TensorMetadataError, match="^reinterpret as QUARTER: 'x' has Quarter"):
         codes.reinterpret(pl.QUARTER)
     assert codes[:8].reinterpret(pl.QUARTER) == x
 
@@ -173,9 +174,21 @@ def test_the_host_writes_and_reads_values(graph: pl.Graph) -> None:
     message = r"^engine.write to 'x': 248\.0 does not fit QUARTER of QuarterMetadata\('F143', scal"
     with pytest.raises(pl.SizeOverflowError, match=message) as caught:
         engine.write(x, np.full(8, 248.0))
-    assert caught.value.found == "it holds -240 to 240"
+    assert caught.value.found == "it holds -240 to 240, and NaN"
+    with pytest.raises(pl.SizeOverflowError, match="engine.write to 'x': inf does not fit QUARTER"):
+        engine.write(x, np.inf)
     with pytest.raises(pl.ElementTypeError, match="cannot be stored as QUARTER"):
         engine.write(x, F143)
+
+
+def test_no_elements_are_read_as_values_and_written(graph: pl.Graph) -> None:
+    x = quarters(graph, "x")
+    none = graph.add_variable(pl.QUARTER, (0,), "none", mapping=0, metadata=F152)
+    engine = pl.Engine(graph, pl.Sequence())
+    for empty in (x[3:3], none):
+        engine.write(empty, [])
+        assert engine.read(empty).dtype == np.float32
+        assert engine.read(empty).shape == (0,)
 
 
 @pytest.mark.parametrize("interpret", [False, True])
@@ -216,7 +229,8 @@ def test_metadata_of_a_field_is_no_field_to_connect(graph: pl.Graph) -> None:
         "x: Input[Vector[QUARTER]]",
         "x.metadata: Input[QUARTER_METADATA]",
     ]
-    with pytest.raises(pl.GraphConnectionError, match=r"field 'x\.metadata' is connected already"):
+    message = r"'x\.metadata' is connected with 'x', not by itself"
+    with pytest.raises(pl.GraphConnectionError, match=message):
         graph.connect(vertex["x.metadata"], x.metadata)
     with pytest.raises(pl.GraphConnectionError, match="field 'y' is not connected") as caught:
         pl.Engine(graph, pl.Execute(graph.compute_sets[0]))
@@ -227,7 +241,7 @@ def test_rows_of_one_list_have_one_metadata(graph: pl.Graph) -> None:
     x, other = quarters(graph, "x"), quarters(graph, "other", F152)
     total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
     compute_set = graph.add_compute_set("add")
-    message = "field 'rows': 'x' has metadata 'x/metadata', but 'other' has 'other/metadata'"
+    message = re.escape(f"field 'rows': 'x' has {F143}, but 'other' has {F152}")
     with pytest.raises(pl.TensorMetadataError, match=message):
         graph.add_vertex(compute_set, AddRows, tile=0, rows=[x, other], total=total)
     vertex = graph.add_vertex(compute_set, AddRows, tile=0, total=total)
@@ -258,6 +272,22 @@ def test_state_of_quarter_is_refused() -> None:
 
             def compute(self) -> None:
                 pass
+
+
+def test_a_template_of_quarter_is_refused_at_the_users_line(graph: pl.Graph) -> None:
+    class Held(pl.Vertex, Generic[T]):
+        k: pl.State[T]
+        x: pl.InOut[T]
+
+        def compute(self) -> None:
+            pass
+
+    vertex = graph.add_vertex(graph.add_compute_set(), Held, tile=0)
+    with pytest.raises(pl.VertexDefinitionError, match="field 'k' is State of QUARTER") as caught:
+        graph.connect(vertex["x"], quarters(graph, "x", n=1)[0])
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+    assert vertex.vertex_class is Held
 
 
 def test_writing_metadata_races_with_reading_quarters(graph: pl.Graph) -> None:

@@ -74,3 +74,7 @@ def test_other_formats_and_scales_are_refused() -> None:
             QuarterMetadata("F143", scale)
     with pytest.raises(pl.TensorMetadataError, match=r"scale 0\.5 of QUARTER"):
         QuarterMetadata("F143", 0.5)  # type: ignore[arg-type]
+    with pytest.raises(pl.TensorMetadataError, match="scale True of QUARTER"):
+        QuarterMetadata("F143", True)
+    with pytest.raises(pl.TensorMetadataError, match="^1000 is not the metadata of a QUARTER"):
+        QuarterMetadata.from_byte(1000)

@@ -359,6 +359,8 @@ def test_generic_comes_last() -> None:
             pass
 
     assert caught.value.fix == "class V(Vertex, Generic[T])"
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__  # not that of typing, which calls poplite
 
 
 # -- subclasses ------------------------------------------------------------------------------

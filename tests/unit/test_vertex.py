@@ -49,7 +49,7 @@ def test_fields_keep_their_order_role_type_and_depth(future: bool) -> None:
         class V(Vertex):
             a: State[FLOAT]
             table: State[Vector[INT]]
-            x: Input[Vector[FLOAT]]
+            x: "Input[Vector[FLOAT]]"
             rows: pl.Output[pl.Vector[pl.Vector[pl.UNSIGNED_INT]]]
             flag: InOut[pl.BOOL]
             def compute(self): pass
@@ -361,6 +361,12 @@ REFUSED = {
     ),
     "self": (f"    self: Input[FLOAT]\n{BODY}", "field name 'self' is reserved", "'self_value'"),
     "member": (f"    fields: Input[FLOAT]\n{BODY}", "name 'fields' is reserved", "'fields_value'"),
+    "member value": (f"    location = 3\n{BODY}", "name 'location' is reserved", "'own_location'"),
+    "member method": (
+        f"    def fields(self): pass\n{BODY}",
+        "name 'fields' is reserved",
+        "'own_fields'",
+    ),
     "dunder": (f"    __x__: Input[FLOAT]\n{BODY}", "name '__x__' is reserved", "call it"),
     "no role": (f"    x: FLOAT\n{BODY}", "field 'x' is annotated FLOAT", "Input[...]"),
     "number": (f"    x: int = 3\n{BODY}", "field 'x' is annotated int", "constants need no"),
@@ -410,6 +416,12 @@ REFUSED = {
     "static": (
         "    @staticmethod\n    def compute(): pass\n",
         "compute is of type staticmethod, not a function",
+        "def compute(self)",
+    ),
+    "lambda": ("    compute = lambda self: None\n", "compute is a lambda", "def compute(self)"),
+    "async": (
+        "    async def compute(self): pass\n",
+        "compute is async",
         "def compute(self)",
     ),
     "property": (
@@ -521,3 +533,16 @@ def test_unknown_fields_are_named_with_the_closest() -> None:
     assert caught.value.found == "declared: partial: Input[FLOAT]"
     assert f"declare 'parital' in class V ({V.location})" in caught.value.fix
     assert field_of(V, "partial").name == "partial"
+
+
+def test_a_field_has_no_default() -> None:
+    message = "^vertex class 'V': field 'n' is given 3, but fields have no defaults"
+    with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
+
+        class V(pl.Vertex):
+            n: pl.State[pl.INT] = 3  # type: ignore[assignment]
+
+            def compute(self) -> None:
+                pass
+
+    assert "drop the annotation to make 'n' a constant" in caught.value.fix

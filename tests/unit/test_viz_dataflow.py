@@ -292,3 +292,22 @@ def test_json_has_names_verbatim_and_edges_by_position() -> None:
     first = said["nodes"][0]
     assert (first["name"], first["shape"], first["tiles"]) == ('a "<\n\x00', [2, 2], "1")
     assert said["notice"] is None
+
+
+def test_rows_of_a_list_with_gaps_are_edges() -> None:
+    graph = pl.Graph()
+    x = graph.add_variable(pl.INT, (6,), "x")
+    vertex = graph.add_vertex(graph.add_compute_set("work"), Rows)
+    graph.connect(vertex["rows"][2], x[:5])
+    assert flows(dataflow_of(graph)) == {("x", "work"): (20, 0)}
+
+
+def test_a_program_of_another_graph_is_refused() -> None:
+    graph, other = pl.Graph(), pl.Graph(pl.Target(tiles=4))
+    x, y = (other.add_variable(pl.INT, (2,), name) for name in ("x\x1b", "y"))
+    for leaf in (pl.Copy(x, y), pl.PrintTensor(x), pl.Execute(other.add_compute_set("x\x1b"))):
+        with pytest.raises(pl.ControlProgramError) as caught:
+            dataflow_of(graph, pl.Sequence(leaf))
+        assert "another graph than <Graph 1,472 tiles, 0 variables" in str(caught.value)
+        assert "step 1 of 1: " in str(caught.value)
+        assert "\x1b" not in str(caught.value)

@@ -75,3 +75,25 @@ def test_a_picture_shows_itself_in_a_notebook() -> None:
     picture = SvgText("<svg/>")
     assert isinstance(picture, str)
     assert picture._repr_svg_() == "<svg/>"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.svg", tmp_path / "link.svg"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.svg"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "picture")
+        assert os.read(reader, 100) == b"picture"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

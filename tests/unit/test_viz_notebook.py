@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from poplite import FLOAT, INT, Target, concat
+from poplite import FLOAT, INT, Output, Target, Vertex, concat
 from poplite.graph import Graph
 from poplite.mapping import TileMapping
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
@@ -16,6 +16,15 @@ from poplite.report import Report
 from poplite.viz import notebook_graph
 
 NASTY = "a</pre></div><script>\"'&\nb\x00"
+
+
+class Zero(Vertex):
+    """Writes one number."""
+
+    x: Output[FLOAT]
+
+    def compute(self) -> None:
+        self.x = 0.0
 
 
 class Cell(HTMLParser):
@@ -63,7 +72,7 @@ def everything(name: str = "x") -> list[object]:
     steps = [Program(), Execute(work), copy, shown, Repeat(2, copy), program]
     report = Report(1, 2, 128, 0, 0, 64, (1, 1))
     mappings = [graph.tile_mapping(x), graph.tile_mapping(lost, require_complete=False)]
-    return [graph, Graph(), x, x[2:5, ::2].T, y, lost, x[0:0], *mappings, *steps, report]
+    return [graph, Graph(), work, x, x[2:5, ::2].T, y, lost, x[0:0], *mappings, *steps, report]
 
 
 def cell(item: object) -> Cell:
@@ -124,8 +133,29 @@ def test_a_mapping_shows_elements_of_every_tile() -> None:
     assert "tile 2: 0 elements, 0 intervals" in shown.rich
     assert "most 6, least 3" in shown.rich
     assert "! 5 elements" in shown.rich
+    assert "9 elements on 2 tiles" in shown.rich
     assert "scale: blank 0 elements" in shown.fallback
     assert "over" not in shown.rich
+
+
+def test_a_compute_set_shows_its_classes_and_the_vertices_of_every_tile() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (4,), "x", mapping="linear")
+    work = graph.add_compute_set("layer1/work")
+    for tile in (3, 3, 1, None):
+        graph.add_vertex(work, Zero, tile=tile, x=x[0])
+    graph.add_vertex(work, type("Other", (Zero,), {"__module__": __name__}), tile=3)
+    shown = cell(work)
+    assert "layer1/work" in shown.rich
+    assert "Zero 4, Other 1" in shown.rich
+    assert "4 vertices on 2 of 4 tiles (1, 3)" in shown.rich
+    assert "! 1 vertex has no tile" in shown.rich
+    assert "tile 3: 3 vertices" in shown.rich
+    assert "tile 1: 1 vertex" in shown.rich
+    assert "  0 │ ▃ █│" in shown.fallback
+    huge = cell(Graph(Target(tiles=6000)).add_compute_set("work"))
+    assert "none: more than 5,000 tiles" in huge.rich
+    assert "svg" not in huge.tags
 
 
 def test_a_mapping_over_too_many_tiles_is_told_in_words() -> None:

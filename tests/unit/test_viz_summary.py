@@ -72,6 +72,8 @@ def test_rows_of_a_list_connected_so_far_are_edges(graph: Graph) -> None:
     vertex = graph.add_vertex(graph.compute_sets[0], Sum)
     graph.connect(vertex["rows"][1], graph.add_variable(FLOAT, (3,), "z", mapping=0))
     assert summary_of(graph).edges == 6 + 1
+    graph.connect(vertex["rows"][0], graph.add_variable(FLOAT, (3,)))
+    assert summary_of(graph).edges == 6 + 2  # connected, and each row still counts once
 
 
 def test_rows_in_words(graph: Graph) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from poplite import FLOAT, INT, Target, UnknownName
 from poplite.graph import Graph
-from poplite.viz import tiles_svg, tiles_text
+from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
+from poplite.viz.columns import cells
 from poplite.viz.load import TileLoad, tile_load
 from poplite.viz.terminal import Style
 from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
@@ -157,3 +158,45 @@ def test_names_are_escaped_in_svg() -> None:
     root = ET.fromstring(tiles_svg(graph, [name]))
     assert root.get("aria-label") == f"bytes per tile: '{name}'"
     assert f"bytes per tile: '{name}'" in [text.text for text in root.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scale"),
+    [
+        ((1,), "scale: blank 0 B, █ up to 1 B"),
+        ((2, 1), "scale: blank 0 B, ▄ up to 1 B, █ up to 2 B"),
+        ((16, 4), "scale: blank 0 B, ▁ up to 2 B, █ up to 16 B"),
+    ],
+)
+def test_the_scale_shows_what_the_map_shows(sizes: tuple[int, ...], scale: str) -> None:
+    text = draw_tiles_text(load(*sizes))
+    assert scale in text
+    if 1 in sizes:
+        row = text.splitlines()[-3]
+        assert row[row.index("│") + len(sizes)] == scale[len("scale: blank 0 B, ")]
+
+
+@pytest.mark.parametrize("largest", [1, 2, 5, 11, 12, 40])
+def test_the_scale_of_svg_has_no_colour_that_nothing_can_have(largest: int) -> None:
+    root = ET.fromstring(draw_tiles_svg(load(*range(largest + 1))))
+    squares, scale = set[str](), set[str]()
+    for rect in root.iter(f"{SVG}rect"):
+        kind = rect.get("class", "")
+        if kind.startswith("q"):
+            (squares if rect.find(f"{SVG}title") is not None else scale).add(kind)
+    assert min(squares, key=lambda kind: int(kind[1:])) in scale
+    assert squares <= scale
+    lowest = min(scale, key=lambda kind: int(kind[1:]))
+    assert lowest in squares
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "広" * 90])
+def test_a_long_name_widens_no_picture(name: str) -> None:
+    graph = Graph(Target(tiles=4))
+    tensor = graph.add_variable(FLOAT, (8,), name, mapping="linear")
+    for text in (tiles_text(graph, [name], width=60), tensor_text(tensor, "1:3", width=60)):
+        assert max(map(cells, text.splitlines())) <= 60
+    for picture in (tiles_svg(graph, [name]), tensor_svg(tensor)):
+        root = ET.fromstring(picture)
+        assert float(root.attrib["width"]) < 1200
+        assert name in root.attrib["aria-label"]

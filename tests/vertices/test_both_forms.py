@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -33,6 +34,9 @@ Expected = dict[str, npt.NDArray[Any]]
 """What the writable fields hold afterwards."""
 Key = tuple[str, str]
 """A file, from the root of the repository, and a class in it."""
+
+METADATA = pl.QuarterMetadata("F143", scale=1)
+"""Of all QUARTER fields."""
 
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -157,6 +161,14 @@ def nothing(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"rows": floats(rng, 2, 3), "k": 2, "w": [1, 2], **values, **written}, written
 
 
+def quantise(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    with np.errstate(over="ignore"):
+        quarters = np.ldexp(x, -METADATA.scale).astype(ml_dtypes.float8_e4m3fnuz)
+    q = np.ldexp(quarters.astype(np.float32), METADATA.scale)
+    return {"x": x, "q": x * 0}, {"q": q}
+
+
 def running(rng: np.random.Generator) -> tuple[Values, Expected]:
     x = floats(rng, int(rng.integers(0, 9)))
     sums = [in_order(np.float32(0), x[: i + 1])[0] for i in range(len(x))]
@@ -172,6 +184,7 @@ RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
     ("docs/vertices.md", "Axpy"): axpy("factor"),
     ("docs/vertices.md", "Half"): scaled(0.5),
     ("docs/vertices.md", "Negate"): negate,
+    ("docs/vertices.md", "Quantise"): quantise,
     ("docs/vertices.md", "Rows"): nothing,
     ("docs/vertices.md", "Running"): running,
     ("docs/vertices.md", "Scale"): scale,
@@ -248,17 +261,16 @@ def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex
 
 
 @pytest.fixture(scope="session")
-def classes(
-    root: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Key, type[pl.Vertex]]]:
+def classes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Key, type[pl.Vertex]]:
     """All vertex classes of the repository by file and name."""
     folders = [root / name for name in ("vertices", "examples", "benchmarks")]
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(root / "benchmarks")  # its scripts import each other
+        for folder in folders:
+            patch.syspath_prepend(folder)  # scripts import each other
         with contextlib.chdir(tmp_path_factory.mktemp("pages")):
-            yield dict(found for path in (*files, *pages) for found in vertex_classes(path, root))
+            return dict(found for path in (*files, *pages) for found in vertex_classes(path, root))
 
 
 def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str, Any]:
@@ -268,11 +280,12 @@ def run(vertex: type[pl.Vertex], values: Values, *, interpret: bool) -> dict[str
     tensors = {}
     fields = dict(values)
     for field in vertex.fields.values():
-        if field.is_edge:
+        if field.is_edge and not field.is_implicit:
             array = np.asarray(values[field.name])
             element = field.element if field.variable is None else array.dtype
+            metadata = METADATA if field.element is pl.QUARTER else None
             tensors[field.name] = graph.add_variable(
-                element, array.shape, field.name, mapping=1, initial_value=array
+                element, array.shape, field.name, mapping=1, initial_value=array, metadata=metadata
             )
             fields[field.name] = tensors[field.name]
     graph.add_vertex(work, vertex, tile=1, **fields)
