@@ -15,8 +15,9 @@ from poplite.types import ELEMENT_TYPES, ElementType
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "arithmetic.md"
 TYPES: dict[str, type[ElementType[Any]]] = {
-    t.__name__: t for t in ELEMENT_TYPES if t not in (pl.QUARTER, pl.QUARTER_METADATA)
+    t.__name__: t for t in ELEMENT_TYPES if t is not pl.QUARTER_METADATA
 }
+METADATA = pl.QuarterMetadata("F143")
 EXACT = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan, "True": True, "False": False}
 MINIMUM_ROWS = 180
 
@@ -85,6 +86,16 @@ def load(text: str, folder: Path) -> type[pl.Vertex]:
     return vertex
 
 
+def variable(graph: pl.Graph, element: type[ElementType[Any]], name: str) -> pl.Tensor:
+    metadata = METADATA if element is pl.QUARTER else None
+    return graph.add_variable(element, (1,), name, mapping=0, metadata=metadata)
+
+
+def host_type(element: type[ElementType[Any]]) -> np.dtype[Any]:
+    """What the host reads: quarters as float32."""
+    return np.dtype(np.float32) if element is pl.QUARTER else element.dtype
+
+
 def results(rows: list[Row], vertex: type[pl.Vertex], *, interpret: bool) -> list[Any]:
     """Run one vertex and return what each row left in its field."""
     graph = pl.Graph(pl.Target(tiles=1))
@@ -93,10 +104,10 @@ def results(rows: list[Row], vertex: type[pl.Vertex], *, interpret: bool) -> lis
     outs = []
     for row in rows:
         for name, kind, value in row.fields:
-            fields[f"{name}{row.line}"] = graph.add_variable(
-                TYPES[kind], (1,), mapping=0, initial_value=np.array([value], TYPES[kind].dtype)
-            )[0]
-        out = graph.add_variable(TYPES[row.element], (1,), f"out{row.line}", mapping=0)
+            held = variable(graph, TYPES[kind], name)
+            graph.set_initial_value(held, np.array([value], host_type(TYPES[kind])))
+            fields[f"{name}{row.line}"] = held[0]
+        out = variable(graph, TYPES[row.element], f"out{row.line}")
         fields[f"out{row.line}"] = out[0]
         outs.append(out)
     graph.add_vertex(work, vertex, tile=0, **fields)
@@ -118,7 +129,7 @@ def test_rows(section: str, interpret: bool, tmp_path: Path) -> None:
     found = results(rows, load(source(rows), tmp_path), interpret=interpret)
     wrong = []
     for row, value in zip(rows, found, strict=True):
-        expected = np.array([row.value], TYPES[row.element].dtype)[0]
+        expected = np.array([row.value], host_type(TYPES[row.element]))[0]
         same = value.tobytes() == expected.tobytes() or (np.isnan(value) and np.isnan(expected))
         if not same:
             wrong.append(f"line {row.line}: {row.expression} gives {value!r}, not {expected!r}")
