@@ -36,13 +36,16 @@ from poplite.errors import (
 )
 
 if TYPE_CHECKING:
+    from poplite.clone import TensorCloneDuplicationMethod, TensorCloneMethod
     from poplite.compute_set import ComputeSet, VertexInstance
     from poplite.graph import Graph
     from poplite.mapping import TileMapping
     from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
     from poplite.quarter import QuarterFormat, QuarterMetadata
+    from poplite.rearrange import TensorRearranger
     from poplite.report import Report
     from poplite.simulator.engine import Engine
+    from poplite.sorted_regions import SortedRegions, TileRegions
     from poplite.source import SourceLocation
     from poplite.target import Target
     from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
@@ -70,13 +73,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "compute_set": "ComputeSet VertexInstance",
     "graph": "Graph",
     "mapping": "TileMapping",
     "program": "Copy Execute PrintTensor Program Repeat Sequence",
     "quarter": "QuarterFormat QuarterMetadata",
+    "rearrange": "TensorRearranger",
     "report": "Report",
     "simulator.engine": "Engine",
+    "sorted_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
     "target": "Target",
     "tensor": "Tensor UpsampleMethod VariableInterval append concat",
@@ -132,14 +138,19 @@ __all__ = [
     "Report",
     "Sequence",
     "SizeOverflowError",
+    "SortedRegions",
     "SourceLocation",
     "State",
     "Target",
     "Tensor",
+    "TensorCloneDuplicationMethod",
+    "TensorCloneMethod",
     "TensorCreationError",
     "TensorIndexError",
     "TensorMetadataError",
+    "TensorRearranger",
     "TileMapping",
+    "TileRegions",
     "UnknownField",
     "UnknownName",
     "UpsampleMethod",

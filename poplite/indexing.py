@@ -16,7 +16,8 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -24,7 +25,6 @@ import numpy as np
 
 from poplite.errors import PopliteError, TensorIndexError
 from poplite.source import here
-from poplite.view import concat
 from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 IndexItem = int | builtins.slice | EllipsisType | None
 Index = IndexItem | tuple[IndexItem, ...]
 """What `t[...]` takes."""
+
+_LISTS = (tuple, list, Sequence)  # the first two alone answer in no time
 
 
 def described(tensor: TensorQueries) -> str:
@@ -57,6 +59,8 @@ def number(value: object, what: str, tensor: TensorQueries) -> int:
     >>> number(np.int32(3), "begin", pl.Graph().add_variable(pl.INT, (4,)))
     3
     """
+    if type(value) is int and value >= 0:
+        return value
     try:
         if isinstance(value, bool | np.bool_ | np.ndarray):
             raise TypeError
@@ -88,6 +92,8 @@ def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int
     >>> numbers((2, 1), "begin", pl.Graph().add_variable(pl.INT, (4,)))
     [2, 1]
     """
+    if _are_counts(values):
+        return list(values)
     if not is_sequence(values):
         raise TensorIndexError(
             f"{what} is {clipped(values)}, not a list of whole numbers",
@@ -96,6 +102,33 @@ def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int
             fix=f"pass a list, as in {what}=[{clipped(values)}]",
         )
     return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
+
+
+def _are_counts(values: object) -> bool:
+    """Tell whether values need no further checks: plain ints from 0."""
+    if not isinstance(values, tuple | list):
+        return False
+    for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
+        if type(value) is not int or value < 0:
+            return False
+    return True
+
+
+def permutes(values: Iterable[object], rank: int) -> bool:
+    """Tell whether a list holds each of the dimensions once, as plain ints.
+
+    >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
+    (True, False, False)
+    """
+    try:
+        return _permutes(rank, *values)
+    except TypeError:  # no list, or of something that cannot be looked up
+        return False
+
+
+@lru_cache(typed=True)
+def _permutes(rank: int, *values: object) -> bool:
+    return {*map(type, values)} <= {int} and {*values} == {*range(rank)} and len(values) == rank
 
 
 def sizes(values: Sequence[int], what: str, count: int, tensor: TensorQueries) -> list[int]:
@@ -115,6 +148,8 @@ def sizes(values: Sequence[int], what: str, count: int, tensor: TensorQueries) -
     >>> sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
     [2, 2]
     """
+    if _are_counts(values):
+        return list(values)
     if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
         return numbers(values, what, tensor)
     others = numbers([n for n in values if n != -1], what, tensor)
@@ -140,7 +175,7 @@ def dimension(value: object, tensor: TensorQueries) -> int:
     >>> dimension(1, pl.Graph().add_variable(pl.INT, (4, 2)))
     1
     """
-    dim = number(value, "dim", tensor)
+    dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
     if dim < len(tensor.view.shape):
         return dim
     raise outside(f"dimension {dim} of a tensor of rank {tensor.rank}", tensor, tensor.rank, "dim")
@@ -193,10 +228,12 @@ def span(begin: object, end: object, dim: int, tensor: TensorQueries) -> tuple[i
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     """Tell whether a value lists others.
 
-    >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(1), is_sequence("12")
+    >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(np.array(2)), is_sequence("12")
     (True, True, False, False)
     """
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, _LISTS) and not isinstance(value, str | bytes)
 
 
 def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
@@ -251,33 +288,6 @@ def leading_ranges(
     return view
 
 
-def piece(tensor: TensorQueries, item: object, dim: int) -> View:
-    """Select what one item of `slices` asks for.
-
-    Args:
-        tensor: the tensor sliced.
-        item: an interval, an index, or a list of intervals to concatenate.
-        dim: the dimension.
-
-    Raises:
-        TensorIndexError: for something else, or anything outside the dimension.
-
-    >>> import poplite as pl
-    >>> piece(pl.Graph().add_variable(pl.INT, (4, 6)), [(0, 1), (2, 4)], 1).shape
-    (4, 3)
-    """
-    if is_interval(item):
-        return tensor.view.slice(*span(item[0], item[1], dim, tensor), dim)
-    if is_sequence(item):
-        for part in item:
-            if not is_interval(part):
-                raise no_interval(part, tensor)
-        found = [piece(tensor, part, dim) for part in item]
-        return concat(found, dim) if found else tensor.view.slice(0, 0, dim)
-    i = index(item, tensor.view.shape[dim], tensor, dim)
-    return tensor.view.slice(i, i + 1, dim)
-
-
 def select(tensor: TensorQueries, key: object) -> View:
     """Apply NumPy's basic indexing.
 
@@ -297,7 +307,13 @@ def select(tensor: TensorQueries, key: object) -> View:
     """
     items = key if isinstance(key, tuple) else (key,)
     shape = tensor.view.shape
-    named = sum(item is not None and item is not Ellipsis for item in items)
+    named, ellipses = len(items), 0
+    for item in items:
+        if item is None:
+            named -= 1
+        elif item is Ellipsis:
+            named -= 1
+            ellipses += 1
     if named > len(shape):
         raise TensorIndexError(
             f"{counted(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
@@ -305,7 +321,6 @@ def select(tensor: TensorQueries, key: object) -> View:
             found=described(tensor),
             fix=f"at most {counted(len(shape), 'index', 'indices')}; None adds a dimension",
         )
-    ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
         raise TensorIndexError(
             f"'...' stands {ellipses} times in one index, but once is the most",
@@ -315,15 +330,15 @@ def select(tensor: TensorQueries, key: object) -> View:
         )
     view, source, dim = tensor.view, 0, 0
     for item in items:
-        if item is None:
+        if isinstance(item, slice):
+            view = _range(view, item, dim, tensor)
+            source, dim = source + 1, dim + 1
+        elif item is None:
             view = view.expand([dim])
             dim += 1
         elif item is Ellipsis:
             source += len(shape) - named
             dim += len(shape) - named
-        elif isinstance(item, slice):
-            view = _range(view, item, dim, tensor)
-            source, dim = source + 1, dim + 1
         else:
             i = _basic_index(item, source, tensor)
             view = view.slice(i, i + 1, dim).squeeze([dim]) if dim else view.index(i)
@@ -355,8 +370,10 @@ def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
 
 
 def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
+    if item.start is None and item.stop is None and item.step is None:
+        return view
     try:
-        chosen = range(*item.indices(view.shape[dim]))
+        begin, end, step = item.indices(view.shape[dim])
     except (TypeError, ValueError):
         raise TensorIndexError(
             f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
@@ -364,10 +381,9 @@ def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
             found=described(tensor),
             fix="begin, end and step are whole numbers, and step is not 0",
         ) from None
-    if not chosen:
-        return view.slice(0, 0, dim)
-    low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
-    view = view.slice(low, high + 1, dim)
-    if chosen.step < 0:
-        view = view.reverse(dim)
-    return view.sub_sample(abs(chosen.step), dim)
+    if step < 0:
+        # The same indices upwards, then backwards.
+        view = view.slice(min(end, begin) + 1, begin + 1, dim).reverse(dim)
+    else:
+        view = view.slice(begin, end if end > begin else begin, dim)
+    return view if step == 1 else view.sub_sample(abs(step), dim)

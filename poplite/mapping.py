@@ -1,168 +1,102 @@
-"""Which tile every element lives on.
+"""Where the elements of a view live: for each tile, intervals of the flattened view.
 
-A variable's mapping is kept as sorted breaks with one tile between each two, so that its
-size depends on how the elements are spread, not on how many there are::
+    view       0 0 0 1 1 . 0 0        ptr    0, 2, 3
+    tile 0     [0, 3) [6, 8)          begin  0, 6, 3
+    tile 1     [3, 5)                 end    3, 8, 5
 
-    elements   0        96     128        breaks  0, 96, 128
-               |--------|-------|
-               tile 0    no tile          tiles   0, NO_TILE
+Compressed rows, three arrays and never a list per tile: the intervals of a tile are two slices.
+They are made when they are first asked for; how many elements each tile holds, and whether all
+have one, needs none of them.
 
-Setting a mapping only appends to a log; the log is painted over the breaks when somebody
-asks, the last writer on top.  So 10^6 edits cost one sort.
+    >>> mapping = TileMapping(2, np.array([0, 1, NO_TILE, 0]), np.array([3, 2, 1, 2]))
+    >>> mapping[0], mapping.elements_per_tile.tolist(), mapping.unmapped
+    ([Interval(begin=0, end=3), Interval(begin=6, end=8)], [5, 2], [Interval(begin=5, end=6)])
 
-What is asked of a tensor is a `TileMapping`: for each tile the intervals of the *flattened
-view*, in compressed rows (three arrays, never a list per tile).
-
-    >>> mapping = VariableMapping(10)
-    >>> mapping.paint(0, 10, 1)
-    >>> mapping.paint(4, 6, 0)
-    >>> [a.tolist() for a in mapping.pieces()]
-    [[0, 4, 6, 10], [1, 0, 1]]
-
-Semantics: Poplar API reference, `Graph::setTileMapping`, `getTileMapping`.
+Semantics: Poplar API reference, `getTileMapping`.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from operator import index
+from itertools import pairwise, zip_longest
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
-from poplite.intervals import Int64, merge, overlay, paint
-from poplite.source import SourceLocation
+from poplite.intervals import Int64, merge
+from poplite.tile_table import NO_TILE as NO_TILE
+from poplite.tile_table import Cut
+from poplite.view.kernels.mapping import by_tile
+from poplite.view.native import address, native
 from poplite.view.space import Interval
-from poplite.words import clipped, counted
-
-NO_TILE = -1
-"""Stands where a tile number is missing."""
+from poplite.words import counted
 
 
-class VariableMapping:
-    """The tiles of one variable's elements; edited by painting.
+class Intervals(Sequence[Interval]):
+    """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.
 
     Args:
-        num_elements: elements of the variable.
+        begin: int64[n], first elements.
+        end: int64[n], one past the last elements.
 
     Attributes:
-        num_elements: elements of the variable.
+        begin: as given.
+        end: as given.
+
+    >>> Intervals(np.array([0, 6]), np.array([3, 8])) == [(0, 3), (6, 8)]
+    True
     """
 
-    __slots__ = ("_breaks", "_log", "_tiles", "num_elements")
+    __slots__ = ("begin", "end")
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
-    def __init__(self, num_elements: int) -> None:
-        self.num_elements = num_elements
-        self._breaks = np.array([0, num_elements] if num_elements else [0], np.int64)
-        self._tiles = np.full(1 if num_elements else 0, NO_TILE, np.int64)
-        self._log: array[int] | None = None
+    def __init__(self, begin: Int64, end: Int64) -> None:
+        self.begin, self.end = begin, end
 
-    def paint(self, begin: int, end: int, tile: int) -> None:
-        """Put elements `[begin, end)` on one tile.
+    def __len__(self) -> int:
+        return len(self.begin)
 
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint(0, 4, 2)
-        >>> mapping.is_complete
-        True
-        """
-        if self._log is None or (begin == 0 and end == self.num_elements):
-            self._log = array("q", (begin, end, tile))  # hides what was there, or is the first
-        else:
-            self._log.extend((begin, end, tile))
+    @overload
+    def __getitem__(self, index: int) -> Interval: ...
 
-    def paint_many(self, begin: Int64, end: Int64, tile: Int64) -> None:
-        """Put many intervals on tiles, in order.
+    @overload
+    def __getitem__(self, index: slice) -> Intervals: ...
 
-        Args:
-            begin: int64[n], first elements.
-            end: int64[n], one past the last elements.
-            tile: int64[n], tile of each interval.
+    def __getitem__(self, index: int | slice) -> Interval | Intervals:
+        if isinstance(index, slice):
+            return Intervals(self.begin[index], self.end[index])
+        return Interval(int(self.begin[index]), int(self.end[index]))
 
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint_many(np.array([0, 2]), np.array([2, 4]), np.array([0, 1]))
-        >>> mapping.tiles_used().tolist()
-        [0, 1]
-        """
-        if self._log is None:
-            self._log = array("q")
-        self._log.frombytes(np.stack([begin, end, tile], axis=1).astype(np.int64).tobytes())
+    def __iter__(self) -> Iterator[Interval]:
+        return map(Interval, self.begin.tolist(), self.end.tolist())
 
-    def pieces(self) -> tuple[Int64, Int64]:
-        """Return the mapping as breaks and tiles.
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Intervals):
+            same = np.array_equal(self.begin, other.begin)
+            return same and np.array_equal(self.end, other.end)
+        if not isinstance(other, list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(map(tuple, other))
 
-        Returns:
-            `(breaks, tiles)`, int64[m + 1] and int64[m]: elements `breaks[k]` up to
-            `breaks[k + 1]` are on `tiles[k]`, or on none where that is `NO_TILE`.
-            Neighbours differ.
-
-        >>> [a.tolist() for a in VariableMapping(3).pieces()]
-        [[0, 3], [-1]]
-        """
-        if self._log is not None and self._is_one():
-            self._breaks, self._tiles = np.array([0, self._log[1]]), np.array([self._log[2]])
-            self._log = None
-        elif self._log is not None:
-            log = np.frombuffer(self._log, np.int64).reshape(-1, 3)
-            begin, end, tile = paint(
-                np.concatenate([self._breaks[:-1], log[:, 0]]),
-                np.concatenate([self._breaks[1:], log[:, 1]]),
-                np.concatenate([self._tiles, log[:, 2]]),
-            )
-            self._breaks, self._tiles = np.append(begin, self.num_elements), tile
-            self._log = None
-        return self._breaks, self._tiles
-
-    def _is_one(self) -> bool:
-        """Whether the log is one edit that covers everything, as for most constants."""
-        log = self._log
-        return log is not None and len(log) == 3 and 0 == log[0] < log[1] == self.num_elements
-
-    def tiles_used(self) -> Int64:
-        """Return the tiles that hold an element, sorted.
-
-        >>> VariableMapping(3).tiles_used().tolist()
-        []
-        """
-        tiles = self.pieces()[1]
-        return np.unique(tiles[tiles != NO_TILE])
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every element has a tile."""
-        return not (self.pieces()[1] == NO_TILE).any()
-
-    def unmapped(self) -> list[Interval]:
-        """Return the elements without a tile, as intervals.
-
-        >>> VariableMapping(3).unmapped()
-        [Interval(begin=0, end=3)]
-        """
-        breaks, tiles = self.pieces()
-        return [
-            Interval(int(breaks[k]), int(breaks[k + 1])) for k in np.flatnonzero(tiles == NO_TILE)
-        ]
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 class TileMapping:
     """For each tile, the elements of a flattened view that live on it.
 
-    `mapping[t]` is a list of intervals, as `set_tile_mapping` takes it; `len(mapping)` is
-    the number of tiles of the graph.  Compares equal to any nested list of intervals with
+    `mapping[t]` reads as a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
+    is the number of tiles of the graph.  Compares equal to any nested list of intervals with
     the same content; tiles beyond the end of the list hold nothing.
 
     Args:
         num_tiles: tiles of the graph.
-        tile: int64[n], tile of each piece of the view, or `NO_TILE`.
+        tile: int[n], tile of each piece of the view, or `NO_TILE`.
         length: int64[n], elements of each piece; the pieces follow each other.
 
     Attributes:
         num_elements: elements of the view.
-        ptr: int64[tiles + 1]; the intervals of tile `t` are `ptr[t]` up to `ptr[t + 1]`.
-        begin: int64[n], first elements of the intervals, by tile.
-        end: int64[n], one past their last elements.
-        unmapped: intervals of the elements that have no tile.
 
     >>> mapping = TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
     >>> mapping[1]
@@ -171,237 +105,155 @@ class TileMapping:
     True
     """
 
-    __slots__ = ("begin", "end", "num_elements", "ptr", "unmapped")
+    __slots__ = ("_cut", "_rows", "_totals", "num_elements")
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
-    def __init__(self, num_tiles: int, tile: Int64, length: Int64) -> None:
+    def __init__(self, num_tiles: int, tile: npt.NDArray[np.integer], length: Int64) -> None:
         end = np.cumsum(length, dtype=np.int64)
         self.num_elements = int(end[-1]) if len(end) else 0
-        begin, end, tile = merge(end - length, end, tile)
-        holes = tile == NO_TILE
-        self.unmapped = [
-            Interval(int(a), int(b)) for a, b in zip(begin[holes], end[holes], strict=True)
-        ]
-        order = np.argsort(tile, kind="stable")[np.count_nonzero(holes) :]
-        self.begin, self.end = begin[order], end[order]
-        self.ptr = np.searchsorted(tile[order], np.arange(num_tiles + 1))
+        begin, end, tile = merge(end - length, end, tile.astype(np.int64))
+        # In both arrays, what has no tile comes first.
+        self._totals = np.zeros((num_tiles + 1, 2), np.int64)
+        self._totals[:, 0] = np.bincount(tile + 1, minlength=num_tiles + 1)
+        np.add.at(self._totals[:, 1], tile + 1, end - begin)
+        # NumPy sorts short numbers by their digits.
+        order = np.argsort(tile.astype(np.int16) if num_tiles < 1 << 15 else tile, kind="stable")
+        self._rows: Int64 | None = np.stack([begin, end], axis=1)[order]
+        self._cut: Cut | None = None
+
+    @classmethod
+    def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
+        """Return the mapping of a view, of which nothing has been found yet.
+
+        Args:
+            num_tiles: tiles of the graph.
+            cut: the view, and the tiles below it.
+        """
+        mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
+        mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
+        return mapping
+
+    @property
+    def _counted(self) -> Int64:
+        """int64[tiles + 1, 2]: intervals and elements; row 0 is what has no tile."""
+        if self._cut is not None and not self._totals.any():
+            self._totals = self._cut.totals(len(self))
+        return self._totals
+
+    def _list(self) -> Int64:
+        """Return int64[n, 2]: begin and end of all intervals, first those without a tile."""
+        if self._rows is None:
+            assert self._cut is not None, "either the intervals or what they come from"
+            self._totals, tile, end = self._cut.pieces(len(self))
+            cursors = np.cumsum(self._totals[:, 0]) - self._totals[:, 0]
+            self._rows = np.empty((len(end), 2), np.int64)
+            places = address(tile), address(end), len(end), address(cursors), address(self._rows)
+            native(by_tile)(*places)
+            self._cut = None
+        return self._rows
+
+    @property
+    def ptr(self) -> Int64:
+        """int64[tiles + 1]; the intervals of tile `t` are `ptr[t]` up to `ptr[t + 1]`."""
+        self._list()  # who asks wants the intervals next
+        ptr: Int64 = np.cumsum(self._counted[:, 0])
+        ptr -= ptr[0]
+        return ptr
+
+    @property
+    def begin(self) -> Int64:
+        """int64[n], first elements of the intervals, by tile."""
+        return self._list()[self._counted[0, 0] :, 0]
+
+    @property
+    def end(self) -> Int64:
+        """int64[n], one past the last elements of the intervals, by tile."""
+        return self._list()[self._counted[0, 0] :, 1]
+
+    @property
+    def unmapped(self) -> Intervals:
+        """Intervals of the elements that have no tile."""
+        return Intervals(*self._list()[: self._counted[0, 0]].T)
 
     def __len__(self) -> int:
-        return len(self.ptr) - 1
+        return len(self._totals) - 1
 
-    def __getitem__(self, tile: int) -> list[Interval]:
+    def __getitem__(self, tile: int) -> Intervals:
         if not -len(self) <= tile < len(self):
             raise IndexError(f"tile {tile} of {len(self)}")
+        ptr = self.ptr
         tile %= len(self)
-        mine = slice(self.ptr[tile], self.ptr[tile + 1])
-        pairs = zip(self.begin[mine].tolist(), self.end[mine].tolist(), strict=True)
-        return [Interval(a, b) for a, b in pairs]
+        mine = slice(ptr[tile], ptr[tile + 1])
+        return Intervals(self.begin[mine], self.end[mine])
 
-    def __iter__(self) -> Iterator[list[Interval]]:
-        return (self[tile] for tile in range(len(self)))
+    def __iter__(self) -> Iterator[Intervals]:
+        ptr, begin, end = self.ptr.tolist(), self.begin, self.end
+        return (Intervals(begin[a:b], end[a:b]) for a, b in pairwise(ptr))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TileMapping | list | tuple):
             return NotImplemented
-        mine, theirs = ([list(map(tuple, tile)) for tile in mapping] for mapping in (self, other))
-        longer = max(len(mine), len(theirs))
-        return all(
-            (mine[t] if t < len(mine) else []) == (theirs[t] if t < len(theirs) else [])
-            for t in range(longer)
-        )
+        if isinstance(other, TileMapping):
+            mine, theirs = (np.trim_zeros(np.diff(x.ptr), "b") for x in (self, other))
+            return (
+                np.array_equal(mine, theirs)
+                and np.array_equal(self.begin, other.begin)
+                and np.array_equal(self.end, other.end)
+            )
+        nothing = self.unmapped[:0]
+        return all(a == b for a, b in zip_longest(self, other, fillvalue=nothing))
 
     @property
     def tiles(self) -> Int64:
         """The tiles that hold an element, sorted."""
-        return np.flatnonzero(np.diff(self.ptr))
+        return np.flatnonzero(self._counted[1:, 1])
 
     @property
     def elements_per_tile(self) -> Int64:
         """int64[tiles]: how many elements of the view each tile holds."""
-        total = np.concatenate([[0], np.cumsum(self.end - self.begin)])
-        return np.diff(total[self.ptr])
+        return self._counted[1:, 1].copy()
 
     @property
     def num_unmapped(self) -> int:
         """How many elements have no tile."""
-        return sum(hole.end - hole.begin for hole in self.unmapped)
+        return int(self._counted[0, 1])
 
     @property
     def is_complete(self) -> bool:
         """Whether every element has a tile."""
-        return not self.unmapped
+        return self.num_unmapped == 0
+
+    def renumbered(self, number: Int64, num_tiles: int) -> TileMapping:
+        """Return the same mapping in other tile numbers, as a graph over some tiles counts them.
+
+        Args:
+            number: int64[tiles], the number of each tile there, or `NO_TILE`.
+            num_tiles: how many there are.
+
+        >>> mapping = TileMapping(3, np.array([2, 1, 0]), np.array([4, 4, 4]))
+        >>> mapping.renumbered(np.array([NO_TILE, 1, 0]), 2)
+        <TileMapping 12 elements, 2 tiles, max 4 min 4, 2 intervals, 4 unmapped>
+        """
+        begin, end = self._list().T
+        old = np.repeat(np.arange(-1, len(self)), self._counted[:, 0])
+        order = np.argsort(begin)
+        new = np.append(number, NO_TILE)[old]  # NO_TILE itself is the last entry
+        return TileMapping(num_tiles, new[order], (end - begin)[order])
 
     def __repr__(self) -> str:
         per_tile = self.elements_per_tile[self.tiles]
         spread = f"max {per_tile.max():,} min {per_tile.min():,}, " if len(per_tile) else ""
         return (
             f"<TileMapping {counted(self.num_elements, 'element')}, "
-            f"{counted(len(per_tile), 'tile')}, {spread}{counted(len(self.begin), 'interval')}"
-            + (f", {self.num_unmapped:,} unmapped>" if self.unmapped else ">")
+            f"{counted(len(per_tile), 'tile')}, {spread}"
+            f"{counted(int(self._counted[1:, 0].sum()), 'interval')}"
+            + (f", {self.num_unmapped:,} unmapped>" if self.num_unmapped else ">")
         )
 
     def _repr_html_(self) -> str:
         from poplite.viz.notebook import mapping_cell
 
         return mapping_cell(self)
-
-
-def split(
-    mappings: Sequence[tuple[int, VariableMapping]], begin: Int64, length: Int64
-) -> tuple[Int64, Int64, Int64]:
-    """Cut runs of element addresses where the tile changes.
-
-    Args:
-        mappings: `(base, mapping)` of the variables touched; element `i` of a variable has
-            the address `base + i`, and no two variables share or touch addresses.
-        begin: int64[n], first address of each run.
-        length: int64[n], elements of each run, at least one.
-
-    Returns:
-        `(tile, begin, length)` of the pieces, in the order of the runs.
-
-    >>> mapping = VariableMapping(10)
-    >>> mapping.paint(0, 4, 1)
-    >>> [a.tolist() for a in split([(100, mapping)], np.array([102]), np.array([5]))]
-    [[1, -1], [102, 104], [2, 3]]
-    """
-    if not len(begin):
-        return begin, begin, length
-    breaks: list[Int64] = []
-    tiles: list[npt.ArrayLike] = []
-    for base, mapping in sorted(mappings, key=lambda pair: pair[0]):
-        own_breaks, own_tiles = mapping.pieces()
-        breaks.append(own_breaks + base)
-        tiles += [own_tiles, [NO_TILE]]  # the gap to the next variable
-    _, segment, piece_begin, piece_end = overlay(begin, begin + length, np.concatenate(breaks))
-    return np.concatenate(tiles)[segment], piece_begin, piece_end - piece_begin
-
-
-def intervals_of(
-    mapping: TileMapping | Iterable[Iterable[tuple[int, int]]],
-    num_tiles: int,
-    num_elements: int,
-    *,
-    what: str,
-    at: SourceLocation | None = None,
-) -> tuple[Int64, Int64, Int64]:
-    """Return a nested mapping as arrays, after checking it.
-
-    Args:
-        mapping: for each tile, intervals over the flattened view.
-        num_tiles: tiles of the graph.
-        num_elements: elements of the view.
-        what: the view's name, for the message.
-        at: the user's line, for the message.
-
-    Returns:
-        `(begin, end, tile)`, sorted by begin, without empty intervals.
-
-    Raises:
-        InvalidTileMapping: for tiles the graph does not have, intervals that are not
-            within the view, and elements that are given to two tiles.
-
-    >>> [a.tolist() for a in intervals_of([[(3, 4)], [(0, 3)]], 2, 4, what="'a'")]
-    [[0, 3], [3, 4], [1, 0]]
-    """
-    try:
-        rows = [(t, index(a), index(b)) for t, held in enumerate(mapping) for a, b in held]
-    except (TypeError, ValueError):
-        raise InvalidTileMapping(
-            f"{what}: {clipped(mapping, 60)} is not a tile mapping",
-            at=at,
-            fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
-        ) from None
-    rows = sorted((row for row in rows if row[1] != row[2]), key=lambda row: row[1])
-    for tile, begin, end in rows:
-        if tile >= num_tiles:
-            raise no_such_tile(what, tile, num_tiles, at)
-        if not 0 <= begin <= end <= num_elements:
-            raise InvalidTileMapping(
-                f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
-                f"the view's {counted(num_elements, 'element')}",
-                at=at,
-                fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
-            )
-    for (tile, _, end), (other, begin, _) in zip(rows, rows[1:], strict=False):
-        if begin < end:
-            raise InvalidTileMapping(
-                f"{what}: element {begin} is given to tile {tile} and to tile {other}",
-                at=at,
-                fix="intervals of one mapping may not overlap; set the second one afterwards",
-            )
-    table = np.array(rows, np.int64).reshape(-1, 3)
-    return table[:, 1], table[:, 2], table[:, 0]
-
-
-def unmapped_error(
-    name: str,
-    mapping: TileMapping,
-    num_tiles: int,
-    at: SourceLocation | None,
-    where: str = "",
-    *,
-    view: bool = False,
-) -> InvalidTileMapping:
-    """Return the error for elements without a tile.
-
-    Args:
-        name: the variable's name.
-        mapping: where its elements live.
-        num_tiles: tiles of the graph.
-        at: the user's line that made it.
-        where: the program step that uses it.
-        view: whether the mapping counts elements of a view, not of all of the variable.
-
-    >>> answer = TileMapping(4, np.array([0, NO_TILE]), np.array([96, 32]))
-    >>> print(unmapped_error("bias", answer, 4, None))
-    'bias': elements [96, 128) of 128 have no tile
-      mapped so far: [0, 96) on tile 0; the graph has 4 tiles
-      try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"
-    """
-    first = mapping.unmapped[0]
-    tensor = "view" if view else name.rpartition("/")[2]
-    holes = ", ".join(f"[{hole.begin}, {hole.end})" for hole in mapping.unmapped[:SHOWN_FAULTS])
-    more = len(mapping.unmapped) - SHOWN_FAULTS
-    mapped = [f"[{a}, {b})" for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)] + [
-        "..."
-    ] * (len(mapping.begin) > 3)
-    so_far = f"{', '.join(mapped)} on {_tiles(mapping)}" if mapped else "nothing"
-    title = f"view of '{name}'" if view else f"'{name}'"
-    rest = f" and {counted(more, 'more interval')}" if more > 0 else ""
-    return InvalidTileMapping(
-        f"{title}: elements {holes}{rest} of {mapping.num_elements:,} have no tile",
-        at=at,
-        where=where,
-        found=f"mapped so far: {so_far}; the graph has {counted(num_tiles, 'tile')}",
-        fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
-        'or mapping="linear"',
-    )
-
-
-def _tiles(mapping: TileMapping) -> str:
-    return f"tile{'s' * (len(mapping.tiles) != 1)} {ranges(mapping.tiles)}"
-
-
-def no_such_tile(
-    what: str, tile: object, num_tiles: int, at: SourceLocation | None
-) -> InvalidTileMapping:
-    """Return the error for a tile the graph does not have.
-
-    >>> print(no_such_tile("'a'", 4, 4, None))
-    'a': tile 4, but the graph has 4 tiles
-      tiles are 0-3
-      try: a smaller tile number, or Graph(Target(tiles=5))
-    """
-    larger = isinstance(tile, int) and tile >= 0
-    return InvalidTileMapping(
-        f"{what}: tile {tile}, but the graph has {counted(num_tiles, 'tile')}",
-        at=at,
-        found=f"tiles are {ranges(range(num_tiles))}",
-        fix=f"a smaller tile number, or Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
-        if larger
-        else "a whole number from 0",
-    )
 
 
 def ranges(numbers: Iterable[int], limit: int = 4) -> str:

@@ -21,10 +21,10 @@ import math
 from operator import index as whole_number
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.intervals import Int64
+from poplite.linear import Linear
+from poplite.placement import paint_linearly
 from poplite.source import here
 from poplite.tensor_queries import TensorQueries, no_tensor
 from poplite.words import clipped, counted
@@ -78,12 +78,9 @@ def spread(
     >>> [a.tolist() for a in spread(10, 3, grain=2)]
     [[0, 2, 6], [2, 6, 10], [0, 1, 2]]
     """
-    grains = -(-num_elements // grain)
-    least = -(-min_elements // grain) * grain
-    used = min(tiles, num_elements // least or min(1, num_elements))
-    parts = max(used, 1)
-    cuts = np.array([min(cut(i, grains, parts) * grain, num_elements) for i in range(used + 1)])
-    return cuts[:-1], cuts[1:], np.arange(used)
+    linear = Linear.over(num_elements, tiles, grain=grain, min_elements=min_elements)
+    breaks, numbers = linear.pieces()
+    return breaks[:-1], breaks[1:], numbers
 
 
 def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
@@ -116,10 +113,8 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
             found=f"'{tensor.name}' has {counted(tensor.num_elements, 'element')}",
             fix="grain=1, min_elements=1",
         )
-    begin, end, _ = spread(
-        tensor.num_elements, graph.target.tiles, grain=grain, min_elements=min_elements
-    )
-    graph.set_tile_mapping(tensor, [[(a, b)] for a, b in zip(begin, end, strict=True)])
+    graph._own(tensor, "map_linearly", here())
+    paint_linearly(tensor, grain=whole_number(grain), min_elements=whole_number(min_elements))
 
 
 def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None) -> list[Block]:
@@ -236,7 +231,7 @@ def _check_pair(what: str, graph: object, tensor: object) -> None:
     """Refuse anything but a graph and a tensor, in this order."""
     if not isinstance(tensor, TensorQueries):
         raise no_tensor(what, tensor, f"{what}(graph, tensor)")
-    # The graph uses `spread`.
+    # The graph stands above.
     from poplite.graph import Graph
 
     if not isinstance(graph, Graph):

@@ -11,6 +11,7 @@ interval by interval of the flattened view; asking goes the same way and comes b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import index as whole_number
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,15 @@ import numpy as np
 
 from poplite.errors import InvalidTileMapping
 from poplite.intervals import Int64, overlay
-from poplite.mapping import TileMapping, intervals_of, no_such_tile, split
+from poplite.linear import Linear
+from poplite.mapping import TileMapping
+from poplite.mapping_input import intervals_of, no_such_tile
 from poplite.source import SourceLocation
+from poplite.sweep import sorted_order
+from poplite.tile_table import cut_runs, cut_strided, split
 from poplite.view import Storage, num_runs, runs, storages
+from poplite.view.few import FEW, few_runs
+from poplite.view.space import NOWHERE
 from poplite.words import clipped
 
 if TYPE_CHECKING:
@@ -69,12 +76,48 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
     [Interval(begin=0, end=1), Interval(begin=2, end=3)]
     """
     view = tensor.view
-    if isinstance(view.space, Storage) and num_runs(view) == 1:
-        mapping = tensor.graph.variable_of(view.space).mapping
-        mapping.paint(view.off, view.off + tensor.num_elements, tile)
-        return
+    space = view.space
+    if isinstance(space, Storage):
+        if space is NOWHERE:
+            return
+        mapping = tensor.graph.variable_of(space).mapping
+        digits = view.flat_digits()
+        if not digits or (len(digits) == 1 and digits[0][1] == 1):
+            mapping.paint(view.off, view.off + (digits[0][0] if digits else 1), tile)
+            return
+        few = few_runs(view)
+        if few is not None:
+            mapping.paint_runs([begin - space.base for begin in few[0]], few[1], tile)
+            return
     begin, length = runs(view)
     _paint(tensor, begin, begin + length, np.full(len(begin), tile))
+
+
+def paint_linearly(tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
+    """Spread the flattened elements of a tensor evenly and in order over all tiles.
+
+    Args:
+        tensor: whole or a view.
+        grain: elements that stay together.
+        min_elements: least elements of a tile, as far as there are enough.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (2, 4), "x")
+    >>> paint_linearly(x[1], grain=2)
+    >>> mapping_of(x)[1]
+    [Interval(begin=6, end=8)]
+    """
+    view, count = tensor.view, tensor.num_elements
+    if not count:
+        return
+    tiles = tensor.graph.target.tiles
+    linear = Linear.over(count, tiles, grain=grain, min_elements=min_elements)
+    space = view.space
+    if isinstance(space, Storage) and space.num_elements == count and num_runs(view) == 1:
+        tensor.graph.variable_of(space).mapping.paint_linearly(linear)
+        return
+    breaks, numbers = linear.pieces()
+    _paint_flat(tensor, breaks[:-1], breaks[1:], numbers)
 
 
 def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocation) -> None:
@@ -98,8 +141,12 @@ def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocati
     """
     num_tiles = tensor.graph.target.tiles
     begin, end, tile = intervals_of(mapping, num_tiles, tensor.num_elements, what=what, at=at)
-    if not len(begin):
-        return
+    if len(begin):
+        _paint_flat(tensor, begin, end, tile)
+
+
+def _paint_flat(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
+    """Paint intervals of a flattened tensor, in order."""
     run_begin, run_length = runs(tensor.view)
     breaks = np.concatenate([[0], np.cumsum(run_length)])
     source, run, piece_begin, piece_end = overlay(begin, end, breaks)
@@ -114,19 +161,33 @@ def mapping_of(tensor: Tensor) -> TileMapping:
     >>> mapping_of(Graph().add_variable("int32", (4,), "x"))
     <TileMapping 4 elements, 0 tiles, 0 intervals, 4 unmapped>
     """
-    owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
+    graph, view = tensor.graph, tensor.view
+    num_tiles = graph.target.tiles
+    space = view.space
+    if isinstance(space, Storage) and num_runs(view) > FEW:
+        table = graph.variable_of(space).mapping.table()
+        return TileMapping.of(num_tiles, cut_strided(table, view.flat_digits(), view.off))
+    begin, length = runs(view)
+    owners = [graph.variable_of(storage) for storage in storages(view)]
+    if len(begin) > FEW:
+        return TileMapping.of(num_tiles, cut_runs(graph.directory.table(owners), begin, length))
     pairs = [(variable.storage.base, variable.mapping) for variable in owners]
-    tile, _, length = split(pairs, *runs(tensor.view))
-    return TileMapping(tensor.graph.target.tiles, tile, length)
+    tile, _, length = split(pairs, begin, length)
+    return TileMapping(num_tiles, tile, length)
 
 
 def _paint(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
     """Paint intervals of addresses, each within one variable of a tensor, in order."""
-    owners = storages(tensor.view)
-    for storage in owners:
+    owners = sorted(storages(tensor.view), key=lambda storage: storage.base)
+    bases = np.array([storage.base for storage in owners])
+    if len(owners) > 1:
+        number = np.searchsorted(bases, begin, side="right") - 1
+        order = sorted_order(number)
+        begin, end, tile = begin[order], end[order], tile[order]
+        cuts = np.searchsorted(number[order], np.arange(len(owners) + 1))
+    else:
+        cuts = np.array([0, len(begin)])
+    for storage, (first, last) in zip(owners, pairwise(cuts.tolist()), strict=True):
+        mine = slice(first, last)
         mapping = tensor.graph.variable_of(storage).mapping
-        if len(owners) == 1:
-            mapping.paint_many(begin - storage.base, end - storage.base, tile)
-            return
-        mine = (begin >= storage.base) & (end <= storage.base + storage.num_elements)
         mapping.paint_many(begin[mine] - storage.base, end[mine] - storage.base, tile[mine])

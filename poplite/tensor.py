@@ -18,7 +18,9 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from poplite import indexing
 from poplite import view as views
@@ -28,17 +30,26 @@ from poplite.errors import (
     TensorCreationError,
     TensorIndexError,
 )
+from poplite.explain import Explanation, explain
 from poplite.metadata import check_alike
+from poplite.slices import Slices, slices_of
 from poplite.source import here
 from poplite.tensor_queries import TensorQueries, VariableInterval, no_tensor
 from poplite.types import ElementTypeLike, element_type
 from poplite.view import View
 from poplite.words import counted
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    IntArray = npt.NDArray[np.integer[Any]]
+
 __all__ = ["Tensor", "UpsampleMethod", "VariableInterval", "append", "concat"]
 
 MOST_ELEMENTS = 2**62
 """Elements of the largest tensor, so that every index fits a 64-bit integer."""
+
+_FEWER = "concatenate fewer or smaller tensors"
 
 
 class UpsampleMethod(enum.Enum):
@@ -116,6 +127,10 @@ class Tensor(TensorQueries):
         >>> t.slice(1, 3).shape, t.slice((0, 2), 1).shape, t.slice([1, 1], [2, 4]).shape
         ((2, 6), (4, 2), (1, 3))
         """
+        if type(begin) is int and type(end) is int:
+            d = indexing.dimension(0 if dim is None else dim, self)
+            if 0 <= begin <= end <= self.view.shape[d]:
+                return self._of(self.view.slice(begin, end, d))
         if indexing.is_sequence(begin) and not indexing.is_sequence(end):
             if not indexing.is_interval(begin):
                 raise indexing.no_interval(begin, self)
@@ -129,21 +144,26 @@ class Tensor(TensorQueries):
 
     def slices(
         self,
-        intervals: Sequence[int] | Sequence[tuple[int, int]] | Sequence[Sequence[tuple[int, int]]],
+        intervals: Sequence[int]
+        | Sequence[tuple[int, int]]
+        | Sequence[Sequence[tuple[int, int]]]
+        | IntArray,
         dim: int = 0,
-    ) -> list[Tensor]:
+    ) -> Sequence[Tensor]:
         """Select several ranges of one dimension.
 
         Args:
             intervals: for each result an interval `(begin, end)`, or an index (which keeps
-                its dimension, of size 1), or a list of intervals to concatenate.
+                its dimension, of size 1), or a list of intervals to concatenate; or as an
+                array, int64[N, 2] intervals or int64[N] indices.
             dim: the dimension.
 
         Returns:
-            One tensor for each item.
+            One tensor for each item, made when asked for; `concat` takes millions at once.
 
         Raises:
             TensorIndexError: for an interval or index outside the dimension.
+            SizeOverflowError: for a list of intervals of more than 2**62 elements.
 
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (6,))
@@ -153,7 +173,7 @@ class Tensor(TensorQueries):
         d = indexing.dimension(dim, self)
         if not indexing.is_sequence(intervals):
             raise indexing.no_interval(intervals, self)
-        return [self._of(indexing.piece(self, item, d)) for item in intervals]
+        return slices_of(self, intervals, d)
 
     def index(self, indices: Sequence[int]) -> Tensor:
         """Select one index of each leading dimension, which disappear.
@@ -226,6 +246,8 @@ class Tensor(TensorQueries):
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3, 4)).dim_shuffle([2, 0, 1]).shape
         (4, 2, 3)
         """
+        if indexing.permutes(permutation, len(self.view.shape)):
+            return self._of(self.view.dim_shuffle(permutation))
         order = indexing.numbers(permutation, "permutation", self)
         if sorted(order) != list(range(self.rank)):
             raise TensorCreationError(
@@ -313,15 +335,15 @@ class Tensor(TensorQueries):
         (8, 3)
         """
         given = shape if indexing.is_sequence(shape) else (shape,)
-        new = tuple(indexing.sizes(given, "shape", self.num_elements, self))  # type: ignore[arg-type]
-        if math.prod(new) != self.num_elements:
+        count = self.num_elements
+        new = tuple(indexing.sizes(given, "shape", count, self))  # type: ignore[arg-type]
+        if math.prod(new) != count:
             raise TensorCreationError(
                 f"reshape to {new}: {counted(math.prod(new), 'element')}, "
-                f"but the tensor has {self.num_elements:,}",
+                f"but the tensor has {count:,}",
                 at=here(),
                 found=indexing.described(self),
-                fix=f"a shape of {counted(self.num_elements, 'element')}, such as "
-                f"({self.num_elements},)",
+                fix=f"a shape of {counted(count, 'element')}, such as ({count},)",
             )
         return self._of(self.view.reshape(new))
 
@@ -366,6 +388,8 @@ class Tensor(TensorQueries):
         >>> t.flatten().shape, t.flatten(0, 2).shape
         ((48,), (12, 4))
         """
+        if dim_begin is None and dim_end is None:
+            return self._of(self.view.reshape((self.num_elements,)))
         first, last = self._dims_between(
             0 if dim_begin is None else dim_begin, self.rank if dim_end is None else dim_end
         )
@@ -477,13 +501,13 @@ class Tensor(TensorQueries):
         self._check_size(count * self.num_elements)
         return self._of(self.view.upsample(count, d))
 
-    def _check_size(self, size: int) -> None:
+    def _check_size(self, size: int, fix: str = "repeat fewer times") -> None:
         if size > MOST_ELEMENTS:
             raise SizeOverflowError(
                 f"a tensor of {size:,} elements, but the most is {MOST_ELEMENTS:,}",
                 at=here(),
                 found=indexing.described(self),
-                fix="repeat fewer times",
+                fix=fix,
             )
 
     def reinterpret(self, element_type_: ElementTypeLike) -> Tensor:
@@ -510,6 +534,32 @@ class Tensor(TensorQueries):
         read = Tensor(self.graph, new, self.view)
         check_alike(f"reinterpret as {new!r}", read)
         return read
+
+    def explain(self) -> Explanation:
+        """Return one screen of text: what is read, in which order, and what follows from that.
+
+        Shape, steps of each dimension, variables, layers, number of regions, tiles, and whether
+        the tensor is contiguous and can be written in parallel, or why not.
+
+        Returns:
+            At most 24 lines of 80 columns; they show as they are at the prompt.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (3, 6), "x").T[:4].explain()
+        'x' float32[4, 3]
+          elements      12, 48 B
+          dimension 0   4: steps of 1
+          dimension 1   3: steps of 6
+          reads         'x' float32[3, 6]
+          layers        none: straight from the variable
+          regions       12 of 1 element each
+          tiles         on no tile
+          contiguous    no: neighbours along dimension 1 are 6 elements apart
+          aliases       none
+          constants     none
+          writeable     yes, in parallel
+        """
+        return explain(self)
 
     def _of(self, view: View) -> Tensor:
         return Tensor(self.graph, self.element_type, view)
@@ -551,28 +601,54 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
         TensorCreationError: for no tensors, or different ranks or sizes.
         ElementTypeError: for different element types, or something that is no tensor.
         TensorIndexError: when there is no such dimension.
+        SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
     >>> pl.concat([t, t, t[:, :1]], 1).shape, pl.concat(t, t).shape
     ((2, 7), (4, 3))
     """
+    items: Sequence[Any]
     if isinstance(tensors, Tensor):
         items, d = [tensors, other], dim or 0
     else:
-        items, d = list(tensors), other if dim is None else dim
+        items = tensors if isinstance(tensors, Slices) else list(tensors)
+        d = other if dim is None else dim
     if not items:
         raise TensorCreationError(
             "concat of 0 tensors", at=here(), fix="concat at least one; its type is the result's"
         )
+    if isinstance(items, Slices):
+        joined = _concat_slices(items, indexing.dimension(d, items.tensor))
+        if joined is not None:
+            return joined
     for item in items:
         if not isinstance(item, Tensor):
             raise no_tensor("concat", item)
     d = indexing.dimension(d, items[0])
     for i, item in enumerate(items):
         _check_joinable(items[0], item, i, d)
+    items[0]._check_size(sum([item.num_elements for item in items]), _FEWER)
     view = views.concat([item.view for item in items], d)
     return Tensor(items[0].graph, items[0].element_type, view)
+
+
+def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
+    """Join slices by their arrays; None where each is itself a concatenation across the axis."""
+    tensor, dim = slices.tensor, slices.dim
+    size = slices.sizes()
+    if axis != dim:
+        other = np.flatnonzero(size != size[0])
+        if len(other):
+            _check_joinable(slices[0], slices[int(other[0])], int(other[0]), axis)
+        if slices.first is not None:
+            return None
+    # Only sums that may be too large need Python's integers.
+    if float(size.sum(dtype=np.float64)) * tensor.num_elements >= MOST_ELEMENTS:
+        others = tensor.num_elements // max(tensor.shape[dim], 1)
+        tensor._check_size(sum(size.tolist()) * others, _FEWER)
+    view = views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis)
+    return Tensor(tensor.graph, tensor.element_type, view)
 
 
 def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
@@ -163,9 +165,8 @@ class TensorQueries:
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 6))[:, 2:4].contiguous_regions()
         [Interval(begin=0, end=2), Interval(begin=2, end=4)]
         """
-        _, length = views.runs(self.view)
-        end = np.cumsum(length)
-        return list(map(Interval, (end - length).tolist(), end.tolist()))
+        breaks = list(accumulate(views.run_lists(self.view)[1], initial=0))
+        return list(map(Interval, breaks, breaks[1:]))
 
     def var_regions(self) -> list[VariableInterval]:
         """Return which ranges of which variables the tensor reads, in order.
@@ -178,14 +179,16 @@ class TensorQueries:
         >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
         [('t', 2, 4), ('t', 8, 10)]
         """
-        begin, length = views.runs(self.view)
+        begin, length = views.run_lists(self.view)
         storages = sorted(views.storages(self.view), key=lambda storage: storage.base)
-        bases = np.array([storage.base for storage in storages], np.int64)
-        owner = np.searchsorted(bases, begin, side="right") - 1
-        first = begin - bases[owner] if len(begin) else begin
+        bases = [storage.base for storage in storages]
         variables = [self.graph.variable_of(storage) for storage in storages]
-        ranges = zip(owner.tolist(), first.tolist(), (first + length).tolist(), strict=True)
-        return [VariableInterval(variables[k], a, b) for k, a, b in ranges]
+        regions = []
+        for start, count in zip(begin, length, strict=True):
+            k = bisect_right(bases, start) - 1
+            first = start - bases[k]
+            regions.append(VariableInterval(variables[k], first, first + count))
+        return regions
 
     def constant_value(self) -> np.generic | None:
         """Return the value of a one-element constant; None for anything else.

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.intervals import Int64, paint
-from poplite.mapping import NO_TILE, TileMapping, ranges, split
+from poplite.intervals import Int64
+from poplite.mapping import NO_TILE, TileMapping, ranges
+from poplite.sweep import union
+from poplite.tile_table import split
 from poplite.types import type_text
 from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
 from poplite.view.digits import digits_of
@@ -79,9 +81,25 @@ def one_line(tensor: TensorQueries) -> str:
     mapping = _cheap_mapping(tensor)
     where = "" if mapping is None else " " + _tiles(mapping)
     text = f"<Tensor '{{}}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
-    if mapping is not None and len(mapping.tiles) and mapping.num_unmapped:
-        text += f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
-    return fitted(text + ">", tensor.name)
+    return fitted(text + _unmapped(tensor, mapping) + ">", tensor.name)
+
+
+def placement(tensor: TensorQueries) -> str:
+    """Return which tiles hold a tensor; empty where looking it up would take long.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> placement(graph.add_variable(pl.FLOAT, (64,), mapping="linear")[32:])
+    'on 2 tiles (2-3)'
+    """
+    mapping = _cheap_mapping(tensor)
+    return "" if mapping is None else _tiles(mapping) + _unmapped(tensor, mapping)
+
+
+def _unmapped(tensor: TensorQueries, mapping: TileMapping | None) -> str:
+    if mapping is None or not len(mapping.tiles) or not mapping.num_unmapped:
+        return ""
+    return f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
 
 
 def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
@@ -174,9 +192,7 @@ def repeated(tensor: TensorQueries) -> str:
     begin, end = begin[order], (begin + length)[order]
     seen = np.maximum.accumulate(end)[:-1]
     again = np.flatnonzero(begin[1:] < seen)
-    begin, end, _ = paint(
-        begin[1:][again], np.minimum(end[1:], seen)[again], np.zeros(len(again), np.int64)
-    )
+    begin, end = union(begin[1:][again], np.minimum(end[1:], seen)[again])
     return _first_of(tensor.graph, int(begin[0]), int(end[0]), len(begin))
 
 
@@ -188,8 +204,7 @@ def _first_of(graph: Graph, begin: int, end: int, count: int) -> str:
 def _once(tensor: TensorQueries) -> tuple[Int64, Int64]:
     """Return the ranges of addresses a tensor reads, sorted and disjoint."""
     begin, length = runs(tensor.view)
-    begin, end, _ = paint(begin, begin + length, np.zeros(len(begin), np.int64))
-    return begin, end
+    return union(begin, begin + length)
 
 
 def why_not_writeable(tensor: TensorQueries) -> tuple[str, str]:

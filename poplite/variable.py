@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from poplite.errors import GraphConnectionError, TensorCreationError
-from poplite.mapping import VariableMapping
 from poplite.metadata import initial_metadata
 from poplite.source import SourceLocation
 from poplite.tensor_text import why_not_writeable
 from poplite.types import type_text
 from poplite.values import ElementClass, elements
+from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Storage, address_at, addresses, num_runs, storages
 from poplite.words import clipped, counted, fitted
 
@@ -64,10 +64,11 @@ class Variable:
         shape: tuple[int, ...],
         storage: Storage,
         location: SourceLocation,
+        version: Version,
     ) -> None:
         self.name, self.element_type, self.shape = name, element_type, shape
         self.storage, self.location = storage, location
-        self.mapping = VariableMapping(storage.num_elements)
+        self.mapping = VariableMapping(storage.num_elements, version)
         self.initial_value: npt.NDArray[Any] | None = None
         self.metadata: Tensor | None = None
 

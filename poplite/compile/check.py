@@ -32,7 +32,8 @@ from poplite.errors import (
 )
 from poplite.graph import Graph
 from poplite.intervals import Int64
-from poplite.mapping import TileMapping, ranges, unmapped_error
+from poplite.mapping import TileMapping, ranges
+from poplite.mapping_input import unmapped_error
 from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor

@@ -57,7 +57,8 @@ def _environment() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
-    for package in ("poplite.jit", "poplite.simulator", "poplite.compile"):
+    packages = ("poplite.jit", "poplite.simulator", "poplite.compile", "poplite.view.kernels")
+    for package in packages:
         (folder,) = import_module(package).__path__
         for path in sorted(Path(folder).glob("*.py")):
             sources.update(path.read_bytes())

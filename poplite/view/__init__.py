@@ -6,13 +6,25 @@
     (1, 12)
 
 `digits` is the arithmetic, `view` the operations, `cat` concatenation, `regions` the runs
-of addresses, `aliases` who shares elements, `strided` the number theory behind that.
+of addresses (`stream` in parts), `aliases` who shares elements, `strided` the number theory
+behind that, `sets` the same for many views at once.
 """
 
 from poplite.view.aliases import contains_aliases, contains_constant, intersects
 from poplite.view.cat import concat
-from poplite.view.regions import address_at, addresses, is_contiguous, num_runs, runs, storages
+from poplite.view.regions import (
+    address_at,
+    addresses,
+    is_contiguous,
+    num_runs,
+    run_lists,
+    runs_of_many,
+    storages,
+)
+from poplite.view.slices import concat_slices
 from poplite.view.space import Interval, Storage
+from poplite.view.stream import chunks
+from poplite.view.through import runs
 from poplite.view.view import Cat, View, empty, whole
 
 __all__ = [
@@ -22,14 +34,18 @@ __all__ = [
     "View",
     "address_at",
     "addresses",
+    "chunks",
     "concat",
+    "concat_slices",
     "contains_aliases",
     "contains_constant",
     "empty",
     "intersects",
     "is_contiguous",
     "num_runs",
+    "run_lists",
     "runs",
+    "runs_of_many",
     "storages",
     "whole",
 ]

@@ -16,27 +16,24 @@ kids it covers, so repeated appending does not nest.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from poplite.view.digits import (
-    Digit,
     Digits,
+    Piece,
     coalesce,
-    cut_points,
     flat_digits,
     pack,
     regroup,
     row_major,
-    slice_digits,
 )
+from poplite.view.rebuild import one_number
 from poplite.view.space import NOWHERE, Storage
-from poplite.view.view import Cat, Shape, View, empty, flat
+from poplite.view.view import Cat, Shape, View, empty, flat, placed
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """One piece: digits of the repetitions, and of one chunk of `size` elements."""
 
     space: Storage | Cat
@@ -67,35 +64,84 @@ def concat(views: Sequence[View], axis: int) -> View:
     pieces = [view for view in views if view.space is not NOWHERE]
     if len(pieces) < 2:
         return pieces[0] if pieces else empty(shape)
-    outer = math.prod(shape[:axis])
-    parts = _parts(pieces, axis)
+    return joined(_parts(pieces, axis), math.prod(shape[:axis]), shape)
+
+
+def joined(parts: list[Part], outer: int, shape: Shape) -> View:
+    """Join parts into a view.
+
+    Args:
+        parts: at least one, not empty.
+        outer: repetitions of each.
+        shape: of the result.
+    """
     found = _rebuild(parts)
-    if found is None:
+    if found is None and any(isinstance(part.space, Cat) for part in parts):
         parts = _spliced(parts, outer)
         found = _rebuild(parts)
-    parts = _merged(parts) if found is None else [found]
-    if len(parts) == 1:
-        return _single(parts[0], outer, shape)
+    if found is None:
+        parts = _merged(parts)
+    if found is not None or len(parts) == 1:
+        return _single(found or parts[0], outer, shape)
     kids = tuple([_kid(part, outer) for part in parts])
     return View(shape, row_major(shape), 0, Cat(kids, outer))
 
 
-def _parts(views: list[View], axis: int) -> list[_Part]:
-    parts: list[_Part] = []
+def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
+    """Join the pieces into which `cut_digits` cuts a dimension of a view.
+
+    Args:
+        view: not empty.
+        pieces: at least two.
+        shape: of the result.
+        dim: the dimension.
+
+    >>> from poplite.view.view import whole
+    >>> columns = whole(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
+    >>> columns.slice(3, 9, 0).space
+    <Cat of 3 views, 1 times, 6 elements>
+    """
+    space = view.space
+    before, after = shape[:dim], shape[dim + 1 :]
+    if isinstance(space, Cat):
+        dims = [(*view.dims[:dim], pack(digits), *view.dims[dim + 1 :]) for digits, _, _ in pieces]
+        return concat(
+            [
+                placed((*before, size, *after), d, off, space)
+                for d, (_, size, off) in zip(dims, pieces, strict=True)
+            ],
+            dim,
+        )
+    repetitions, outer = math.prod(before), tuple(flat_digits(before, view.dims[:dim]))
+    if after:
+        inner, chunk = flat_digits(after, view.dims[dim + 1 :]), math.prod(after)
+        pieces = [(tuple(coalesce((*d, *inner))), size * chunk, off) for d, size, off in pieces]
+    digits = one_number(pieces)
+    if digits is not None:
+        part = Part(space, outer, digits, math.prod(shape[dim:]), pieces[0][2])
+        return _single(part, repetitions, shape)
+    first = pack(outer)
+    kids = [View((repetitions, size), (first, pack(d)), off, space) for d, size, off in pieces]
+    return View(shape, row_major(shape), 0, Cat(tuple(kids), repetitions))
+
+
+def _parts(views: list[View], axis: int) -> list[Part]:
+    parts: list[Part] = []
     shape, dims = views[0].shape, views[0].dims
-    _, outer, digits, size, _ = _part(views[0], axis)
+    _, outer, digits, size, _ = part_of(views[0], axis)
     for view in views:
         # Pieces are often alike: slices of one tensor, variables of one shape.
         if view.shape != shape or view.dims != dims:
             shape, dims = view.shape, view.dims
-            _, outer, digits, size, _ = _part(view, axis)
-        parts.append(_Part(view.space, outer, digits, size, view.off))
+            _, outer, digits, size, _ = part_of(view, axis)
+        parts.append(Part(view.space, outer, digits, size, view.off))
     return parts
 
 
-def _part(view: View, axis: int) -> _Part:
+def part_of(view: View, axis: int) -> Part:
+    """Read a view as repetitions of a chunk: the dimensions before and from the axis."""
     shape, dims = view.shape, view.dims
-    return _Part(
+    return Part(
         view.space,
         tuple(flat_digits(shape[:axis], dims[:axis])),
         tuple(flat_digits(shape[axis:], dims[axis:])),
@@ -104,99 +150,30 @@ def _part(view: View, axis: int) -> _Part:
     )
 
 
-def _kid(part: _Part, outer: int) -> View:
+def _kid(part: Part, outer: int) -> View:
     return View((outer, part.size), (pack(part.outer), pack(part.digits)), part.off, part.space)
 
 
-def _single(part: _Part, outer: int, shape: Shape) -> View:
+def _single(part: Part, outer: int, shape: Shape) -> View:
     dims = regroup(coalesce((*part.outer, *part.digits)), shape)
     if dims is not None:
         return View(shape, dims, part.off, part.space)
     return View(shape, row_major(shape), 0, Cat((flat(_kid(part, outer)),), 1))
 
 
-def _rebuild(parts: list[_Part]) -> _Part | None:
-    """Recognise one strided view in all parts together.
-
-    Place by place, innermost first: the stride is the first step, the extent is where
-    equal steps end, and every part must then consist of whole places and ends of them.
-    """
+def _rebuild(parts: list[Part]) -> Part | None:
+    """Recognise one strided view in all parts together."""
     space, outer, _, _, base = parts[0]
-    if any(part.space is not space or part.outer != outer for part in parts):
+    if any([part.space is not space or part.outer != outer for part in parts]):
         return None
-    places: list[Digit] = []
-    todo = [(part.digits, part.size, part.off) for part in parts]
-    while len(todo) > 1 or todo[0][1] > 1:
-        place = _innermost(todo)
-        stripped = _strip(todo, *place)
-        if stripped is None:
-            return None
-        places.append(place)
-        todo = stripped
-    size = math.prod([extent for extent, _ in places])
-    return _Part(space, outer, tuple(coalesce(reversed(places))), size, base)
+    digits = one_number([part[2:] for part in parts])
+    if digits is None:
+        return None
+    return Part(space, outer, digits, sum([part.size for part in parts]), base)
 
 
-_Piece = tuple[Digits, int, int]
-
-
-def _innermost(pieces: list[_Piece]) -> Digit:
-    digits, size, base = pieces[0]
-    stride = digits[-1][1] if digits else pieces[1][2] - base
-    position = 0
-    for digits, size, off in pieces:
-        if off != base + position * stride:
-            return position, stride
-        if digits and digits[-1][1] != stride:
-            return position + 1, stride
-        if len(digits) > 1:
-            return position + digits[-1][0], stride
-        position += size
-    return position, stride
-
-
-def _strip(pieces: list[_Piece], extent: int, stride: int) -> list[_Piece] | None:
-    """Replace every run of `extent` elements by one, or return None.
-
-    A piece may begin or end inside a run; it is cut there, though not without limit.
-    """
-    stripped: list[_Piece] = []
-    todo = pieces[::-1]
-    cuts_left = 4 * len(pieces)
-    filled, start = 0, 0
-    while todo:
-        digits, size, off = todo.pop()
-        if filled == 0 and digits[-1:] == ((extent, stride),):
-            stripped.append((digits[:-1], size // extent, off))
-            continue
-        room = extent - filled
-        if size > room or digits not in ((), ((size, stride),)):
-            points = cut_points(digits, 0, min(size, room))
-            points += cut_points(digits, room, size)[1:] if size > room else []
-            cuts_left -= 1
-            if len(points) == 2 or cuts_left < 0:
-                return None
-            todo += [_piece(digits, a, b, off) for a, b in pairwise(points)][::-1]
-            continue
-        if filled == 0:
-            start = off
-        if off != start + filled * stride:
-            return None
-        filled += size
-        if filled == extent:
-            stripped.append(((), 1, start))
-            filled = 0
-    return stripped if filled == 0 else None
-
-
-def _piece(digits: Digits, begin: int, end: int, off: int) -> _Piece:
-    part = slice_digits(digits, begin, end)
-    assert part is not None, "cut where slice_digits needs no cut"
-    return tuple(part[0]), end - begin, off + part[1]
-
-
-def _spliced(parts: list[_Part], outer: int) -> list[_Part]:
-    spliced: list[_Part] = []
+def _spliced(parts: list[Part], outer: int) -> list[Part]:
+    spliced: list[Part] = []
     for part in parts:
         cat = part.space
         if isinstance(cat, Cat) and _is_range(part, cat, outer):
@@ -206,9 +183,9 @@ def _spliced(parts: list[_Part], outer: int) -> list[_Part]:
     return spliced
 
 
-def _is_range(part: _Part, cat: Cat, outer: int) -> bool:
+def _is_range(part: Part, cat: Cat, outer: int) -> bool:
     """Tell whether a part is the same range of every period of a Cat."""
-    period = cat.breaks[-1]
+    period = cat.period
     return (
         cat.outer == outer
         and part.outer == (((outer, period),) if outer > 1 else ())
@@ -217,24 +194,22 @@ def _is_range(part: _Part, cat: Cat, outer: int) -> bool:
     )
 
 
-def _kids_between(cat: Cat, begin: int, end: int) -> list[_Part]:
-    breaks = cat.breaks
-    parts: list[_Part] = []
-    k = bisect_right(breaks, begin) - 1
-    while k < len(cat.kids) and breaks[k] < end:
-        low = max(begin, breaks[k]) - breaks[k]
-        high = min(end, breaks[k + 1]) - breaks[k]
-        part = _part(cat.kids[k].slice(low, high, 1), 1)
+def _kids_between(cat: Cat, begin: int, end: int) -> list[Part]:
+    parts: list[Part] = []
+    at = begin
+    while at < end:
+        kid, first, last = cat.kid_at(at)
+        part = part_of(kid.slice(at - first, min(end, last) - first, 1), 1)
+        at = last
         inner = part.space
         if isinstance(inner, Cat) and _is_range(part, inner, cat.outer):
             parts += _kids_between(inner, part.off, part.off + part.size)
         else:
             parts.append(part)
-        k += 1
     return parts
 
 
-def _merged(parts: list[_Part]) -> list[_Part]:
+def _merged(parts: list[Part]) -> list[Part]:
     count = len(parts) + 1
     while len(parts) < count:
         count = len(parts)
@@ -242,7 +217,7 @@ def _merged(parts: list[_Part]) -> list[_Part]:
     return parts
 
 
-def _continuations(parts: list[_Part]) -> list[_Part]:
+def _continuations(parts: list[Part]) -> list[Part]:
     merged = [parts[0]]
     for part in parts[1:]:
         joined = _continued(merged[-1], part)
@@ -253,7 +228,7 @@ def _continuations(parts: list[_Part]) -> list[_Part]:
     return merged
 
 
-def _continued(a: _Part, b: _Part) -> _Part | None:
+def _continued(a: Part, b: Part) -> Part | None:
     if a.space is not b.space or a.outer != b.outer:
         return None
     digits = a.digits if len(a.digits) >= len(b.digits) else b.digits
@@ -272,11 +247,11 @@ def _continued(a: _Part, b: _Part) -> _Part | None:
     if b.digits != rest and (b.digits[:1] != ((b.size // inner, stride),) or b.digits[1:] != rest):
         return None
     size = a.size + b.size
-    return _Part(a.space, a.outer, ((size // inner, stride), *rest), size, a.off)
+    return Part(a.space, a.outer, ((size // inner, stride), *rest), size, a.off)
 
 
-def _progressions(parts: list[_Part]) -> list[_Part]:
-    merged: list[_Part] = []
+def _progressions(parts: list[Part]) -> list[Part]:
+    merged: list[Part] = []
     i = 0
     while i < len(parts):
         first = parts[i]

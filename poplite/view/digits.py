@@ -20,6 +20,8 @@ Digit = tuple[int, int]
 Digits = tuple[Digit, ...]
 Dim = int | Digits
 """The stride of a one-digit (or one-element) dimension, or its two or more digits."""
+Piece = tuple[Digits, int, int]
+"""A range of a number: its digits, its number of elements, the offset of its first."""
 
 
 def digits_of(size: int, dim: Dim) -> Digits:
@@ -58,12 +60,20 @@ def flat_digits(shape: Sequence[int], dims: Sequence[Dim]) -> list[Digit]:
     ([(24, 1)], [(4, 1), (3, 4)])
     """
     merged: list[Digit] = []
-    for size, dim in zip(shape, dims, strict=True):
-        for extent, stride in digits_of(size, dim):
-            if merged and merged[-1][1] == extent * stride:
-                merged[-1] = (merged[-1][0] * extent, stride)
+    extent, stride = 1, -1  # the digit that may still grow
+    for size, dim in zip(shape, dims):  # noqa: B905  (strict takes longer than a digit)
+        for e, s in ((size, dim),) if isinstance(dim, int) else dim:
+            if e == 1:
+                continue
+            if stride == e * s and extent != 1:
+                extent *= e
             else:
-                merged.append((extent, stride))
+                if extent != 1:
+                    merged.append((extent, stride))
+                extent = e
+            stride = s
+    if extent != 1:
+        merged.append((extent, stride))
     return merged
 
 
@@ -108,23 +118,32 @@ def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | 
     >>> regroup([(6, 1), (4, 6)], (3, 8)), regroup([(6, 1), (4, 6)], (8, 3))
     ((2, ((2, 1), (4, 6))), None)
     """
+    if len(shape) == 1:
+        return (pack(digits),)
     rest = list(digits)
     dims: list[Dim] = []
+    extent, stride = 1, 0  # what is left of a digit
     for size in reversed(shape):
+        if size == 1:
+            dims.append(0)
+            continue
+        if extent == 1:
+            extent, stride = rest.pop()
+        if extent % size == 0:
+            dims.append(stride)
+            extent, stride = extent // size, stride * size
+            continue
         group: list[Digit] = []
         while size > 1:
-            extent, stride = rest.pop()
-            if extent > size:
-                if extent % size:
-                    return None
-                rest.append((extent // size, stride * size))
-                extent = size
-            elif size % extent:
+            if extent == 1:
+                extent, stride = rest.pop()
+            taken = extent if extent < size else size
+            if extent % taken or size % taken:
                 return None
-            group.append((extent, stride))
-            size //= extent
-        dims.append(group[0][1] if len(group) == 1 else tuple(reversed(group)) or 0)
-    return tuple(reversed(dims))
+            group.append((taken, stride))
+            extent, stride, size = extent // taken, stride * taken, size // taken
+        dims.append(tuple(group[::-1]))
+    return tuple(dims[::-1])
 
 
 def place_values(digits: Sequence[Digit]) -> list[int]:
@@ -154,66 +173,51 @@ def locate(digits: Sequence[Digit], index: int) -> int:
     return offset
 
 
-def slice_digits(digits: Sequence[Digit], begin: int, end: int) -> tuple[list[Digit], int] | None:
+def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Piece]:
     """Select the non-empty range [begin, end) of a number.
 
-    Args:
-        digits: of the dimension, at least one.
-        begin: first index.
-        end: one past the last index; above `begin`.
-
-    Returns:
-        The digits and offset of the range, or None when it must be cut first.
-
-    >>> slice_digits([(6, 1), (4, 6)], 4, 12), slice_digits([(6, 1), (4, 6)], 3, 6)
-    (([(2, 1), (4, 6)], 1), None)
-    """
-    place = 1
-    for extent, _ in digits:
-        place *= extent
-    offset = 0
-    for i, (extent, stride) in enumerate(digits):
-        place //= extent
-        first = begin // place
-        if first != (end - 1) // place:
-            if begin % place or end % place:
-                return None
-            return [(end // place - first, stride), *digits[i + 1 :]], offset + first * stride
-        offset += first * stride
-        begin -= first * place
-        end -= first * place
-    return [], offset
-
-
-def cut_points(digits: Sequence[Digit], begin: int, end: int) -> list[int]:
-    """Return where to cut [begin, end) so that `slice_digits` takes every piece.
-
-    A head up to the next whole outer digit, a body of whole ones, and a tail, each end
-    cut again in the inner digits::
+    Where its ends fall inside a digit, it is cut: a head up to the next whole outer digit, a
+    body of whole ones, and a tail, head and tail cut again in the inner digits::
 
         ((2, .), (3, .), (4, .))     [5, 23)  ->  5 | 8 | 12 | 20 | 23
 
-    >>> cut_points([(2, 50), (3, 9), (4, 1)], 5, 23)
-    [5, 8, 12, 20, 23]
+    Args:
+        digits: of the dimension.
+        begin: first index.
+        end: one past the last; above `begin`.
+        offset: of index 0.
+
+    Returns:
+        The pieces, in order; one where no end falls inside a digit.
+
+    >>> cut_digits(((6, 1), (4, 6)), 4, 12)
+    [(((2, 1), (4, 6)), 8, 1)]
+    >>> cut_digits(((6, 1), (4, 6)), 3, 6)
+    [((), 1, 18), (((2, 6),), 2, 1)]
     """
-    if slice_digits(digits, begin, end) is not None:
-        return [begin, end]
-    place = place_values(digits)[0]
-    inner = digits[1:]
-    low, high = begin // place, (end - 1) // place
+    if not digits:
+        return [((), 1, offset)]
+    (_, stride), inner = digits[0], digits[1:]
+    if not inner:
+        size = end - begin
+        return [(((size, stride),) if size > 1 else (), size, offset + begin * stride)]
+    place = 1
+    for extent, _ in inner:
+        place *= extent
+    low, head = divmod(begin, place)
+    high, tail = divmod(end, place)
     if low == high:
-        base = low * place
-        return [base + p for p in cut_points(inner, begin - base, end - base)]
-    head = -(-begin // place) * place
-    body = end // place * place
-    points = [begin]
-    if begin < head:
-        points = [head - place + p for p in cut_points(inner, begin - head + place, place)]
-    if head < body:
-        points.append(body)
-    if body < end:
-        points += [body + p for p in cut_points(inner, 0, end - body)[1:]]
-    return points
+        return cut_digits(inner, head, tail, offset + low * stride)
+    pieces = []
+    if head:
+        pieces = cut_digits(inner, head, place, offset + low * stride)
+        low += 1
+    if low < high:
+        body = inner if high - low == 1 else ((high - low, stride), *inner)
+        pieces.append((body, (high - low) * place, offset + low * stride))
+    if tail:
+        pieces += cut_digits(inner, 0, tail, offset + high * stride)
+    return pieces
 
 
 def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
@@ -242,97 +246,3 @@ def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
         if extent > 1:
             taken.append((extent, stride))
     return coalesce(reversed(taken))
-
-
-def compose(
-    shape: Sequence[int],
-    dims: Sequence[Dim],
-    off: int,
-    kid_digits: Sequence[Digit],
-    kid_off: int,
-) -> tuple[tuple[Dim, ...], int] | None:
-    """Express a view of another view's row-major order in the other view's own space.
-
-    Each step is written as a multiple of one place of the kid's number.  That is exact as
-    long as no place carries, so the largest value every place can reach is tracked.
-
-    Args:
-        shape: sizes of the outer view.
-        dims: its dimensions, as positions in the kid's row-major order.
-        off: position of its first element.
-        kid_digits: coalesced digits of the kid.
-        kid_off: offset of the kid in its own space.
-
-    Returns:
-        Dimensions and offset in the kid's space, or None when a carry cannot be excluded.
-
-    >>> compose((2, 4), (4, 1), 4, [(6, 1), (4, 6)], 0)
-    ((1, 6), 1)
-    """
-    if len(kid_digits) < 2:
-        scale = kid_digits[0][1] if kid_digits else 0
-        if scale == 1:
-            return tuple(dims), kid_off + off
-        scaled = [
-            d * scale if isinstance(d, int) else pack(coalesce([(e, s * scale) for e, s in d]))
-            for d in dims
-        ]
-        return tuple(scaled), kid_off + off * scale
-    return _Composition(kid_digits, kid_off).apply(shape, dims, off)
-
-
-class _Composition:
-    """The state of one `compose`: the largest value of every place so far."""
-
-    __slots__ = ("base", "digits", "places", "used")
-
-    def __init__(self, digits: Sequence[Digit], base: int) -> None:
-        self.digits = digits
-        self.places = place_values(digits)
-        self.used = [0] * len(digits)
-        self.base = base
-
-    def apply(
-        self, shape: Sequence[int], dims: Sequence[Dim], off: int
-    ) -> tuple[tuple[Dim, ...], int] | None:
-        numbers = [digits_of(size, dim) for size, dim in zip(shape, dims, strict=True)]
-        lowest = off + sum((e - 1) * s for number in numbers for e, s in number if s < 0)
-        for j in range(len(self.digits) - 1, -1, -1):
-            extent, stride = self.digits[j]
-            lowest, self.used[j] = divmod(lowest, extent)
-            self.base += self.used[j] * stride
-        packed: list[Dim] = []
-        for number in reversed(numbers):
-            emitted: list[Digit] = []
-            for extent, step in reversed(number):
-                found = self._express(extent, abs(step))
-                if found is None:
-                    return None
-                if step < 0:
-                    self.base += sum((e - 1) * s for e, s in found)
-                    found = [(e, -s) for e, s in found]
-                emitted += found
-            packed.append(pack(coalesce(reversed(emitted))))
-        return tuple(reversed(packed)), self.base
-
-    def _express(self, extent: int, step: int) -> list[Digit] | None:
-        """Write one digit in the kid's places, innermost first."""
-        if step == 0:
-            return [(extent, 0)]
-        emitted: list[Digit] = []
-        while True:
-            j = next(j for j, w in enumerate(self.places) if w <= step and step % w == 0)
-            count = step // self.places[j]
-            size, stride = self.digits[j]
-            room = size - 1 - self.used[j]
-            if (extent - 1) * count <= room:
-                self.used[j] += (extent - 1) * count
-                emitted.append((extent, count * stride))
-                return emitted
-            whole = size // count
-            if j == 0 or size % count or extent % whole or (whole - 1) * count > room:
-                return None
-            self.used[j] += (whole - 1) * count
-            emitted.append((whole, count * stride))
-            extent //= whole
-            step = self.places[j - 1]

@@ -1,20 +1,18 @@
 """Runs of consecutive addresses in a view, counted or listed, only when asked.
 
-A run is a maximal range of the flattened view whose addresses follow each other.  Over
-the storage of one variable, runs follow from the digits alone.  A carry into a digit moves
-the address by its stride less what the inner digits had reached, and joins two runs where
-that is one step::
+A run is a maximal range of the flattened view whose addresses follow each other.  How runs are
+found depends on how many there are and where the view stands::
 
-    digits (3, 4) (2, 1)      0 1 | 4 5 | 8 9       4 - 1 = 3: three runs
-    digits (3, 1) (2, 0)      0 | 0 1 | 1 2 | 2     1 - 0 = 1: the carry joins, four runs
+    at most 64                     `few`: plain Python
+    on the storage of a variable   `expand`: from the digits alone
+    on a `Cat`                     `through`: from the `leaves` of the space
+    more than fit                  `stream`: some at a time
 
-Over a `Cat`, the space is lowered once to its own list of runs, and the view's runs of
-positions are cut at its breaks.
+Counting lists nothing.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -22,43 +20,91 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import Digit, locate
+from poplite.view.digits import locate
+from poplite.view.expand import count_runs, grid, split_run
+from poplite.view.few import FEW, few_runs
+from poplite.view.leaves import Leaves, leaves_of, stacked
+from poplite.view.pieces import Pieces
 from poplite.view.space import NOWHERE, Storage
+from poplite.view.stream import chunks
+from poplite.view.strided import span
+from poplite.view.through import check_listable, count_through, runs, runs_by_owner
 from poplite.view.view import Cat, View
 
 Int64 = npt.NDArray[np.int64]
 
-SMALL = 4096
-"""Runs whose equal lengths are written out, which is faster than a stride of 0."""
+_NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
-def runs(view: View) -> tuple[Int64, Int64]:
-    """Return the maximal runs of a view, in view order.
-
-    Args:
-        view: any view.
-
-    Returns:
-        `(begin, length)`: int64[R] first addresses in the graph's space, and int64[R]
-        element counts; to be read, not written.
+def run_lists(view: View) -> tuple[list[int], list[int]]:
+    """Return the maximal runs of a view as lists.
 
     >>> from poplite.view.view import whole
-    >>> [a.tolist() for a in runs(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
-    [[10, 13], [2, 2]]
+    >>> run_lists(whole(Storage(0, 10, 6), (6,)).reverse(0).slice(0, 2, 0))
+    ([15, 14], [1, 1])
     """
-    space, digits = view.space, view.flat_digits()
-    if isinstance(space, Storage):
-        if space is NOWHERE:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        return _strided_runs(digits, space.base + view.off)
-    position, address = _lowered(space)
-    if digits == [(space.num_elements, 1)]:
-        return address, np.diff(position)
-    return _through(*_strided_runs(digits, view.off), position, address)
+    few = few_runs(view)
+    if few is not None:
+        return few
+    begin, length = runs(view)
+    return begin.tolist(), length.tolist()
+
+
+def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
+    """Return the runs of many views at once; much faster than one by one where they are small.
+
+    Args:
+        views: any views.
+
+    Returns:
+        `(first, begin, length)`: the runs of view i are `begin[first[i]:first[i + 1]]`;
+        int64[V + 1], int64[R] and int64[R].
+
+    Raises:
+        SizeOverflowError: when there may be more runs than are listed at once.
+
+    >>> from poplite.view.view import whole
+    >>> row = whole(Storage(0, 10, 6), (6,))
+    >>> [a.tolist() for a in runs_of_many([row, row.slice(0, 3, 0).reverse(0)])]
+    [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
+    """
+    if len(views) <= FEW:
+        begins, lengths = zip(_NO_RUNS, *map(runs, views), strict=True)
+        first = np.cumsum(list(map(len, begins)))
+        return first, np.concatenate(begins), np.concatenate(lengths)
+    plain = [view for view in views if view.space is not NOWHERE]
+    owner = [i for i, view in enumerate(views) if view.space is not NOWHERE]
+    if any([isinstance(view.space, Cat) for view in plain]):
+        plain, owner = _on_storage(plain, owner)
+    if not plain:
+        return np.zeros(len(views) + 1, np.int64), *_NO_RUNS
+    base, extent, stride, _ = stacked(plain, split=False)
+    breaks = np.zeros(len(base) + 1, np.int64)
+    np.cumsum(extent.prod(1), out=breaks[1:])
+    leaves = Leaves(1, breaks, base, extent, stride, 0)
+    room = leaves.most_runs
+    check_listable(room, f"{len(views):,} views have up to")
+    begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
+    return first, begin, length
+
+
+def _on_storage(views: list[View], owners: list[int]) -> tuple[list[View], list[int]]:
+    """Replace views of a Cat by a view for each of their runs."""
+    everywhere = Storage(-1, 0, 0)
+    spread: list[tuple[View, int]] = []
+    for view, owner in zip(views, owners, strict=True):
+        if isinstance(view.space, Storage):
+            spread.append((view, owner))
+        else:
+            listed = zip(*run_lists(view), strict=True)
+            spread += [(View((n,), (1,), begin, everywhere), owner) for begin, n in listed]
+    return [view for view, _ in spread], [owner for _, owner in spread]
 
 
 def num_runs(view: View) -> int:
-    """Count the runs of a view; over one variable, without listing them.
+    """Count the runs of a view without listing them.
+
+    Over one variable, or over a `Cat` read once, that takes no longer for more elements.
 
     >>> from poplite.view.view import whole
     >>> num_runs(whole(Storage(0, 0, 2**30), (2**15, 2**15)).dim_shuffle((1, 0)))
@@ -66,12 +112,21 @@ def num_runs(view: View) -> int:
     """
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
-        return _count(digits) if space is not NOWHERE else 0
-    if space.outer == 1 and digits == [(space.num_elements, 1)]:
-        kids = space.kids
+        return count_runs(*split_run(digits)) if space is not NOWHERE else 0
+    kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
+    if is_whole and space.outer == 1 and not isinstance(kids, Pieces) and _is_layered(space):
+        # Each kid may be counted without listing what it stands on.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
-    return len(runs(view)[0])
+    few = few_runs(view)
+    if few is not None:
+        return len(few[0])
+    return count_through(leaves_of(space), digits, view.off)
+
+
+def _is_layered(cat: Cat) -> bool:
+    kids = [cat.kids.template] if isinstance(cat.kids, Pieces) else cat.kids
+    return any([isinstance(kid.space, Cat) for kid in kids])
 
 
 def is_contiguous(view: View) -> bool:
@@ -111,8 +166,10 @@ def addresses(view: View) -> Int64:
     if isinstance(space, Storage):
         if space is NOWHERE:
             return np.empty(view.shape, np.int64)
-        return _grid(view.flat_digits(), space.base + view.off).reshape(view.shape)
+        return grid(view.flat_digits(), space.base + view.off).reshape(view.shape)
     begin, length = runs(view)
+    if len(begin) == view.num_elements:
+        return begin.reshape(view.shape)
     flat = np.repeat(begin - (np.cumsum(length) - length), length)
     flat += np.arange(view.num_elements)
     return flat.reshape(view.shape)
@@ -134,11 +191,9 @@ def address_at(view: View, index: int) -> int:
         space = view.space
         if isinstance(space, Storage):
             return space.base + index
-        breaks = space.breaks
-        repetition, rest = divmod(index, breaks[-1])
-        k = bisect_right(breaks, rest) - 1
-        view = space.kids[k]
-        index = repetition * (breaks[k + 1] - breaks[k]) + rest - breaks[k]
+        repetition, rest = divmod(index, space.period)
+        view, begin, end = space.kid_at(rest)
+        index = repetition * (end - begin) + rest - begin
 
 
 def last_address(view: View) -> int:
@@ -156,181 +211,29 @@ def storages(view: View) -> tuple[Storage, ...]:
     space = view.space
     if isinstance(space, Storage):
         return () if space is NOWHERE else (space,)
-    known = space.storages
-    plain = all([isinstance(kid.space, Storage) for kid in space.kids])
-    if len(known) == 1 or (plain and view.flat_digits() == [(space.num_elements, 1)]):
-        return known
-    by_base = sorted(known, key=lambda storage: storage.base)
-    begin, _ = runs(view)
-    owner = np.searchsorted([storage.base for storage in by_base], begin, side="right") - 1
-    _, first = np.unique(owner, return_index=True)
-    return tuple([by_base[owner[i]] for i in np.sort(first)])
+    digits = view.flat_digits()
+    within = _storages_within(space, *span(view.off, digits))
+    if len(within) == 1 or (not _is_layered(space) and digits == [(space.num_elements, 1)]):
+        return within
+    by_base = sorted(within, key=lambda storage: storage.base)
+    bases = np.array([storage.base for storage in by_base])
+    found: dict[Storage, None] = {}
+    for begin, _ in chunks(view):
+        owner = np.searchsorted(bases, begin, side="right") - 1
+        _, first = np.unique(owner, return_index=True)
+        found.update(dict.fromkeys([by_base[owner[i]] for i in np.sort(first)]))
+        if len(found) == len(within):
+            break
+    return tuple(found)
 
 
-def _grid(digits: Sequence[Digit], base: int) -> Int64:
-    if not digits:
-        return np.array([base], np.int64)
-    extent, stride = digits[0]
-    values = np.arange(extent, dtype=np.int64) * stride + base
-    for extent, stride in digits[1:]:
-        values = (values[:, None] + np.arange(extent, dtype=np.int64) * stride).reshape(-1)
-    return values
-
-
-def _split_run(digits: Sequence[Digit]) -> tuple[Sequence[Digit], int]:
-    if digits and digits[-1][1] == 1:
-        return digits[:-1], digits[-1][0]
-    return digits, 1
-
-
-def _carries(digits: Sequence[Digit], run: int) -> list[tuple[int, int, bool]]:
-    """Return (extent, product of the inner extents, joins) of each digit, innermost first."""
-    found = []
-    reach, inner = run - 1, 1
-    for extent, stride in reversed(digits):
-        found.append((extent, inner, stride - reach == 1))
-        reach += (extent - 1) * stride
-        inner *= extent
-    return found
-
-
-def _count(digits: Sequence[Digit]) -> int:
-    rest, run = _split_run(digits)
-    total = math.prod([extent for extent, _ in rest])
-    joined = [
-        total // (inner * extent) * (extent - 1)
-        for extent, inner, joins in _carries(rest, run)
-        if joins
-    ]
-    return total - sum(joined)
-
-
-def _strided_runs(digits: Sequence[Digit], base: int) -> tuple[Int64, Int64]:
-    rest, run = _split_run(digits)
-    begin = _grid(rest, base)
-    # Coalesced, a run and one digit never join; most views end here.
-    carries = _carries(rest, run) if len(rest) > 1 else []
-    if not any([joins for _, _, joins in carries]):
-        if len(begin) <= SMALL:
-            return begin, np.full(len(begin), run, np.int64)
-        return begin, np.broadcast_to(np.int64(run), begin.shape)
-    starts = np.ones(len(begin), np.bool_)
-    for extent, inner, joins in carries:
-        if joins:
-            starts.reshape(-1, extent, inner)[:, 1:, 0] = False
-    first = np.flatnonzero(starts)
-    return begin[first], np.diff(first, append=len(begin)) * run
-
-
-def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:
-    """Join neighbouring runs that continue each other.
-
-    >>> [a.tolist() for a in joined(np.array([0, 2, 9]), np.array([2, 3, 1]))]
-    [[0, 9], [5, 1]]
-    """
-    starts = np.ones(len(begin), np.bool_)
-    np.not_equal(begin[1:], begin[:-1] + length[:-1], out=starts[1:])
-    if starts.all():
-        return begin, length
-    first = np.flatnonzero(starts)
-    return begin[first], np.add.reduceat(length, first)
-
-
-def _through(begin: Int64, length: Int64, position: Int64, address: Int64) -> tuple[Int64, Int64]:
-    """Map runs of positions of a lowered space to runs of addresses."""
-    end = begin + length
-    first = np.searchsorted(position, begin, side="right") - 1
-    count = np.searchsorted(position, end, side="left") - first
-    source, within = _spread(count)
-    segment = first[source] + within
-    low = np.maximum(begin[source], position[segment])
-    high = np.minimum(end[source], position[segment + 1])
-    return joined(address[segment] + (low - position[segment]), high - low)
-
-
-def _spread(count: Int64) -> tuple[Int64, Int64]:
-    """For counts 2, 1: the owners 0 0 1, and the number within each owner 0 1 0."""
-    owner = np.repeat(np.arange(len(count)), count)
-    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-
-
-def below(cat: Cat) -> list[Cat]:
-    """Return a Cat and all Cats below it, every one after those it stands on.
-
-    >>> below(Cat((), 1))
-    [<Cat of 0 views, 1 times, 0 elements>]
-    """
-    order: dict[int, Cat] = {}
-    stack = [(cat, False)]
-    while stack:
-        at, done = stack.pop()
-        if done:
-            order.setdefault(id(at), at)
-        elif id(at) not in order:
-            stack.append((at, True))
-            stack += [(kid.space, False) for kid in at.kids if isinstance(kid.space, Cat)]
-    return list(order.values())
-
-
-def _lowered(cat: Cat) -> tuple[Int64, Int64]:
-    """Return the runs of a space: int64[R + 1] positions of their ends, int64[R] addresses."""
-    if cat.lowered is None:
-        for space in below(cat):
-            if space.lowered is None:
-                space.lowered = _lower(space)
-    assert cat.lowered is not None
-    return cat.lowered
-
-
-def _lower(cat: Cat) -> tuple[Int64, Int64]:
-    pieces = [] if _has_plain_chunks(cat) else [runs(kid) for kid in cat.kids]
-    if not pieces:
-        begin, length = _plain_chunks(cat)
-    elif cat.outer > 1:
-        begin, length = _interleaved(cat, pieces)
-    else:
-        begin = np.concatenate([piece[0] for piece in pieces])
-        length = np.concatenate([piece[1] for piece in pieces])
-    begin, length = joined(begin, length)
-    position = np.zeros(len(begin) + 1, np.int64)
-    np.cumsum(length, out=position[1:])
-    return position, begin
-
-
-def _has_plain_chunks(cat: Cat) -> bool:
-    """Tell whether each chunk of each kid is one run, at equal distances."""
-    return all(
-        [
-            isinstance(kid.space, Storage)
-            and isinstance(kid.dims[0], int)
-            and (kid.dims[1] == 1 or kid.shape[1] == 1)
-            for kid in cat.kids
-        ]
-    )
-
-
-def _plain_chunks(cat: Cat) -> tuple[Int64, Int64]:
-    kids = [(kid, kid.space) for kid in cat.kids if isinstance(kid.space, Storage)]
-    first = np.array([space.base + kid.off for kid, space in kids], np.int64)
-    step = np.array([kid.dims[0] for kid, _ in kids], np.int64)
-    begin = first + np.arange(cat.outer, dtype=np.int64)[:, None] * step
-    length = np.broadcast_to(np.diff(cat.breaks), begin.shape)
-    return begin.reshape(-1), length.reshape(-1)
-
-
-def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, Int64]:
-    """Cut each kid's runs at its chunks, and order them by position in the Cat."""
-    begins, lengths, positions = [], [], []
-    for k, (begin, length) in enumerate(pieces):
-        chunk = cat.breaks[k + 1] - cat.breaks[k]
-        end = np.cumsum(length)
-        start = end - length
-        source, within = _spread((end - 1) // chunk - start // chunk + 1)
-        repetition = start[source] // chunk + within
-        low = np.maximum(start[source], repetition * chunk)
-        high = np.minimum(end[source], (repetition + 1) * chunk)
-        begins.append(begin[source] + (low - start[source]))
-        lengths.append(high - low)
-        positions.append(repetition * cat.breaks[-1] + cat.breaks[k] + low % chunk)
-    order = np.argsort(np.concatenate(positions), kind="stable")
-    return np.concatenate(begins)[order], np.concatenate(lengths)[order]
+def _storages_within(cat: Cat, first: int, last: int) -> tuple[Storage, ...]:
+    """Return the storages below the kids between two positions of a space."""
+    if isinstance(cat.kids, Pieces) or cat.outer > 1:
+        return cat.storages
+    kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
+    found: dict[Storage, None] = {}
+    for kid in kids:
+        space = kid.space
+        found.update(dict.fromkeys([space] if isinstance(space, Storage) else space.storages))
+    return tuple(found)

@@ -7,7 +7,8 @@ bounded search most of the rest; bit sets, shifted and merged, whatever is left:
 
     strides 7, 4, extents 3, 4     sums of the set {0, 4, 8, 12} shifted by 0, 7, 14
 
-The problem and its search: NumPy's `shares_memory` manual page and `mem_overlap.c`.
+What neither the search nor bit sets can hold is refused, never guessed.  The problem and its
+search: NumPy's `shares_memory` manual page and `mem_overlap.c`.
 """
 
 from __future__ import annotations
@@ -15,18 +16,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from poplite.errors import SizeOverflowError
-from poplite.view.digits import Digit
+import numpy as np
 
-SEARCH_STEPS = 20_000
-"""Steps of the search, about as long as the bit sets of a set of 10^7 numbers take."""
+from poplite.errors import SizeOverflowError
+from poplite.intervals import Int64
+from poplite.source import here
+from poplite.view.digits import Digit
+from poplite.view.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
+from poplite.view.native import address, native
+
+FIRST_STEPS = 100
+"""Nodes searched before compiled code takes over."""
+
+SEARCH_STEPS = 200_000
+"""Nodes searched before bit sets: milliseconds, as long as bit sets of 10^7 numbers take."""
+
+LAST_STEPS = 4_000_000
+"""Nodes searched where the bit sets would be too large: under a second."""
 
 LARGEST_SPAN = 2**33
 """Bits of the largest bit set: one GiB."""
-
-
-class _TooLong(Exception):
-    """The search used up its steps."""
 
 
 def repeats(digits: Sequence[Digit]) -> bool:
@@ -41,24 +50,25 @@ def repeats(digits: Sequence[Digit]) -> bool:
     >>> repeats([(4, 1), (3, 4)]), repeats([(4, 1), (3, 3)]), repeats([(4, 3), (3, 4)])
     (False, True, False)
     """
-    if any([stride == 0 for _, stride in digits]):
-        return True
     ordered = sorted([(abs(stride), extent) for extent, stride in digits])
     reach = 0
     nested = True
     for stride, extent in ordered:
-        nested = nested and stride > reach
+        if stride <= reach:
+            nested = False
         reach += (extent - 1) * stride
-    if nested:
-        return False
-    count = math.prod([extent for extent, _ in digits])
+    # Only a stride of 0 is not above the reach of nothing.
+    if nested or not ordered[0][0]:
+        return not nested
+    count = math.prod([extent for _, extent in ordered])
     common = math.gcd(*[stride for stride, _ in ordered])
     if count > reach // common + 1 or _commensurable(ordered):
         return True
-    try:
-        return _search_repeat(ordered)
-    except _TooLong:
-        return _sums([(e, s // common) for s, e in ordered]).bit_count() < count
+    found = _search_repeat(ordered)
+    if found is None:
+        bits = _sums([(e, s // common) for s, e in ordered])
+        return int.from_bytes(bits, "little").bit_count() < count
+    return found
 
 
 def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence[Digit]) -> bool:
@@ -84,15 +94,14 @@ def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence
     extents: dict[int, int] = {}
     for extent, stride in (*digits_a, *digits_b):
         if stride:
-            extents[abs(stride)] = extents.get(abs(stride), 1) + extent - 1
-    ordered = sorted(extents.items())
-    try:
-        return _reaches(ordered, high_b - low_a)
-    except _TooLong:
-        low = max(low_a, low_b)
-        bits_a = _sums(_positive(digits_a)) >> (low - low_a)
-        bits_b = _sums(_positive(digits_b)) >> (low - low_b)
-        return bits_a & bits_b != 0
+            stride = abs(stride)
+            extents[stride] = extents.get(stride, 1) + extent - 1
+    width = max(high_a - low_a, high_b - low_b) + 1
+    found = _reaches(sorted(extents.items()), high_b - low_a, width)
+    if found is None:
+        bits_a, bits_b = _sums(_positive(digits_a)), _sums(_positive(digits_b))
+        return _common_bit(bits_a, bits_b, low_b - low_a)
+    return found
 
 
 def span(base: int, digits: Sequence[Digit]) -> tuple[int, int]:
@@ -123,79 +132,113 @@ def _commensurable(ordered: Sequence[tuple[int, int]]) -> bool:
     )
 
 
-def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool:
-    """Look for two indices of equal offset by the coarsest digit in which they differ."""
-    budget = [SEARCH_STEPS]
-    for i in range(len(ordered) - 1, 0, -1):
-        stride, extent = ordered[i]
-        # The differences of the finer digits, moved to start at 0.
-        finer = [(s, 2 * e - 1) for s, e in ordered[:i]]
-        reach = sum([(e - 1) * s for s, e in ordered[:i]])
-        for step in range(1, min(extent - 1, reach // stride) + 1):
-            if _reaches(finer, reach - step * stride, budget):
-                return True
-    return False
+def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
+    """Look for two indices of equal offset by the coarsest digit in which they differ.
+
+    Returns:
+        None when the search used up its steps.
+    """
+    width = sum([(e - 1) * s for s, e in ordered]) + 1
+    gave_up = False
+    for i, (stride, extent) in enumerate(ordered):
+        # The differences of the finer digits, moved to start at 0; at least one step of this.
+        digits = [*[(s, 2 * e - 1) for s, e in ordered[:i]], (stride, extent - 1)]
+        target = sum([(e - 1) * s for s, e in ordered[:i]]) - stride
+        found = _reaches(digits, target, width)
+        if found:
+            return True
+        gave_up = gave_up or found is None
+    return None if gave_up else False
 
 
-def _reaches(
-    ordered: Sequence[tuple[int, int]], target: int, budget: list[int] | None = None
-) -> bool:
+def _reaches(ordered: Sequence[tuple[int, int]], target: int, width: int) -> bool | None:
     """Tell whether sum(x * stride), 0 <= x < extent, can be the target.
 
     Args:
         ordered: (stride, extent), strides rising.
         target: the sum wanted.
-        budget: search steps left, shared between calls.
+        width: of the bit set that is the alternative.
+
+    Returns:
+        None when the search used up its steps.
     """
-    # Below each place: reach, gcd of the strides, whether every multiple of it is reached.
-    reaches, commons, dense = [0], [0], [True]
+    # Up to each place: reach, divisor of all sums, whether they are all its multiples.
+    facts = [(0, 0, True)]
+    reach, common, dense = facts[0]
     for stride, extent in ordered:
-        common = math.gcd(commons[-1], stride)
+        common = math.gcd(common, stride)
         finest = ordered[0][0]
-        dense.append(dense[-1] and common == finest and stride <= reaches[-1] + finest)
-        commons.append(common)
-        reaches.append(reaches[-1] + (extent - 1) * stride)
-    left = budget or [SEARCH_STEPS]
-    stack = [(len(ordered), target)]
-    while stack:
-        i, rest = stack.pop()
-        left[0] -= 1
-        if left[0] < 0:
-            raise _TooLong
-        if rest < 0 or rest > reaches[i] or (rest % commons[i] if commons[i] else rest):
-            continue
-        if dense[i]:
+        dense = dense and common == finest and stride <= reach + finest
+        reach += (extent - 1) * stride
+        facts.append((reach, common, dense))
+    for i in range(len(ordered), 0, -1):
+        reach, common, dense = facts[i]
+        if target < 0 or target > reach or target % common:
+            return False
+        if dense:
             return True
         stride, extent = ordered[i - 1]
-        most = min(extent - 1, rest // stride)
-        least = max(0, -(-(rest - reaches[i - 1]) // stride))
-        # x * stride = rest modulo the gcd below: every period-th x.
-        period = max(commons[i - 1] // commons[i], 1)
-        first = rest // commons[i] * pow(stride // commons[i], -1, period)
-        chosen = range(least + (first - least) % period, most + 1, period)
-        if dense[i - 1] and chosen:
-            return True
-        if len(chosen) > left[0]:
-            raise _TooLong
-        stack += [(i - 1, rest - x * stride) for x in chosen]
-    return False
+        least = -((facts[i - 1][0] - target) // stride)
+        most = target // stride
+        least, most = max(0, least), min(extent - 1, most)
+        if least != most:
+            return least < most and _search(ordered[:i], facts, target, width)
+        target -= least * stride
+    return target == 0
 
 
-def _sums(digits: Sequence[Digit]) -> int:
-    """Return the set as bits of one integer: log2(extent) shifts a digit."""
+def _search(
+    ordered: Sequence[tuple[int, int]],
+    facts: Sequence[tuple[int, int, bool]],
+    target: int,
+    width: int,
+) -> bool | None:
+    words: list[int] = []
+    for i, (stride, extent) in enumerate(ordered):
+        reach, common, dense = facts[i + 1]
+        period = max(facts[i][1] // common, 1)
+        inverse = pow(stride // common, -1, period)
+        words += [stride, extent, reach, common, dense, period, inverse, 0, 0, 0]
+    found = reaches(words, len(ordered), target, FIRST_STEPS)
+    if found == GAVE_UP:
+        places = np.array(words, np.int64)
+        steps = SEARCH_STEPS if width <= LARGEST_SPAN else LAST_STEPS
+        found = native(reaches)(address(places), len(ordered), target, steps)
+    return None if found == GAVE_UP else found == FOUND
+
+
+def _sums(digits: Sequence[Digit]) -> Int64:
+    """Return the set, its least number 0, as bits of words: log2(extent) shifts a digit."""
     width = sum([(e - 1) * s for e, s in digits]) + 1
     if width > LARGEST_SPAN:
         raise SizeOverflowError(
             f"a view over {width:,} addresses has strides too irregular to compare exactly "
             f"(at most {LARGEST_SPAN:,})",
+            at=here(),
             found=f"digits (extent, stride): {list(digits)}",
             fix="work on smaller slices, or copy the view to a variable of its own",
         )
-    bits = 1
-    for extent, stride in digits:
-        done = 1
-        while done < extent:
-            step = min(done, extent - done)
-            bits |= bits << (step * stride)
-            done += step
+    bits = np.zeros((width >> 6) + 1, np.int64)
+    bits[0] = 1
+    reach = 0
+    # Narrow digits first, while there are few words to shift.
+    for extent, stride in sorted(digits, key=lambda digit: (digit[0] - 1) * digit[1]):
+        reach += (extent - 1) * stride
+        native(add_multiples)(address(bits), (reach >> 6) + 1, extent, stride)
     return bits
+
+
+def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
+    """Tell whether some number of b plus the shift is a number of a."""
+    if shift < 0:
+        return _common_bit(b, a, -shift)
+    whole, part = divmod(shift, 64)
+    ours = a[whole:].view(np.uint64)
+    theirs = b.view(np.uint64)
+    count = min(len(ours), len(theirs))
+    if (ours[:count] & (theirs[:count] << np.uint64(part))).any():
+        return True
+    if not part:
+        return False
+    carried = theirs[: min(count, len(ours) - 1)] >> np.uint64(64 - part)
+    return bool((ours[1 : len(carried) + 1] & carried).any())

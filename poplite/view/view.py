@@ -19,22 +19,22 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
+from poplite.view.compose import compose
 from poplite.view.digits import (
     Digit,
+    Digits,
     Dim,
     coalesce,
-    compose,
-    cut_points,
+    cut_digits,
     digits_of,
     flat_digits,
     locate,
     pack,
     regroup,
     row_major,
-    slice_digits,
     sub_sample_digits,
 )
 from poplite.view.space import NOWHERE, Storage
@@ -42,6 +42,9 @@ from poplite.view.space import NOWHERE, Storage
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from poplite.view.leaves import Leaves
+    from poplite.view.pieces import Pieces
 
     IntArray = npt.NDArray[np.int64]
 
@@ -89,29 +92,29 @@ class View:
         if isinstance(stride, int):
             off = self.off + begin * stride
         else:
-            part = slice_digits(stride, begin, end)
-            if part is None:
-                return self._cut(cut_points(stride, begin, end), dim)
-            dims = (*dims[:dim], pack(part[0]), *dims[dim + 1 :])
-            off = self.off + part[1]
-        view = View(shape, dims, off, self.space)
-        return view if isinstance(self.space, Storage) else prune(view)
+            pieces = cut_digits(stride, begin, end, self.off)
+            if len(pieces) > 1:
+                # Only this path needs concatenation, which itself builds on views.
+                import poplite.view.cat as concatenation
 
-    def _cut(self, points: list[int], dim: int) -> View:
-        # Only this path needs concatenation, which itself builds on views.
-        from poplite.view.cat import concat
-
-        return concat([self.slice(a, b, dim) for a, b in pairwise(points)], dim)
+                return concatenation.cut(self, pieces, shape, dim)
+            ((digits, _, off),) = pieces
+            dims = (*dims[:dim], pack(digits), *dims[dim + 1 :])
+        space = self.space
+        if isinstance(space, Storage):
+            return View(shape, dims, off, space)
+        return placed(shape, dims, off, space)
 
     def index(self, i: int) -> View:
         """Select index i of dimension 0, which disappears."""
         stride = self.dims[0]
         step = i * stride if isinstance(stride, int) else locate(stride, i)
-        shape = self.shape[1:]
-        view = View(shape, self.dims[1:], self.off + step, self.space)
-        if isinstance(self.space, Storage):
-            return view if self.space is not NOWHERE else empty(shape)
-        return prune(view)
+        space = self.space
+        if space is NOWHERE:
+            return empty(self.shape[1:])
+        if isinstance(space, Storage):
+            return View(self.shape[1:], self.dims[1:], self.off + step, space)
+        return placed(self.shape[1:], self.dims[1:], self.off + step, space)
 
     def dim_shuffle(self, permutation: Sequence[int]) -> View:
         """Make dimension k of the result dimension permutation[k] of this view."""
@@ -152,13 +155,12 @@ class View:
             if digits is None:
                 return layer(self).sub_sample(step, dim)
             new = pack(digits)
-        view = View(
+        return placed(
             (*self.shape[:dim], -(-size // step), *self.shape[dim + 1 :]),
             (*self.dims[:dim], new, *self.dims[dim + 1 :]),
             self.off,
             self.space,
         )
-        return view if isinstance(self.space, Storage) else prune(view)
 
     def reverse(self, dim: int) -> View:
         """Read one dimension backwards."""
@@ -176,30 +178,34 @@ class View:
 
     def broadcast(self, n: int, dim: int) -> View:
         """Repeat the whole of one dimension n times: 1 2 -> 1 2 1 2."""
-        return self._repeat(n, dim, outer=True)
+        return self._repeat(n, dim, True)
 
     def upsample(self, n: int, dim: int) -> View:
         """Repeat each index of one dimension n times in place: 1 2 -> 1 1 2 2."""
-        return self._repeat(n, dim, outer=False)
+        return self._repeat(n, dim, False)
 
-    def _repeat(self, n: int, dim: int, *, outer: bool) -> View:
+    def _repeat(self, n: int, dim: int, outer: bool) -> View:
         if n == 1:
             return self
-        size = self.shape[dim]
-        shape = (*self.shape[:dim], size * n, *self.shape[dim + 1 :])
+        shape, dims = self.shape, self.dims
+        size, stride = shape[dim], dims[dim]
+        shape = (*shape[:dim], size * n, *shape[dim + 1 :])
         if n == 0 or self.space is NOWHERE:
             return empty(shape)
-        digits = digits_of(size, self.dims[dim])
-        new = pack(coalesce(((n, 0), *digits) if outer else (*digits, (n, 0))))
-        return View(shape, (*self.dims[:dim], new, *self.dims[dim + 1 :]), self.off, self.space)
+        digits = digits_of(size, stride)
+        repeated: Digits = ((n, 0), *digits) if outer else (*digits, (n, 0))
+        new: Dim = repeated
+        if not digits or digits[0 if outer else -1][1] == 0:
+            new = pack(coalesce(repeated))
+        return View(shape, (*dims[:dim], new, *dims[dim + 1 :]), self.off, self.space)
 
     def reshape(self, shape: Shape) -> View:
         """Read the elements, in row-major order, in another shape of equal size."""
         space = self.space
         if space is NOWHERE:
             return empty(shape)
-        digits = self.flat_digits()
-        if isinstance(space, Cat) and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
+        digits = flat_digits(self.shape, self.dims)
+        if type(space) is Cat and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
             # A layer read from end to end: what stands below may do without it in this shape.
             below = space.kids[0]
             dims = regroup(below.flat_digits(), shape)
@@ -240,8 +246,10 @@ class Cat:
         element   a0 a1 a2 b0 a3 a4 a5 b1
 
     Attributes:
-        kids: the views, none empty.
-        breaks: where each kid's chunk begins in a period, and the period.
+        kids: the views, none empty; many slices of one view as `Pieces`.
+        breaks: where each kid's chunk begins in a period, and the period; int64[K + 1] for
+            `Pieces`.
+        period: elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
         storages: every storage below, in order of first use; some perhaps not reached.
@@ -252,31 +260,40 @@ class Cat:
         "alias_free",
         "breaks",
         "kids",
-        "lowered",
+        "leaves",
         "num_elements",
         "outer",
+        "period",
         "storages",
     )
 
-    def __init__(self, kids: tuple[View, ...], outer: int) -> None:
-        breaks = [0]
-        below: dict[Storage, None] = {}
-        for kid in kids:
-            breaks.append(breaks[-1] + kid.shape[1])
-            space = kid.space
-            if isinstance(space, Storage):
-                below[space] = None
-            else:
-                below.update(dict.fromkeys(space.storages))
+    def __init__(self, kids: tuple[View, ...] | Pieces, outer: int) -> None:
+        breaks: list[int] | IntArray
+        if isinstance(kids, tuple):
+            breaks = [0, *accumulate([kid.shape[1] for kid in kids])]
+            spaces = list({id(kid.space): kid.space for kid in kids}.values())
+        else:
+            breaks = kids.breaks()
+            spaces = [kids.template.space]
+        below = [(s,) if isinstance(s, Storage) else s.storages for s in spaces]
         self.kids = kids
         self.breaks = breaks
+        self.period = int(breaks[-1])
         self.outer = outer
-        self.num_elements = outer * breaks[-1]
-        self.storages: tuple[Storage, ...] = tuple(below)
-        # Answers to queries, filled in by `regions` and `aliases` when first asked.
+        self.num_elements = outer * self.period
+        self.storages: tuple[Storage, ...] = (
+            below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
+        )
+        # Answers to queries, filled in by the modules of the same names when first asked.
         self.alias_free: bool | None = None
-        self.lowered: tuple[IntArray, IntArray] | None = None
+        self.leaves: Leaves | None = None
         self._hash: int | None = None
+
+    def kid_at(self, position: int) -> tuple[View, int, int]:
+        """Return the kid at a position of the period, and the [begin, end) of its chunk."""
+        breaks = self.breaks
+        k = bisect_right(breaks, position) - 1
+        return self.kids[k], int(breaks[k]), int(breaks[k + 1])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cat):
@@ -289,7 +306,8 @@ class Cat:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash((self.outer, self.kids))
+            # All kids take part in `==`; the ends tell most apart without visiting them.
+            self._hash = hash((self.outer, len(self.kids), self.kids[0], self.kids[-1]))
         return self._hash
 
     def __repr__(self) -> str:
@@ -330,49 +348,48 @@ def layer(view: View) -> View:
     return View(view.shape, row_major(view.shape), 0, Cat((flat(view),), 1))
 
 
-def prune(view: View) -> View:
-    """Move a view that stays inside one kid of its space down to that kid's own space.
+def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
+    """Return a view with elements on the innermost space found.
 
-    Args:
-        view: not empty.
-
-    Returns:
-        The same elements in the same shape, on the innermost space found.
+    A view that stays inside one kid of a `Cat` is moved down to that kid's own space.
     """
-    while isinstance(view.space, Cat):
-        inner = _into_kid(view, view.space)
-        if inner is None:
-            return view
-        view = inner
-    return view
-
-
-def _into_kid(view: View, cat: Cat) -> View | None:
-    breaks = cat.breaks
-    period = breaks[-1]
-    # Steps of whole periods walk the repetitions; the others must stay in one chunk.
-    repetition, low = divmod(view.off, period)
-    high = low
-    for size, dim in zip(view.shape, view.dims, strict=True):
-        for extent, stride in digits_of(size, dim):
-            if stride % period:
-                if stride > 0:
-                    high += (extent - 1) * stride
-                else:
-                    low += (extent - 1) * stride
-    if low < 0:
-        return None
-    k = bisect_right(breaks, low) - 1
-    if k >= len(cat.kids) or high >= breaks[k + 1]:
-        return None
-    kid = cat.kids[k]
-    chunk = breaks[k + 1] - breaks[k]
-    off = repetition * chunk + view.off % period - breaks[k]
-    dims = view.dims
-    if chunk != period:
-        dims = tuple([_rebase(dim, period, chunk) for dim in dims])
-    found = compose(view.shape, dims, off, kid.flat_digits(), kid.off)
-    return None if found is None else View(view.shape, found[0], found[1], kid.space)
+    while isinstance(space, Cat):
+        period = space.period
+        # Steps of whole periods walk the repetitions; the others must stay in one chunk.
+        repetition, first = divmod(off, period) if space.outer > 1 else (0, off)
+        low = high = first
+        for size, dim in zip(shape, dims):  # noqa: B905  (as in `flat_digits`)
+            if isinstance(dim, int):
+                reach = (size - 1) * dim if dim % period else 0
+            else:
+                steps = [(e - 1) * s for e, s in dim if s % period]
+                reach = sum([step for step in steps if step > 0])
+                low += sum(steps) - reach
+            if reach > 0:
+                high += reach
+            else:
+                low += reach
+        if low < 0 or high >= period:
+            break
+        breaks = space.breaks
+        k = bisect_right(breaks, low) - 1
+        if high >= breaks[k + 1]:
+            break
+        kid, begin = space.kids[k], breaks[k]
+        first -= begin if type(begin) is int else int(begin)
+        if kid.dims[1] == 1 and kid.shape[0] == 1:
+            off, space = kid.off + first, kid.space
+            continue
+        chunk = kid.shape[1]
+        moved = dims
+        if chunk != period:
+            moved = tuple([_rebase(dim, period, chunk) for dim in dims])
+        found = compose(shape, moved, repetition * chunk + first, kid.flat_digits(), kid.off)
+        if found is None:
+            break
+        dims, off = found
+        space = kid.space
+    return View(shape, dims, off, space)
 
 
 def _rebase(dim: Dim, period: int, chunk: int) -> Dim:

@@ -176,7 +176,7 @@ def ownership_of_variable(variable: Variable, view: str | None = None) -> Owners
         variable.shape,
         breaks[:-1],
         np.diff(breaks),
-        tile,
+        tile.astype(np.int64),
         None if view is None else select(variable.shape, view),
     )
 

@@ -47,6 +47,9 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/compilation.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (
+        "tests/unit/test_testing_fuzz.py"
+    ),
     ".ci/run": "itself",
 }
 """Each command of a `sh` block, and where it is run."""

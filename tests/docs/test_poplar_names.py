@@ -20,7 +20,7 @@ CLASSES: dict[str, type] = {
     for cls in (
         pl.Tensor, pl.Graph, FieldRef, pl.Program, pl.Engine, pl.Target, ComputeSet,
         VertexInstance, pl.QuarterMetadata, pl.TileMapping, pl.Variable, pl.Sequence, pl.Repeat,
-        pl.Report,
+        pl.Report, pl.TensorRearranger,
     )
 }  # fmt: skip
 

@@ -19,17 +19,19 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors source types target intervals quarter values words",
         "jit",
         "view",
-        "mapping",
+        "sweep linear tile_table variable_mapping mapping mapping_input directory",
         "fields annotations template vertex",
         "compute",
-        "tensor tensor_queries tensor_text metadata indexing partition variable compute_set "
-        "deduce connect connect_rules names placement graph",
+        "tensor tensor_queries tensor_text slices explain metadata indexing partition variable "
+        "compute_set deduce connect connect_rules names placement sorted_regions rearrange "
+        "grouping clone graph_variables graph",
         "program",
         "report",
         "compile",
         "simulator",
         "vertices",
         "viz",
+        "testing",
         "tools",
     )
 )
@@ -50,7 +52,10 @@ NUMBA_MODULES = frozenset(
 )
 """Modules that may import numba or llvmlite at top level; others load them to compile."""
 
-OPTIONAL = ("numba", "llvmlite", "matplotlib", "pygraphviz", "graphviz", "rich", "sklearn", "PIL")
+OPTIONAL = (
+    *("numba", "llvmlite", "matplotlib", "pygraphviz", "graphviz", "rich", "sklearn", "PIL"),
+    "hypothesis",
+)
 
 
 def modules() -> dict[str, Path]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
-from poplite.intervals import paint
 from poplite.mapping import NO_TILE
+from poplite.sweep import paint
 from poplite.target import Target
 from poplite.tensor import Tensor, concat
 

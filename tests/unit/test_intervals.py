@@ -1,8 +1,9 @@
-"""Painting and cutting intervals."""
+"""Painting, cutting and joining intervals."""
 
 import numpy as np
 
-from poplite.intervals import merge, overlay, paint
+from poplite.intervals import merge, overlay
+from poplite.sweep import intersection, paint, union
 
 
 def test_overlay_cuts_at_breaks_only() -> None:
@@ -37,3 +38,15 @@ def test_paint_covers_what_is_below_for_good() -> None:
 def test_merge_joins_only_what_touches_and_is_equal() -> None:
     arrays = merge(np.array([0, 2, 5, 6]), np.array([2, 4, 6, 7]), np.array([1, 1, 1, 2]))
     assert [a.tolist() for a in arrays] == [[0, 5, 6], [4, 6, 7], [1, 1, 2]]
+
+
+def test_union_joins_what_touches_or_lies_inside() -> None:
+    arrays = union(np.array([8, 0, 2, 5, 1]), np.array([9, 2, 4, 5, 3]))
+    assert [a.tolist() for a in arrays] == [[0, 8], [4, 9]]
+
+
+def test_intersection_with_nothing() -> None:
+    none = np.zeros(0, np.int64)
+    assert [len(a) for a in intersection(none, none, np.array([0]), np.array([9]))] == [0, 0]
+    apart = intersection(np.array([0, 6]), np.array([2, 9]), np.array([2]), np.array([6]))
+    assert [len(a) for a in apart] == [0, 0]

@@ -1,17 +1,20 @@
 """Tile mappings as data: painting, the answer for a tensor, nested lists, ranges."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from poplite.errors import InvalidTileMapping
-from poplite.mapping import (
-    NO_TILE,
-    TileMapping,
-    VariableMapping,
-    intervals_of,
-    ranges,
-    split,
-)
+from poplite import mapping as mapping_module
+from poplite import sweep, tile_table
+from poplite.errors import InvalidTileMapping, SizeOverflowError
+from poplite.graph import Graph
+from poplite.linear import Linear
+from poplite.mapping import NO_TILE, TileMapping, ranges
+from poplite.mapping_input import intervals_of
+from poplite.tensor import concat
+from poplite.tile_table import TileTable, cut_strided, split
+from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Interval
 
 
@@ -60,6 +63,53 @@ def test_equal_neighbours_are_one_piece() -> None:
     assert [a.tolist() for a in mapping.pieces()] == [[0, 3, 6], [0, 1]]
 
 
+def test_linear_pieces_are_numbers_until_edited() -> None:
+    mapping = VariableMapping(2**60)
+    mapping.paint_linearly(Linear.over(2**60, 1472))
+    assert mapping.is_complete
+    breaks, tiles = mapping.pieces_within(2**60 - 1, 2**60)
+    assert breaks.tolist() == [1471 * 2**60 // 1472, 2**60]
+    assert tiles.tolist() == [1471]
+    mapping.paint(0, 1, 7)
+    breaks, tiles = mapping.pieces_within(0, 3)
+    assert breaks.tolist() == [0, 1, 2**60 // 1472]
+    assert tiles.tolist() == [7, 0]
+    mapping.paint(0, 2**60, 3)
+    assert [a.tolist() for a in mapping.pieces()] == [[0, 2**60], [3]]
+    mapping.paint_linearly(Linear.over(2**60, 2))
+    assert [a.tolist() for a in mapping.pieces()] == [[0, 2**59, 2**60], [0, 1]]
+
+
+def test_linear_over_nothing() -> None:
+    mapping = VariableMapping(0)
+    mapping.paint_linearly(Linear.over(0, 4))
+    assert mapping.is_complete
+    assert [a.tolist() for a in mapping.pieces()] == [[0], []]
+
+
+def test_a_grain_beyond_every_element_is_all_of_them() -> None:
+    assert Linear.over(10, 4, grain=2**70).pieces()[0].tolist() == [0, 10]
+
+
+def test_every_edit_after_a_query_makes_a_new_version() -> None:
+    version = Version()
+    mapping = VariableMapping(6, version)
+    edits: list[Callable[[], None]] = [
+        lambda: mapping.paint(0, 2, 1),
+        lambda: mapping.paint_runs([0, 4], [1, 1], 2),
+        lambda: mapping.paint_many(ints(1), ints(2), ints(0)),
+        lambda: mapping.paint_linearly(Linear.over(6, 3)),
+        lambda: mapping.paint(0, 6, 0),
+    ]
+    for edit in edits:
+        table, before = mapping.table(), version.number
+        assert mapping.table() is table
+        edit()
+        assert version.number > before
+        assert mapping.table() is not table
+        assert mapping.table().tiles.tolist() == mapping.pieces()[1].tolist()
+
+
 def test_split_walks_over_several_variables_in_the_order_of_the_runs() -> None:
     first, second = VariableMapping(4), VariableMapping(4)
     first.paint(0, 4, 1)
@@ -89,6 +139,26 @@ class TestTileMapping:
         assert self.mapping.unmapped == [(6, 11)]
         assert not self.mapping.is_complete
 
+    def test_intervals_read_as_a_list(self) -> None:
+        held = self.mapping[1]
+        assert held == [(0, 3), (11, 15)]
+        assert held == self.mapping[1]
+        assert held != [(0, 3)]
+        assert held != [(0, 3), (11, 16)]
+        assert held != "intervals"
+        assert held[-1:] == [(11, 15)]
+        assert held[-1].end == 15
+        assert repr(held) == "[Interval(begin=0, end=3), Interval(begin=11, end=15)]"
+        assert np.array(held).tolist() == [[0, 3], [11, 15]]
+        with pytest.raises(IndexError):
+            held[2]
+
+    def test_equals_mappings_of_graphs_of_other_sizes(self) -> None:
+        pieces = ints(1, 0, NO_TILE), ints(2, 3, 1)
+        assert TileMapping(4, *pieces) == TileMapping(2, *pieces)
+        assert TileMapping(4, *pieces) != TileMapping(4, ints(1, 2, NO_TILE), ints(2, 3, 1))
+        assert TileMapping(4, *pieces) != TileMapping(4, ints(1, 0, NO_TILE), ints(2, 2, 2))
+
     def test_equals_nested_lists(self) -> None:
         assert self.mapping == [[(3, 6)], [(0, 3), (11, 15)]]
         assert self.mapping == [[(3, 6)], [(0, 3), (11, 15)], [], [], []]
@@ -109,6 +179,46 @@ class TestTileMapping:
         )
 
 
+class TestManyPieces:
+    table = TileTable(np.arange(0, 200, 10), np.arange(19) % 2)
+    every_tenth = cut_strided(table, [(10, 1), (19, 10)], 0)
+
+    def test_are_counted_before_they_get_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _, tile, end = self.every_tenth.pieces(2)
+        monkeypatch.setattr(tile_table, "CAREFREE_PIECES", 5)
+        assert self.every_tenth.most == 190
+        _, same_tile, same_end = self.every_tenth.pieces(2)
+        assert same_tile.tolist() == tile.tolist()
+        assert same_end.tolist() == end.tolist()
+
+    def test_are_refused_past_the_limit_but_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tile_table, "CAREFREE_PIECES", 5)
+        monkeypatch.setattr(tile_table, "MOST_PIECES", 180)
+        mapping = TileMapping.of(2, self.every_tenth)
+        assert mapping.elements_per_tile.tolist() == [100, 90]
+        assert mapping.is_complete
+        with pytest.raises(SizeOverflowError, match="changes tiles 181 times, more than 180"):
+            mapping[0]
+
+
+def test_a_few_runs_need_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_kernel(function: object) -> None:
+        raise AssertionError(f"{function} was compiled")
+
+    for module in (mapping_module, tile_table, sweep):
+        monkeypatch.setattr(module, "native", no_kernel)
+    graph = Graph()
+    x = graph.add_variable("float32", (64, 1000), mapping="linear")
+    y = graph.add_variable("float32", (64,), mapping=3)
+    graph.set_tile_mapping(x[:, 5], 7)
+    assert graph.tile_mapping(x).elements_per_tile.sum() == 64_000
+    assert graph.tile_mapping(x[:, 5])[7] == [(0, 64)]
+    assert graph.tile_mapping(concat([y, x[:8, 5]]))[7] == [(64, 72)]
+    many = graph.tile_mapping(x.T)
+    with pytest.raises(AssertionError, match="was compiled"):
+        many.tiles  # noqa: B018  (the lookup is the test)
+
+
 class TestIntervalsOf:
     def test_a_tile_mapping_is_taken_back(self) -> None:
         mapping = TileMapping(2, ints(1, 0), ints(2, 3))
@@ -123,12 +233,19 @@ class TestIntervalsOf:
             intervals_of([[], [], [(0, 1)]], 2, 5, what="'a'")
         intervals_of([[], [], []], 2, 5, what="'a'")
 
-    @pytest.mark.parametrize("interval", [(4, 6), (-1, 2), (3, 1)])
+    @pytest.mark.parametrize("interval", [(4, 6), (-1, 2), (3, 1), (0, 2**70), (-(2**70), 4)])
     def test_intervals_beyond_the_view(self, interval: tuple[int, int]) -> None:
         begin, end = interval
         message = rf"interval \[{begin}, {end}\) of tile 1 is not within the view's 5 elements"
         with pytest.raises(InvalidTileMapping, match=message):
             intervals_of([[], [interval]], 2, 5, what="'a'")
+
+    def test_a_mapping_of_a_larger_tensor_or_graph(self) -> None:
+        mapping = TileMapping(3, ints(1, 2), ints(2, 3))
+        with pytest.raises(InvalidTileMapping, match=r"\[2, 5\) of tile 2 is not within .* 4 el"):
+            intervals_of(mapping, 3, 4, what="'a'")
+        with pytest.raises(InvalidTileMapping, match="tile 2, but the graph has 2 tiles"):
+            intervals_of(mapping, 2, 5, what="'a'")
 
     def test_an_element_given_to_two_tiles(self) -> None:
         with pytest.raises(InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
 from poplite.view import Cat, Storage, View, concat, num_runs, runs, whole
+from poplite.view.compose import compose
 from poplite.view.digits import (
-    compose,
-    cut_points,
+    cut_digits,
     locate,
     regroup,
-    slice_digits,
     sub_sample_digits,
 )
 
@@ -20,22 +20,24 @@ DIGITS = [(2, 50), (3, 9), (4, 1)]
 VALUES = [locate(DIGITS, i) for i in range(24)]
 
 
-def values(digits: list[tuple[int, int]], size: int, offset: int = 0) -> list[int]:
+def values(digits: Sequence[tuple[int, int]], size: int, offset: int = 0) -> list[int]:
     return [offset + locate(digits, i) for i in range(size)]
 
 
 @pytest.mark.parametrize("end", range(1, 25))
-def test_a_range_cut_at_its_points_is_all_of_the_range(end: int) -> None:
+def test_the_pieces_of_a_range_are_all_of_the_range(end: int) -> None:
     for begin in range(end):
-        points = cut_points(DIGITS, begin, end)
-        assert (points[0], points[-1]) == (begin, end)
-        assert len(points) <= 2 * len(DIGITS)
-        found: list[int] = []
-        for a, b in pairwise(points):
-            part = slice_digits(DIGITS, a, b)
-            assert part is not None
-            found += values(part[0], b - a, part[1])
-        assert found == VALUES[begin:end]
+        pieces = cut_digits(tuple(DIGITS), begin, end, 1000)
+        assert len(pieces) <= 2 * len(DIGITS) - 1
+        found = [value for digits, size, offset in pieces for value in values(digits, size, offset)]
+        assert found == [1000 + value for value in VALUES[begin:end]]
+
+
+def test_a_range_of_whole_digits_is_one_piece() -> None:
+    assert cut_digits(tuple(DIGITS), 4, 12) == [(((2, 9), (4, 1)), 8, 9)]
+    assert cut_digits(tuple(DIGITS), 17, 20) == [(((3, 1),), 3, 60)]
+    assert cut_digits((), 0, 1, 7) == [((), 1, 7)]
+    assert [size for _, size, _ in cut_digits(tuple(DIGITS), 5, 23)] == [3, 4, 8, 3]
 
 
 @pytest.mark.parametrize("step", range(1, 30))

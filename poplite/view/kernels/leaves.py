@@ -1,0 +1,249 @@
+"""Runs of concatenations: leaf after leaf, or by position through the whole.
+
+`poplite.view.leaves` says what the arrays hold.  A leaf is a strided set in rows `extent` and
+`stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns` digits count
+the repetitions of the space, the others the elements of one chunk.
+
+Each kernel keeps `end`, the address after the last run: a run that begins there joins it.
+"""
+
+from __future__ import annotations
+
+from poplite.view.kernels import Bytes, Int32s, Int64s
+
+NO_END = -1
+"""An `end` at which no run begins, addresses being positive."""
+
+
+def leaf_runs(
+    base: Int64s,
+    extent: Int64s,
+    stride: Int64s,
+    columns: int,
+    owner: Int64s,
+    leaves: int,
+    counter: Int64s,
+    begin: Int64s,
+    length: Int64s,
+    ends: Int64s,
+) -> int:
+    """Write the runs of many strided sets, one set after the other.
+
+    Args:
+        base: int64[leaves] first addresses.
+        extent: int64[leaves, columns], coalesced.
+        stride: int64[leaves, columns].
+        columns: digits of every leaf.
+        owner: int64[leaves], not falling: only leaves of one owner join.
+        leaves: number of leaves.
+        counter: room for `columns` numbers.
+        begin: room for all runs before they join.
+        length: the same.
+        ends: int64 by owner; set to the number of runs up to and with its own.
+
+    Returns:
+        Number of runs written.
+    """
+    count = 0
+    previous = -1
+    end = NO_END
+    for leaf in range(leaves):
+        if owner[leaf] != previous:
+            previous = owner[leaf]
+            end = NO_END
+        row = leaf * columns
+        inner = row + columns - 1
+        run = 1
+        if stride[inner] == 1:
+            run = extent[inner]
+            inner -= 1
+        size, step = 1, 0
+        if inner >= row:
+            size, step = extent[inner], stride[inner]
+        for c in range(columns):
+            counter[c] = 0
+        at = base[leaf]
+        digit = row
+        while digit >= row:
+            joins = 1 if at == end else 0
+            if joins:
+                length[count - 1] += run
+            for i in range(joins, size):
+                begin[count + i - joins] = at + i * step
+            for i in range(joins, size):
+                length[count + i - joins] = run
+            count += size - joins
+            end = at + (size - 1) * step + run
+            digit = inner - 1
+            while digit >= row:
+                counter[digit - row] += 1
+                at += stride[digit]
+                if counter[digit - row] < extent[digit]:
+                    break
+                at -= extent[digit] * stride[digit]
+                counter[digit - row] = 0
+                digit -= 1
+        ends[previous] = count
+    return count
+
+
+def leaf_at(rest: int, breaks: Int64s, directory: Int32s, shift: int) -> int:
+    """Return the leaf of a position of the period."""
+    leaf = directory[rest >> shift]
+    while breaks[leaf + 1] <= rest:
+        leaf += 1
+    return leaf
+
+
+def through(
+    top_extent: Int64s,
+    top_stride: Int64s,
+    tops: int,
+    counter: Int64s,
+    position: int,
+    breaks: Int64s,
+    leaves: int,
+    directory: Int32s,
+    shift: int,
+    base: Int64s,
+    extent: Int64s,
+    stride: Int64s,
+    outer_columns: int,
+    columns: int,
+    plain: Bytes,
+    begin: Int64s,
+    length: Int64s,
+    keep: int,
+) -> int:
+    """Write the runs of a view of a concatenation, or only count them.
+
+    The innermost digit of the view is cut into stretches that stay in one digit of one leaf,
+    where equal steps of position are equal steps of address.
+
+    Args:
+        top_extent: int64[tops], the digits of the view, outermost first.
+        top_stride: int64[tops], in positions.
+        tops: number of digits, at least one.
+        counter: room for `tops` numbers.
+        position: of the first element.
+        breaks: int64[leaves + 1], where the leaves begin in a period.
+        leaves: number of leaves.
+        directory: int32, a leaf at or before that of position `i << shift` of a period.
+        shift: of the directory.
+        base: int64[leaves].
+        extent: int64[leaves, columns].
+        stride: int64[leaves, columns].
+        outer_columns: digits that count repetitions.
+        columns: digits of every leaf.
+        plain: uint8[leaves], whether one digit counts the elements of a chunk.
+        begin: room for all runs, read and written only with `keep`.
+        length: the same.
+        keep: whether to write the runs.
+
+    Returns:
+        Number of runs.
+    """
+    period = breaks[leaves]
+    size, step = top_extent[tops - 1], top_stride[tops - 1]
+    # Steps of whole periods move the repetition, others the position in a chunk.
+    by_period = 1 if step % period == 0 else 0
+    move = step // period if by_period else step
+    for c in range(tops):
+        counter[c] = 0
+    count = 0
+    end = NO_END
+    repetition, leaf = 0, 0
+    digit = 0
+    while digit >= 0:
+        done = 0
+        while done < size:
+            at_position = position + done * step
+            rest = at_position - repetition * period
+            if rest < breaks[leaf] or rest >= breaks[leaf + 1]:
+                if leaf + 1 < leaves and rest >= breaks[leaf + 1] and rest < breaks[leaf + 2]:
+                    leaf += 1
+                else:
+                    if rest < 0 or rest >= period:
+                        repetition = at_position // period
+                        rest = at_position - repetition * period
+                    leaf = leaf_at(rest, breaks, directory, shift)
+            offset = rest - breaks[leaf]
+            row = leaf * columns
+            at = base[leaf]
+            steps, jump = size - done, 0
+            if plain[leaf] and not by_period:
+                last = row + columns - 1
+                chunk = breaks[leaf + 1] - breaks[leaf]
+                at += offset * stride[last]
+                jump = move * stride[last]
+                if move > 0:
+                    room = chunk - offset
+                    if move != 1:
+                        room = (room - 1) // move + 1
+                else:
+                    room = offset // -move + 1
+                if room < steps:
+                    steps = room
+            else:
+                # The outermost place of which the move is a multiple counts the steps.
+                place = 1
+                left = offset
+                c = columns - 1
+                while c >= outer_columns:
+                    e = extent[row + c]
+                    x = left % e
+                    left //= e
+                    at += x * stride[row + c]
+                    if not by_period and move % place == 0 and e > 1:
+                        times = move // place
+                        jump = times * stride[row + c]
+                        steps = (e - 1 - x) // times + 1 if times > 0 else x // -times + 1
+                    place *= e
+                    c -= 1
+            place = 1
+            left = repetition
+            c = outer_columns - 1
+            while c >= 0:
+                e = extent[row + c]
+                x = left % e
+                left //= e
+                at += x * stride[row + c]
+                if by_period and move != 0 and move % place == 0 and e > 1:
+                    times = move // place
+                    jump = times * stride[row + c]
+                    steps = (e - 1 - x) // times + 1 if times > 0 else x // -times + 1
+                place *= e
+                c -= 1
+            if steps > size - done:
+                steps = size - done
+            joins = 1 if at == end else 0
+            if jump == 1 or steps == 1:
+                if keep:
+                    if joins:
+                        length[count - 1] += steps
+                    else:
+                        begin[count] = at
+                        length[count] = steps
+                count += 1 - joins
+                end = at + steps
+            else:
+                if keep:
+                    if joins:
+                        length[count - 1] += 1
+                    for i in range(joins, steps):
+                        begin[count + i - joins] = at + i * jump
+                    for i in range(joins, steps):
+                        length[count + i - joins] = 1
+                count += steps - joins
+                end = at + (steps - 1) * jump + 1
+            done += steps
+        digit = tops - 2
+        while digit >= 0:
+            counter[digit] += 1
+            position += top_stride[digit]
+            if counter[digit] < top_extent[digit]:
+                break
+            position -= top_extent[digit] * top_stride[digit]
+            counter[digit] = 0
+            digit -= 1
+    return count

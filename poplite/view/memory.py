@@ -1,0 +1,282 @@
+"""Sets of elements by address: strided where the digits of a view say it, else listed as runs.
+
+A view that never shows an element twice, with strides that nest, is in memory order once its
+digits are, by falling stride.  The position in the tensor follows along with strides of its own::
+
+    (3, 4) transposed, flattened      digits (extent, address step, position step)
+    in tensor order                   (4, 1, 3) (3, 4, 1)
+    in memory order                   (3, 4, 1) (4, 1, 3)         positions 0 3 6 9 | 1 4 7 10 | ...
+
+A `Cat` that is read as a whole becomes such a set for each of its views.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.intervals import Int64, overlay
+from poplite.view.digits import Digit, coalesce, pack
+from poplite.view.expand import grid
+from poplite.view.space import NOWHERE, Storage
+from poplite.view.through import runs
+from poplite.view.view import View
+
+RUNS_PER_KID = 128
+"""A Cat of views with fewer runs is listed and sorted, which costs less than a set for each."""
+
+_POSITIONS = Storage(-1, 0, 1 << 62)
+
+Part = tuple[View, int]
+"""A view, and the position of its first element in the tensor it is a part of."""
+
+Walk = tuple[int, int, int]
+"""A digit of addresses and positions: its extent, and its stride in each."""
+
+
+class Strided(NamedTuple):
+    """Elements whose memory order follows from digits.
+
+    Attributes:
+        low: the least address.
+        high: one past the greatest.
+        position: position of the element at `low`.
+        digits: by falling address stride; all are positive, and none leads back.
+    """
+
+    low: int
+    high: int
+    position: int
+    digits: list[Walk]
+
+    def split(self) -> tuple[list[Walk], int, Walk]:
+        """Part the digits: of rows, the length of a run, the runs of a row."""
+        rest = list(self.digits)
+        run = rest.pop()[0] if rest and rest[-1][1:] == (1, 1) else 1
+        row = rest.pop() if rest else (1, run, run)
+        return rest, run, row
+
+    @property
+    def num_runs(self) -> int:
+        """Runs, if none of them goes on in the next one."""
+        outer, _, row = self.split()
+        return math.prod([extent for extent, *_ in outer]) * row[0]
+
+
+class Runs(NamedTuple):
+    """Elements listed as runs, in any order.
+
+    Attributes:
+        low: the least address.
+        high: one past the greatest.
+        address: int64[R], first addresses.
+        position: int64[R], positions of the first elements.
+        length: int64[R], element counts.
+    """
+
+    low: int
+    high: int
+    address: Int64
+    position: Int64
+    length: Int64
+
+    @property
+    def num_runs(self) -> int:
+        """How many runs there are."""
+        return len(self.address)
+
+
+def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
+    """List ranges of a view as runs.
+
+    Args:
+        view: of one dimension.
+        begin: int64[n], first positions, in any order; at least one.
+        end: int64[n], one past the last; above `begin`.
+
+    >>> from poplite.view.view import whole
+    >>> ranges_of(whole(Storage(0, 10, 6), (6,)), np.array([4, 0]), np.array([5, 3])).address
+    array([14, 10])
+    """
+    low = int(begin.min())
+    address, length = runs(view.slice(low, int(end.max()), 0))
+    breaks = np.zeros(len(length) + 1, np.int64)
+    np.cumsum(length, out=breaks[1:])
+    breaks += low
+    _, run, first, last = overlay(begin, end, breaks)
+    return _spanned(address[run] + first - breaks[run], first, last - first)
+
+
+def _spanned(address: Int64, position: Int64, length: Int64) -> Runs:
+    low, high = int(address.min()), int((address + length).max())
+    return Runs(low, high, address, position, length)
+
+
+def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs]:
+    """Return sets that together have the elements of a part.
+
+    Args:
+        part: a view, or what is listed already.
+        drop: whether an element that a view repeats may be left out, but for its first place.
+
+    >>> from poplite.view.view import whole
+    >>> matrix = whole(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0))
+    >>> sets_by_address((matrix, 0), drop=False)
+    [Strided(low=10, high=16, position=0, digits=[(2, 3, 1), (3, 1, 2)])]
+    """
+    if isinstance(part, Runs):
+        return [part]
+    if part[0].space is NOWHERE:
+        return []
+    return _strided_sets(*part, drop) or [listed(*part)]
+
+
+def listed(view: View, position: int) -> Runs:
+    """List the runs of a view with elements.
+
+    Args:
+        view: what is listed.
+        position: of its first element.
+
+    >>> from poplite.view.view import whole
+    >>> listed(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1), 100).position
+    array([100, 102])
+    """
+    begin, length = runs(view)
+    end = np.cumsum(length) + position
+    return _spanned(begin, end - length, length)
+
+
+def _strided_sets(view: View, position: int, drop: bool) -> list[Strided] | None:
+    """Take a view apart into strided sets, or return None where some do not nest.
+
+    Every view on the way goes with a view of positions that has the same order.  A Cat that is
+    read as a whole is put in the order of its own space, and the positions with it; those of
+    its kids are then slices.
+    """
+    found: list[Strided] = []
+    flat = View((view.num_elements,), (1,), position, _POSITIONS)
+    todo = [(view, flat)]
+    while todo:
+        view, places = todo.pop()
+        space = view.space
+        base = space.base if isinstance(space, Storage) else 0
+        ordered = _ordered(view, places, base, drop)
+        if ordered is None:
+            return None
+        if isinstance(space, Storage):
+            found.append(ordered)
+            continue
+        count, size = len(space.kids), space.num_elements
+        read = math.prod([extent for extent, *_ in ordered.digits])
+        if ordered.low or ordered.high != size or read != size:
+            return None  # some of the space is not read
+        if count > 1 and count * RUNS_PER_KID * min(_run(view), _run(space.kids[0])) > size:
+            return None
+        dim = pack(coalesce([(extent, step) for extent, _, step in ordered.digits]))
+        places = View((size,), (dim,), ordered.position, _POSITIONS)
+        places = places.reshape((space.outer, size // space.outer))
+        breaks = space.breaks
+        todo += [
+            (kid, places.slice(int(breaks[k]), int(breaks[k + 1]), 1))
+            for k, kid in enumerate(space.kids)
+        ]
+    return found
+
+
+def _run(view: View) -> int:
+    """Return the elements of the innermost run."""
+    digits = view.flat_digits()
+    return digits[-1][0] if digits and digits[-1][1] == 1 else 1
+
+
+def _ordered(view: View, places: View, base: int, drop: bool) -> Strided | None:
+    """Sort the digits of a view and of its positions by falling address step."""
+    if places.space is not _POSITIONS:
+        return None  # the positions themselves are cut into pieces
+    pairs = _common(view.flat_digits(), places.flat_digits())
+    if pairs is None:
+        return None
+    low, position = base + view.off, places.off
+    digits = []
+    for extent, step, stride in pairs:
+        if step < 0 or (step == 0 and stride < 0):
+            low += (extent - 1) * step
+            position += (extent - 1) * stride
+            step, stride = -step, -stride
+        if step:
+            digits.append((extent, step, stride))
+        elif not drop:
+            return None
+    digits.sort(key=lambda digit: -digit[1])
+    merged: list[Walk] = []
+    reach = sum([(extent - 1) * step for extent, step, _ in digits])
+    high = low + reach + 1
+    for extent, step, stride in digits:
+        reach -= (extent - 1) * step
+        if step <= reach:
+            return None
+        if merged and merged[-1][1:] == (extent * step, extent * stride):
+            extent *= merged.pop()[0]
+        merged.append((extent, step, stride))
+    return Strided(low, high, position, merged)
+
+
+def _common(a: list[Digit], b: list[Digit]) -> list[Walk] | None:
+    """Cut the digits of two equal ranges alike: (extent, stride in a, stride in b)."""
+    pairs = []
+    while a and b:
+        (extent_a, stride_a), (extent_b, stride_b) = a.pop(), b.pop()
+        extent = min(extent_a, extent_b)
+        if extent_a % extent or extent_b % extent:
+            return None
+        if extent_a > extent:
+            a.append((extent_a // extent, stride_a * extent))
+        if extent_b > extent:
+            b.append((extent_b // extent, stride_b * extent))
+        pairs.append((extent, stride_a, stride_b))
+    return pairs[::-1]
+
+
+def sorted_runs(sets: Sequence[Strided | Runs]) -> tuple[Int64, Int64, Int64]:
+    """Return the runs of all sets, sorted by address, then by position.
+
+    Returns:
+        int64[R] addresses, int64[R] positions, int64[R] lengths.
+
+    >>> row = Strided(4, 9, 0, [(2, 4, 1)])
+    >>> [a.tolist() for a in sorted_runs([row, row._replace(low=2, position=2)])]
+    [[2, 4, 6, 8], [2, 0, 3, 1], [1, 1, 1, 1]]
+    """
+    if not sets:
+        return (np.empty(0, np.int64),) * 3
+    lists: list[tuple[Int64, Int64, Int64]] = []
+    for found in sets:
+        if isinstance(found, Runs):
+            lists.append((found.address, found.position, found.length))
+            continue
+        outer, run, row = found.split()
+        digits = [*outer, row] if row[0] > 1 else outer
+        address = grid([(extent, step) for extent, step, _ in digits], found.low)
+        position = grid([(extent, stride) for extent, _, stride in digits], found.position)
+        lists.append((address, position, np.broadcast_to(np.int64(run), address.shape)))
+    address, position, length = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
+    return in_order(address, position, length)
+
+
+def in_order(address: Int64, position: Int64, length: Int64) -> tuple[Int64, Int64, Int64]:
+    """Sort runs by address, then by position.
+
+    >>> [a.tolist() for a in in_order(np.array([4, 1]), np.array([0, 2]), np.array([2, 3]))]
+    [[1, 4], [2, 0], [3, 2]]
+    """
+    if (address[1:] > address[:-1]).all():
+        return address, position, length
+    order = np.argsort(address, kind="stable")
+    tied = not np.diff(address[order]).all()
+    if tied and (position[1:] < position[:-1]).any():
+        order = np.lexsort((position, address))
+    return address[order], position[order], length[order]

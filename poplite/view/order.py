@@ -1,0 +1,222 @@
+"""Memory order: the elements of views sorted by address, without sorting where strides say it.
+
+Views are taken apart into sets (see `memory`).  Sets whose spans of addresses do not overlap
+follow each other; only those that do are listed as runs and sorted.  One pass over the result
+forms *groups*, consecutive addresses on one tile; their *members* are ranges of positions::
+
+    a (3, 4) variable, transposed     one group, memory [0, 12)
+                                      members [0, 1) [3, 4) [6, 7) [9, 10) [1, 2) [4, 5) ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.intervals import Int64, overlay
+from poplite.view.expand import grid
+from poplite.view.kernels.order import GROUPS, MEMBERS, form_groups
+from poplite.view.memory import (
+    Part,
+    Runs,
+    Strided,
+    in_order,
+    listed,
+    sets_by_address,
+    sorted_runs,
+)
+from poplite.view.native import address, native
+from poplite.view.space import NOWHERE
+from poplite.view.through import check_listable
+
+FEW = 64
+"""Members up to which no compiled code is needed."""
+
+FARTHEST = 1 << 62
+"""Beyond all addresses."""
+
+ANYWHERE = np.array([-FARTHEST, FARTHEST]), np.array([0])
+"""Breaks and tiles of a memory that is all on one tile."""
+
+
+class MemoryOrder(NamedTuple):
+    """Positions of a tensor in the order of memory.
+
+    Attributes:
+        ptr: int64[groups + 1]; the members of group `g` are `ptr[g]` up to `ptr[g + 1]`.
+        address: int64[groups], first addresses of the groups.
+        tile: int64[groups], as the breaks say.
+        begin: int64[members], first positions.
+        length: int64[members], element counts; to be read, not written.
+    """
+
+    ptr: Int64
+    address: Int64
+    tile: Int64
+    begin: Int64
+    length: Int64
+
+
+class _Rows(NamedTuple):
+    """What the kernel takes: equally spaced runs from each of some addresses."""
+
+    address: Int64
+    position: Int64
+    length: Int64
+    uniform: int
+    times: int
+    step: int
+    stride: int
+
+
+def memory_order(
+    parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE, *, drop: bool = False
+) -> MemoryOrder:
+    """Group the elements of views in the order of memory.
+
+    Elements of equal addresses come in the order of their positions.
+
+    Args:
+        parts: the views.
+        mapping: `(breaks, tiles)`, int64[m + 1] rising and int64[m]; from -FARTHEST to FARTHEST.
+        drop: list an element only once, however often the views show it.
+
+    Raises:
+        SizeOverflowError: when there are more members than are listed at once.
+
+    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import whole
+    >>> matrix = whole(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))
+    >>> [a.tolist() for a in memory_order([(matrix, 0)])]
+    [[0, 6], [0], [0], [0, 2, 4, 1, 3, 5], [1, 1, 1, 1, 1, 1]]
+    """
+    breaks, tiles = mapping
+    tiled = len(tiles) > 1
+    sets = [found for part in parts for found in sets_by_address(part, drop=drop)]
+    if not sets:
+        return MemoryOrder(np.zeros(1, np.int64), *[np.empty(0, np.int64)] * 4)
+    check_listable(sum([found.num_runs for found in sets]), "in the order of memory, a tensor has")
+    sets.sort(key=lambda found: found.low)
+    rows = [_rows(cluster, breaks if tiled and not drop else None) for cluster in _clusters(sets)]
+    alike = len(sets) == 1 and isinstance(sets[0], Strided) and _alike(sets[0], tiled)
+    segment = int(np.searchsorted(breaks, sets[0].low, side="right")) - 1
+    crossed = int(np.searchsorted(breaks, max([found.high for found in sets]))) - segment
+    most = sum([len(r.address) * r.times for r in rows]) + crossed
+    begin, start = np.empty(most, np.int64), np.empty(most, np.int64)
+    first = np.empty(most + 1, np.int64)
+    size = np.empty(0 if alike else most, np.int64)
+    tile = np.empty(most if tiled else 0, np.int64)
+    state = np.array([0, 0, -1, -1, segment, -2], np.int64)
+    flags = int(tiled), int(not alike), int(drop)
+    for r in rows:
+        numbers = len(r.address), r.uniform, r.times, r.step, r.stride
+        read, written = (r.address, r.position, r.length), (begin, size, first, start, tile, state)
+        if most <= FEW:
+            form_groups(*read, *numbers, breaks, tiles, *flags, *written)  # type: ignore[arg-type]
+            continue
+        places = map(address, (*read, breaks, tiles, *written))
+        native(form_groups)(*islice(places, 3), *numbers, *islice(places, 2), *flags, *places)
+    members, groups = int(state[MEMBERS]), int(state[GROUPS])
+    first[groups] = members
+    return MemoryOrder(
+        _trimmed(first, groups + 1),
+        _trimmed(start, groups),
+        _trimmed(tile, groups) if tiled else np.broadcast_to(tiles[0], groups),
+        _trimmed(begin, members),
+        np.broadcast_to(np.int64(rows[0].uniform), members) if alike else _trimmed(size, members),
+    )
+
+
+def alias_order(
+    parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE
+) -> tuple[MemoryOrder, Int64]:
+    """Group the elements of views in the order of memory, and tell which share memory.
+
+    Members are cut so that any two hold the same memory, or have none in common.
+
+    Args:
+        parts: the views.
+        mapping: as for `memory_order`.
+
+    Returns:
+        The order; and int64[members], for each member where the first one that holds the same
+        memory begins.
+
+    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import whole
+    >>> row = whole(Storage(0, 0, 4), (4,))
+    >>> order, alias = alias_order([(row, 0), (row.slice(1, 3, 0), 4)])
+    >>> list(zip(order.begin.tolist(), order.length.tolist(), alias.tolist()))
+    [(0, 1, 0), (1, 2, 1), (4, 2, 1), (3, 1, 3)]
+    """
+    breaks, tiles = mapping
+    low, position, length = sorted_runs(
+        [
+            part if isinstance(part, Runs) else listed(*part)
+            for part in parts
+            if isinstance(part, Runs) or part[0].space is not NOWHERE
+        ]
+    )
+    points = np.unique(np.concatenate([breaks, low, low + length]))
+    source, _, begin, end = overlay(low, low + length, points)
+    position = position[source] + begin - low[source]
+    order = np.lexsort((position, begin))
+    begin, end, position = begin[order], end[order], position[order]
+    tile = tiles[np.searchsorted(breaks, begin, side="right") - 1]
+    new = np.ones(len(begin), np.bool_)
+    new[1:] = begin[1:] != begin[:-1]
+    alias = position[new][np.cumsum(new) - 1]
+    new[1:] = (begin[1:] != end[:-1]) | (tile[1:] != tile[:-1])
+    ptr = np.append(np.flatnonzero(new), len(begin))
+    return MemoryOrder(ptr, begin[new], tile[new], position, end - begin), alias
+
+
+def _clusters(sets: Sequence[Strided | Runs]) -> list[list[Strided | Runs]]:
+    """Put together the sets whose spans of addresses overlap; they come sorted."""
+    clusters: list[list[Strided | Runs]] = []
+    high = -1
+    for found in sets:
+        if found.low >= high:
+            clusters.append([])
+        clusters[-1].append(found)
+        high = max(high, found.high)
+    return clusters
+
+
+def _rows(cluster: list[Strided | Runs], breaks: Int64 | None) -> _Rows:
+    if len(cluster) == 1 and isinstance(cluster[0], Strided):
+        found = cluster[0]
+        outer, run, row = found.split()
+        low = grid([(extent, step) for extent, step, _ in outer], found.low)
+        position = grid([(extent, stride) for extent, _, stride in outer], found.position)
+        return _Rows(low, position, low, run, *row)
+    low, position, length = sorted_runs(cluster)
+    if breaks is not None and (low[1:] < low[:-1] + length[:-1]).any():
+        # Repeated memory is in order on every tile once it is cut where the tile changes.
+        source, _, begin, end = overlay(low, low + length, breaks)
+        position = position[source] + begin - low[source]
+        low, position, length = in_order(begin, position, end - begin)
+    return _Rows(low, position, length, 0, 1, 1, 1)
+
+
+def _alike(found: Strided, tiled: bool) -> bool:
+    """Tell whether all members have the length of a run: none is cut, none goes on at a carry."""
+    outer, run, (count, step, stride) = found.split()
+    if tiled and run > 1:
+        return False
+    ahead, along = (count - 1) * step + run, (count - 1) * stride + run
+    for extent, step, stride in reversed(outer):
+        if step == ahead and stride == along:
+            return False
+        ahead += (extent - 1) * step
+        along += (extent - 1) * stride
+    return True
+
+
+def _trimmed(array: npt.NDArray[np.int64], size: int) -> Int64:
+    """Return the used front of a buffer; copied where most of it was not used."""
+    return array[:size] if 2 * size > len(array) else array[:size].copy()

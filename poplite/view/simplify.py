@@ -1,0 +1,163 @@
+"""The order of a view's elements in which it has the fewest regions, as steps to it and back.
+
+Over one variable, a step reads the view by its digits and shuffles them by falling stride::
+
+    (3, 2) with strides (1, 3)        0 3 1 4 2 5      shape (3, 2), order (1, 0)
+    afterwards                        0 1 2 3 4 5
+
+A view that reads all of a `Cat` is first put in the order of the Cat in the same way.  The
+pieces of the Cat are then taken in the order of memory, as segments of positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.intervals import Int64
+from poplite.view.cat import concat
+from poplite.view.order import MemoryOrder, memory_order
+from poplite.view.regions import num_runs
+from poplite.view.slices import concat_slices
+from poplite.view.space import NOWHERE, Storage
+from poplite.view.view import Cat, View, whole
+
+
+class Shuffle(NamedTuple):
+    """Read as a shape, read some dimensions backwards, shuffle.
+
+    Attributes:
+        shape: sizes of the dimensions.
+        backwards: the dimensions that are reversed.
+        order: dimension k of the result is dimension `order[k]`.
+    """
+
+    shape: tuple[int, ...]
+    backwards: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def walk(self, view: View, *, forward: bool) -> View:
+        """Take the step, or undo it."""
+        order = self.order
+        if forward:
+            view = view.reshape(self.shape)
+            for dim in self.backwards:
+                view = view.reverse(dim)
+            return view.dim_shuffle(order)
+        view = view.reshape(tuple([self.shape[dim] for dim in order]))
+        view = view.dim_shuffle(sorted(range(len(order)), key=order.__getitem__))
+        for dim in self.backwards:
+            view = view.reverse(dim)
+        return view
+
+
+class Segments(NamedTuple):
+    """Take intervals of positions one after the other.
+
+    Attributes:
+        begin: int64[n], first positions.
+        length: int64[n], element counts.
+    """
+
+    begin: Int64
+    length: Int64
+
+    def walk(self, view: View, *, forward: bool) -> View:
+        """Take the step, or undo it."""
+        begin, length = self
+        if not forward:
+            by_begin = np.argsort(begin)
+            begin = (np.cumsum(length) - length)[by_begin]
+            length = length[by_begin]
+        return concat_slices(view, begin, begin + length, 0, 0)
+
+
+def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segments], View]:
+    """Find the order in which a view has the fewest regions.
+
+    Args:
+        view: any view.
+        segments: whether to put the pieces of concatenations in order too.
+
+    Returns:
+        The steps to that order, none where they would gain nothing; and the view in that order,
+        of one dimension.
+
+    >>> matrix = whole(Storage(0, 0, 6), (2, 3))
+    >>> steps, simple = simplification(matrix.dim_shuffle((1, 0)), segments=True)
+    >>> steps, simple == matrix.reshape((6,))
+    ([Shuffle(shape=(3, 2), backwards=(), order=(1, 0))], True)
+    """
+    now = flat = view.reshape((view.num_elements,))
+    steps: list[Shuffle | Segments] = []
+    while now.space is not NOWHERE and (step := _shuffle(now, segments=segments)) is not None:
+        steps.append(step)
+        now = walk(now, [step], forward=True)
+    if segments and isinstance(now.space, Cat):
+        order = memory_order([(now, 0)])
+        if (order.begin[1:] < order.begin[:-1]).any():
+            steps.append(Segments(order.begin, order.length))
+            now = _over_variables(now.space.storages, order)
+    return (steps, now) if steps and num_runs(now) < num_runs(view) else ([], flat)
+
+
+def walk(view: View, steps: Sequence[Shuffle | Segments], *, forward: bool) -> View:
+    """Take a view through steps, or back.
+
+    Args:
+        view: with as many elements as the one that the steps were found for.
+        steps: in the order in which they were found.
+        forward: whether to take them, or to undo them.
+
+    Returns:
+        A view of one dimension.
+    """
+    flat = (view.num_elements,)
+    view = view.reshape(flat)
+    for step in steps if forward else reversed(steps):
+        view = step.walk(view, forward=forward).reshape(flat)
+    return view
+
+
+def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
+    """Write groups, one after the other, as ranges of variables."""
+    owners = sorted(owners, key=lambda storage: storage.base)
+    bases = np.array([storage.base for storage in owners])
+    owner = np.searchsorted(bases, order.address, side="right") - 1
+    first = order.address - bases[owner]
+    last = first + np.add.reduceat(order.length, order.ptr[:-1])
+    cuts = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
+    parts = []
+    for a, b in pairwise(cuts):
+        variable = owners[owner[a]]
+        flat = whole(variable, (variable.num_elements,))
+        parts.append(concat_slices(flat, first[a:b], last[a:b], 0, 0))
+    return concat(parts, 0)
+
+
+def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
+    """Return the step to the order of a view's space, or None where it is in order already.
+
+    What is repeated is repeated as a whole; of equal strides, the longest digit is innermost.
+    """
+    digits = view.flat_digits()
+    order = sorted(
+        range(len(digits)),
+        key=lambda i: (digits[i][1] != 0, -abs(digits[i][1]), digits[i][0]),
+    )
+    step = Shuffle(
+        tuple([extent for extent, _ in digits]),
+        tuple([i for i, (_, stride) in enumerate(digits) if stride < 0]),
+        tuple(order),
+    )
+    space = view.space
+    after = step.walk(view, forward=True).reshape((view.num_elements,))
+    if isinstance(space, Storage):
+        return step if num_runs(after) < num_runs(view) else None
+    # What is left is decided by the pieces, which their own order shows best.
+    in_order = after.flat_digits() == [(space.num_elements, 1)]
+    moved = in_order and digits != [(space.num_elements, 1)] and segments
+    return step if moved or after.space is not space else None

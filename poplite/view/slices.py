@@ -1,0 +1,164 @@
+"""Concatenation of many slices of one view, without a Python object for each.
+
+The slices are arrays of begins and ends.  What makes one strided view of them is found as in
+`cat`, but for all pieces at once:
+
+1. equal pieces at regular distances, place by place, are one strided view;
+2. else pieces that continue their neighbour are joined, and the first rule is tried again;
+3. where few are left, progressions taken together, each becomes a view and goes through `cat`;
+4. the rest stays arrays: a `Cat` of `Pieces`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+import numpy as np
+
+from poplite.view.cat import concat, joined, part_of
+from poplite.view.digits import Digit, coalesce, digits_of, flat_digits, pack, row_major
+from poplite.view.pieces import Int64, Pieces
+from poplite.view.space import NOWHERE
+from poplite.view.view import Cat, Shape, View, empty, placed
+
+FEW = 64
+"""Pieces that become views of their own, since those are reasoned about more closely."""
+
+
+def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
+    """Join slices of one view.
+
+    Args:
+        view: what is sliced.
+        begin: int64[P], first indices.
+        end: int64[P], one past the last; `begin <= end <= size`.
+        dim: the dimension that is sliced.
+        axis: the dimension along which the slices follow each other; unless it is `dim`, all
+            have equal sizes.
+
+    Returns:
+        The view `concat` makes of the slices, up to how its space is cut into pieces.
+
+    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import whole
+    >>> rows = whole(Storage(0, 0, 24), (4, 6))
+    >>> concat_slices(rows, np.array([2, 0, 3]), np.array([3, 1, 4]), 0, 0).shape
+    (3, 6)
+    """
+    shape = list(view.shape)
+    if not len(begin):
+        shape[dim] = 0
+        return empty(tuple(shape))
+    shape[dim] = int((end - begin).sum()) if axis == dim else int(end[0] - begin[0])
+    if axis != dim:
+        shape[axis] *= len(begin)
+    if view.space is NOWHERE or 0 in shape:
+        return empty(tuple(shape))
+    filled = end > begin
+    pieces = _pieces(view, begin[filled], end[filled], dim, axis) if len(begin) > FEW else None
+    if pieces is None:
+        bounds = zip(begin.tolist(), end.tolist(), strict=True)
+        return concat([view.slice(a, b, dim) for a, b in bounds], axis)
+    whole = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
+    return placed(whole.shape, whole.dims, whole.off, whole.space)
+
+
+def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces | None:
+    """Return the slices as arrays, or None where one crosses a digit."""
+    shape, dims = list(view.shape), list(view.dims)
+    off = np.full(len(begin), view.off)
+    stride, place = 0, shape[dim]
+    for extent, stride in digits_of(shape[dim], dims[dim]):
+        place //= extent
+        if place == 1:
+            off += begin * stride
+            break
+        step = begin // place
+        if ((end - 1) // place != step).any():
+            return None
+        off += step * stride
+        begin, end = begin - step * place, end - step * place
+    if dim == axis:
+        size, extents, inner = (
+            shape[dim],
+            end - begin,
+            flat_digits(shape[dim + 1 :], dims[dim + 1 :]),
+        )
+    else:
+        shape[dim], dims[dim] = int(end[0] - begin[0]), stride
+        (size, stride), *inner = flat_digits(shape[axis:], dims[axis:]) or [(1, 1)]
+        extents = np.full(len(off), size)
+    outer = pack(flat_digits(shape[:axis], dims[:axis]))
+    sizes = (math.prod(shape[:axis]), size, math.prod([extent for extent, _ in inner]))
+    return Pieces(View(sizes, (outer, stride, pack(inner)), view.off, view.space), extents, off)
+
+
+def _continued(pieces: Pieces) -> Pieces:
+    """Join pieces that continue their neighbour along the axis."""
+    stride = pieces.template.dims[1]
+    starts = np.ones(len(pieces), np.bool_)
+    np.not_equal(np.diff(pieces.off), pieces.extent[:-1] * stride, out=starts[1:])
+    if starts.all():
+        return pieces
+    first = np.flatnonzero(starts)
+    return Pieces(pieces.template, np.add.reduceat(pieces.extent, first), pieces.off[first])
+
+
+def _joined(pieces: Pieces, outer: int, shape: Shape) -> View:
+    places = _places(pieces)
+    if places is None:
+        pieces = _continued(pieces)
+        places = _places(pieces)
+    groups = [(0, len(pieces))] if places is not None else _groups(pieces)
+    if groups is None:
+        return View(shape, row_major(shape), 0, Cat(pieces, outer))
+    parts = []
+    for first, count in groups:
+        kid = pieces[first]
+        part = part_of(placed(kid.shape, kid.dims, kid.off, kid.space) if count == 1 else kid, 1)
+        if count > 1:
+            step = int(pieces.off[first + 1] - pieces.off[first])
+            digits = coalesce([*(places or [(count, step)]), *part.digits])
+            part = part._replace(digits=tuple(digits), size=count * part.size)
+        parts.append(part)
+    return joined(parts, outer, shape)
+
+
+def _places(pieces: Pieces) -> list[Digit] | None:
+    """Write the offsets of equal pieces as digits, or return None where they are not regular."""
+    if (pieces.extent != pieces.extent[0]).any():
+        return None
+    digits: list[Digit] = []
+    off = pieces.off
+    while len(off) > 1:
+        step = off[1] - off[0]
+        differ = np.diff(off) != step
+        count = int(differ.argmax()) + 1 if differ.any() else len(off)
+        if len(off) % count or (np.diff(off.reshape(-1, count)) != step).any():
+            return None
+        digits.append((count, int(step)))
+        off = off[::count]
+    return digits[::-1]
+
+
+def _groups(pieces: Pieces) -> list[tuple[int, int]] | None:
+    """Return (first, count) of progressions and of single pieces, or None when they are many.
+
+    As in `cat`, three equal pieces at equal distances are the least that go together.
+    """
+    last = len(pieces) - 2
+    alike = pieces.extent[1:] == pieces.extent[:-1]
+    steps = np.diff(pieces.off)
+    goes_on = alike[1:] & alike[:-1] & (steps[1:] == steps[:-1])
+    ends = np.flatnonzero(~goes_on)
+    if len(ends) > 3 * FEW:
+        return None
+    stops = [*ends.tolist(), last, last + 1]
+    groups = []
+    first = 0
+    while first <= last + 1:
+        stop = stops[bisect_left(stops, first)]
+        groups.append((first, stop - first + 2 if stop > first else 1))
+        first += groups[-1][1]
+    return groups if len(groups) <= FEW else None

@@ -1,0 +1,132 @@
+"""Sorted contiguous regions: groups, repeated memory, tiles, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+
+@pytest.fixture
+def graph() -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=4))
+
+
+def test_a_transposed_matrix_is_one_group_in_the_order_of_memory(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (2, 3), "x")
+    groups = graph.sorted_contiguous_regions(x.T)
+    assert groups == [[(0, 1), (2, 3), (4, 5), (1, 2), (3, 4), (5, 6)]]
+    assert pl.concat(x.T.flatten().slices(groups.intervals)) == x.flatten()
+    assert (len(groups), groups.num_elements) == (1, 6)
+
+
+def test_columns_put_together_are_groups_of_their_rows(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (2, 6), "x")
+    t = pl.concat([x[:, 4:], x[:, :2], x[:, 2:3]], 1)
+    assert graph.sorted_contiguous_regions(t) == [[(2, 5)], [(0, 2), (7, 10)], [(5, 7)]]
+
+
+def test_variables_never_share_a_group(graph: pl.Graph) -> None:
+    x, y = (graph.add_variable(pl.FLOAT, (4,)) for _ in range(2))
+    assert graph.sorted_contiguous_regions(pl.concat([y, x])) == [[(4, 8)], [(0, 4)]]
+
+
+def test_intervals_may_come_in_any_order_and_touch(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (10,), "x")
+    for intervals in ([(4, 6), (0, 2), (2, 4), (3, 3)], np.array([[4, 6], [0, 2], [2, 4]])):
+        assert graph.sorted_contiguous_regions(x, intervals) == [[(0, 6)]]
+    assert graph.sorted_contiguous_regions(x, []) == []
+
+
+def test_many_intervals_of_a_matrix(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (200, 200), "x")
+    rows = [(200 * i, 200 * i + 100) for i in range(200)]
+    groups = graph.sorted_contiguous_regions(x.T, rows)
+    assert (len(groups), groups.num_elements) == (1, 20_000)
+    assert groups[0][:2] == [(0, 1), (200, 201)]
+    others = graph.sorted_contiguous_regions(x.T, rows[::2])
+    assert (len(others), others.num_elements) == (10_000, 10_000)
+    assert others[:2] == [[(0, 1)], [(400, 401)]]
+
+
+def test_repeated_memory_is_listed_each_time_or_once(graph: pl.Graph) -> None:
+    row = graph.add_variable(pl.FLOAT, (8,), "row")
+    twice = row.broadcast(2, 0)
+    assert graph.sorted_contiguous_regions(twice) == [[(0, 8)], [(8, 16)]]
+    assert graph.sorted_contiguous_regions(twice, remove_aliased=True) == [[(0, 8)]]
+    windows = pl.concat([row[0:4], row[2:6]])
+    assert graph.sorted_contiguous_regions(windows) == [[(0, 4)], [(4, 8)]]
+    assert graph.sorted_contiguous_regions(windows, remove_aliased=True) == [[(0, 4), (6, 8)]]
+
+
+def test_aliases_cut_intervals_until_they_are_equal_or_apart(graph: pl.Graph) -> None:
+    row = graph.add_variable(pl.FLOAT, (8,), "row")
+    windows = pl.concat([row[0:4], row[2:6]])
+    groups = graph.sorted_contiguous_regions(windows, report_aliases=True)
+    assert groups.aliases is not None
+    cells = dict(zip(map(tuple, groups.intervals.tolist()), groups.aliases.tolist(), strict=True))
+    assert cells == {(0, 2): 0, (2, 4): 2, (4, 6): 2, (6, 8): 6}
+    assert graph.sorted_contiguous_regions(windows).aliases is None
+
+
+def test_an_interval_given_twice_repeats_its_memory(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (4,), "x")
+    assert graph.sorted_contiguous_regions(x, [(0, 3), (1, 2)]) == [[(0, 3)], [(1, 2)]]
+    assert graph.sorted_contiguous_regions(x, [(0, 3), (1, 2)], True) == [[(0, 3)]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0)])
+def test_a_tensor_without_elements_has_no_groups(graph: pl.Graph, shape: tuple[int, ...]) -> None:
+    t = graph.add_variable(pl.FLOAT, shape)
+    for report in (False, True):
+        assert graph.sorted_contiguous_regions(t, report_aliases=report) == []
+    assert list(graph.sorted_contiguous_regions_by_tile(t)) == [[]] * 4
+
+
+def test_groups_by_tile_follow_the_tiles_not_the_view(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (2, 4), "x", mapping=3)
+    graph.set_tile_mapping(x[:, :2], 0)
+    by_tile = graph.sorted_contiguous_regions_by_tile(x.T)
+    assert by_tile[0] == [[(0, 1), (2, 3)], [(1, 2), (3, 4)]]
+    assert by_tile[-1] == [[(4, 5), (6, 7)], [(5, 6), (7, 8)]]
+    assert by_tile.tiles.tolist() == [0, 3]
+    assert repr(by_tile) == "<TileRegions 8 elements, 2 tiles, 4 groups, 8 intervals>"
+
+
+def test_repeated_memory_by_tile(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    twice = graph.sorted_contiguous_regions_by_tile(x.broadcast(2, 0), report_aliases=True)
+    assert twice[1] == [[(1, 2)], [(5, 6)]]
+    assert twice[1].aliases is not None
+    assert twice[1].aliases.tolist() == [1, 1]
+    once = graph.sorted_contiguous_regions_by_tile(x.broadcast(2, 0), remove_aliased=True)
+    assert once[1] == [[(1, 2)]]
+
+
+def test_a_billion_elements_are_asked_for_in_parts(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (2**15, 2**15), "x")
+    assert graph.sorted_contiguous_regions(x) == [[(0, 2**30)]]
+    assert len(graph.sorted_contiguous_regions(x.T, [(0, 2**15)])) == 2**15
+    with pytest.raises(pl.SizeOverflowError, match="1,073,741,824 runs .* at most 134,217,728"):
+        graph.sorted_contiguous_regions(x.T)
+
+
+def test_an_interval_beyond_the_tensor_is_refused(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (2, 3), "x")
+    with pytest.raises(pl.TensorIndexError, match=r"7.*6"):
+        graph.sorted_contiguous_regions(x, [(0, 2), (4, 7)])
+
+
+def test_elements_without_a_tile_are_refused_by_tile(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.FLOAT, (8,), "x")
+    graph.set_tile_mapping(x[:6], 0)
+    with pytest.raises(pl.InvalidTileMapping, match=r"'x': elements \[6, 8\) of 8 have no tile"):
+        graph.sorted_contiguous_regions_by_tile(x)
+
+
+def test_a_tensor_of_another_graph_is_refused(graph: pl.Graph) -> None:
+    other = pl.Graph().add_variable(pl.FLOAT, (4,), "y")
+    for ask in (graph.sorted_contiguous_regions, graph.sorted_contiguous_regions_by_tile):
+        with pytest.raises(pl.GraphConnectionError, match="'y' belongs to another graph"):
+            ask(other)
