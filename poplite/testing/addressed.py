@@ -1,0 +1,224 @@
+"""A tensor beside the addresses of its elements.
+
+NumPy has every view operation of a tensor, on an array that holds, at each index, the address
+of the element that the tensor shows there.  On that array every question is easy::
+
+    x of shape (2, 3) at address 7      tensor  x.T        addresses  7 10
+                                                                      8 11
+                                                                      9 12
+    x.T.contiguous_regions()            where do the flattened addresses not rise by one?
+
+Both are made by the same calls, and remember them as Python lines that make the tensor again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.graph import Graph
+from poplite.target import Target
+from poplite.tensor import Tensor, append, concat
+from poplite.types import INT
+
+Addresses = npt.NDArray[np.int64]
+
+Nested = Sequence[Sequence[tuple[int, int]]]
+"""For each tile, intervals over a flattened tensor."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AddressedTensor:
+    """A tensor, the addresses of its elements, and the lines that made both.
+
+    Attributes:
+        tensor: a view of some variables.
+        addresses: int64[shape], of the element at each index; element `i` of a variable has
+            the address `variable.storage.base + i`.
+        lines: statements that come before `text`.
+        text: an expression that makes the tensor.
+
+    >>> x = variables({"x": (2, 3)})[0]
+    >>> y = x.call("dim_shuffle", [1, 0]).call("slice", 1, 3, 0)
+    >>> y.addresses.tolist()
+    [[1, 4], [2, 5]]
+    >>> print(y)
+    import poplite as pl
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.INT, (2, 3), "x")
+    t = x.dim_shuffle([1, 0]).slice(1, 3, 0)
+    """
+
+    tensor: Tensor
+    addresses: Addresses
+    lines: tuple[str, ...]
+    text: str
+
+    def call(self, method: str, *args: Any) -> AddressedTensor:
+        """Call a method of the tensor, and do the same to the addresses.
+
+        Args:
+            method: of `Tensor`, one that returns a tensor.
+            *args: legal arguments, all by position.
+        """
+        text = f"{self.text}.{method}({', '.join(map(repr, args))})"
+        with _noted(text):
+            tensor = getattr(self.tensor, method)(*args)
+        return AddressedTensor(tensor, _METHODS[method](self.addresses, *args), self.lines, text)
+
+    def joined_slices(self, intervals: Sequence[tuple[int, int]], dim: int) -> AddressedTensor:
+        """Concatenate slices along the dimension that is sliced.
+
+        Args:
+            intervals: begin and end of each, at least one.
+            dim: the dimension.
+        """
+        text = f"pl.concat({self.text}.slices({list(intervals)!r}, {dim}), {dim})"
+        with _noted(text):
+            tensor = concat(self.tensor.slices(intervals, dim), dim)
+        indices = [i for begin, end in intervals for i in range(begin, end)]
+        return AddressedTensor(tensor, _taken(self.addresses, indices, dim), self.lines, text)
+
+    def assigned(self) -> AddressedTensor:
+        """Give the tensor the name `t`, which keeps further expressions short."""
+        return AddressedTensor(self.tensor, self.addresses, (*self.lines, f"t = {self.text}"), "t")
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines if self.text == "t" else self.assigned().lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # What Hypothesis asks; it would print the fields of a dataclass.
+        printer.text(repr(self))
+
+
+@contextmanager
+def _noted(text: str) -> Iterator[None]:
+    """Tell, of an exception inside the `with` block, which expression raised it."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in: t = {text}")
+        raise
+
+
+def variables(
+    shapes: dict[str, Sequence[int]],
+    *,
+    num_tiles: int = 4,
+    constants: Sequence[str] = (),
+    mappings: dict[str, Nested] | None = None,
+) -> tuple[AddressedTensor, ...]:
+    """Make the variables of a new graph.
+
+    Args:
+        shapes: extents of each, by name.
+        num_tiles: tiles of the graph.
+        constants: names of those that are constants, of value 0.
+        mappings: tiles of elements, by name; others have none.
+
+    >>> x, y = variables({"x": (4,), "y": ()}, constants=["y"])
+    >>> y.tensor.contains_constant(), y.addresses.tolist()
+    (True, 5)
+    """
+    graph = Graph(Target(tiles=num_tiles))
+    lines = ["import poplite as pl", f"graph = pl.Graph(pl.Target(tiles={num_tiles}))"]
+    tensors = {}
+    for name, extents in shapes.items():
+        shape = tuple(extents)
+        if name in constants:
+            tensors[name] = graph.add_constant(INT, shape, 0, name)
+            lines.append(f'{name} = graph.add_constant(pl.INT, {shape}, 0, "{name}")')
+        else:
+            tensors[name] = graph.add_variable(INT, shape, name)
+            lines.append(f'{name} = graph.add_variable(pl.INT, {shape}, "{name}")')
+    for name, mapping in (mappings or {}).items():
+        graph.set_tile_mapping(tensors[name], mapping)
+        lines.append(f"graph.set_tile_mapping({name}, {mapping!r})")
+    made = []
+    for variable in graph.variables:
+        storage, tensor = variable.storage, tensors[variable.name]
+        addresses = np.arange(storage.base, storage.base + storage.num_elements)
+        made.append(
+            AddressedTensor(tensor, addresses.reshape(tensor.shape), tuple(lines), variable.name)
+        )
+    return tuple(made)
+
+
+def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
+    """Concatenate tensors of one graph along a dimension.
+
+    Args:
+        parts: at least one; those that are not variables come from one chain of operations.
+        dim: the dimension.
+
+    >>> x, y = variables({"x": (2,), "y": (1,)})
+    >>> concatenated([y, x], 0).addresses.tolist()
+    [3, 0, 1]
+    """
+    text = f"pl.concat([{', '.join([part.text for part in parts])}], {dim})"
+    with _noted(text):
+        tensor = concat([part.tensor for part in parts], dim)
+    addresses = np.concatenate([part.addresses for part in parts], dim)
+    return AddressedTensor(tensor, addresses, _longest(parts), text)
+
+
+def appended(one: AddressedTensor, other: AddressedTensor, dim: int) -> AddressedTensor:
+    """Append to a tensor a last index of one dimension.
+
+    Args:
+        one: the tensor that grows.
+        other: of one rank less.
+        dim: the dimension.
+
+    >>> x, y = variables({"x": (2,), "y": ()})
+    >>> appended(x, y, 0).addresses.tolist()
+    [0, 1, 3]
+    """
+    text = f"pl.append({one.text}, {other.text}, {dim})"
+    with _noted(text):
+        tensor = append(one.tensor, other.tensor, dim)
+    last = np.expand_dims(other.addresses, dim)
+    addresses = np.concatenate([one.addresses, last], dim)
+    return AddressedTensor(tensor, addresses, _longest([one, other]), text)
+
+
+def _longest(parts: Sequence[AddressedTensor]) -> tuple[str, ...]:
+    return max([part.lines for part in parts], key=len)
+
+
+def _taken(a: Addresses, indices: Sequence[int], dim: int) -> Addresses:
+    return a.take(np.array(indices, np.int64), dim)
+
+
+def _flattened(a: Addresses, begin: int = 0, end: int | None = None) -> Addresses:
+    last = a.ndim if end is None else end
+    return a.reshape(*a.shape[:begin], math.prod(a.shape[begin:last]), *a.shape[last:])
+
+
+def _expanded(a: Addresses, indices: Sequence[int]) -> Addresses:
+    for i in sorted(indices, reverse=True):
+        a = np.expand_dims(a, i)
+    return a
+
+
+_METHODS: dict[str, Callable[..., Addresses]] = {
+    "slice": lambda a, begin, end, dim: _taken(a, range(begin, end), dim),
+    "index": lambda a, indices: a[(*indices, ...)],
+    "sub_sample": lambda a, stride, dim: _taken(a, range(0, a.shape[dim], stride), dim),
+    "reverse": np.flip,
+    "dim_shuffle": np.transpose,
+    "dim_roll": np.moveaxis,
+    "reshape": np.reshape,
+    "flatten": _flattened,
+    "expand": _expanded,
+    "squeeze": lambda a, indices: a.squeeze(tuple(indices)),
+    "broadcast": lambda a, n, dim: np.concatenate([a] * n or [_taken(a, (), dim)], dim),
+    "upsample": np.repeat,
+}
+"""What NumPy calls the methods of a tensor."""
