@@ -40,12 +40,19 @@ class Row:
     ours: list[float]
     baseline: list[float]
 
+    @classmethod
+    def skipped(cls, name: str) -> Row:
+        """Return the row of a comparison whose baseline is not installed; it misses nothing."""
+        return cls(name, 0.0, "", ">=", 0.0, [], [])
+
     @property
     def reached(self) -> bool:
         """Whether the target is met."""
         return self.value <= self.target if self.sense == "<=" else self.value >= self.target
 
     def __str__(self) -> str:
+        if not self.ours:
+            return f"{self.name:<58} skipped, not installed"
         verdict = "ok" if self.reached else "MISSED"
         return (
             f"{self.name:<58} {self.value:7.3f} {self.unit} {self.sense} {self.target:g} "
@@ -61,12 +68,25 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turn(
-    ours: Callable[[], object], baseline: Callable[[], object], samples: int
+    ours: Callable[[], object],
+    baseline: Callable[[], object],
+    samples: int,
+    before: Callable[[], object] = lambda: None,
 ) -> tuple[list[float], list[float]]:
-    """Time both in turn, after one call of each that does not count."""
+    """Time both in turn, after one call of each that does not count.
+
+    Args:
+        ours: the work of poplite.
+        baseline: the work of the baseline.
+        samples: of each.
+        before: what is done before each pair of samples, not timed.
+    """
     ours()
     baseline()
-    pairs = [(seconds(ours), seconds(baseline)) for _ in range(samples)]
+    pairs = []
+    for _ in range(samples):
+        before()
+        pairs.append((seconds(ours), seconds(baseline)))
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 

@@ -11,6 +11,14 @@ from types import ModuleType
 
 import pytest
 
+VIEWS = [
+    *["T1"] * 2 + ["T2"] * 7 + ["T3", "T16"],
+    *["T4"] * 2 + ["T5"] + ["T6"] * 3 + ["T7"] + ["T8"] * 2,
+    *["aliases"] * 2 + ["hard pair"] + ["aliases"] * 2,
+    *["sorted regions", "the same on 1,472 tiles"],
+    *["T12"] * 2 + ["T14"] * 3 + ["T15"] * 2,
+]
+
 
 @pytest.mark.parametrize(
     ("script", "names"),
@@ -19,6 +27,7 @@ import pytest
         ("startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"]),
         ("compilation.py", ["new vertex type"] * 2 + ["vertex type from the cache"] * 2),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
+        ("views.py", VIEWS),
     ],
 )
 def test_every_row_prints_its_target(
@@ -38,9 +47,11 @@ def test_every_row_prints_its_target(
     assert len(lines) == len(names)
     for line, name in zip(lines, names, strict=True):
         assert line.startswith(name)
-        assert "= " in line
+        assert "= " in line or line.endswith("skipped, not installed")
     rows = json.loads(file.read_text())["rows"]
-    assert [min(len(row["ours"]), len(row["baseline"])) > 0 for row in rows] == [True] * len(names)
+    for row, line in zip(rows, lines, strict=True):
+        sampled = min(len(row["ours"]), len(row["baseline"])) > 0
+        assert sampled != line.endswith("skipped, not installed")
 
 
 @pytest.mark.parametrize(
@@ -66,3 +77,12 @@ def test_samples_alternate_after_a_warm_up(rows: ModuleType) -> None:
     ours, baseline = rows.in_turn(lambda: calls.append("a"), lambda: calls.append("b"), 3)
     assert calls == ["a", "b"] * 4
     assert (len(ours), len(baseline)) == (3, 3)
+
+
+def test_a_row_without_its_baseline_says_so_and_misses_nothing(
+    rows: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = rows.Row.skipped("unions / portion")
+    assert row.reached
+    assert rows.run("title", lambda small, samples: [row], []) == 0
+    assert capsys.readouterr().out.endswith("  skipped, not installed\n")
