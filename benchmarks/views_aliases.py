@@ -58,7 +58,7 @@ def strided_rows(small: bool, samples: int) -> list[Row]:
     n = 64 if small else 4096
     view = variable(n, n).T.flatten().view
     addresses = np.ascontiguousarray(np.arange(n * n).reshape(n, n).T).reshape(-1)
-    name = f"aliases of {n} x {n} transposed"
+    name = f"T9 aliases of {n} x {n} transposed"
     check(name, contains_aliases(view), counted(addresses))
     work = per_call(lambda: contains_aliases(view))
     ours, theirs = in_turn(work, lambda: counted(addresses), samples)
@@ -92,7 +92,7 @@ def hard_row(small: bool, samples: int) -> Row:
         for at, shape, strides in instance
     )
     a, b = (View(shape, strides, at, space) for at, shape, strides in instance)
-    name = "hard pair of the NumPy manual"
+    name = "T10 hard pair of the NumPy manual"
     check(name, intersects(a, b), np.shares_memory(one, other))
     ours = [seconds(lambda: intersects(a, b)) for _ in range(samples)]
     # Seconds each: once more is enough.
@@ -109,7 +109,7 @@ def slices_rows(small: bool, samples: int) -> list[Row]:
     base = variable(number * ELEMENTS_PER_SLICE)
     addresses = (begin[:, None] + np.arange(ELEMENTS_PER_SLICE)).reshape(-1)
     pieces = base.slices(bounds, 0)
-    name = f"aliases of {number:,} shuffled slices"
+    name = f"T11 aliases of {number:,} shuffled slices"
     check(name, contains_aliases(pl.concat(pieces).view), counted(addresses))
     cold, counts = [], []
     for _ in range(samples):

@@ -38,7 +38,7 @@ def whole_row(small: bool, samples: int) -> Row:
         lambda: np.argsort(addresses, kind="stable"),
         samples,
     )
-    name = f"sorted regions, {len(addresses):,} transposed: argsort / poplite"
+    name = f"T13 sorted regions, {len(addresses):,} transposed: argsort / poplite"
     return Row(name, min(baseline) / min(ours), "x", ">=", 20.0, ours, baseline)
 
 
@@ -60,7 +60,7 @@ def tiles_row(small: bool, samples: int) -> Row:
     ours, baseline = in_turn(
         lambda: graph.sorted_contiguous_regions_by_tile(tensor), sort_each, samples
     )
-    name = f"the same on {TILES:,} tiles: argsort of each / poplite"
+    name = f"T13 the same on {TILES:,} tiles: argsort of each / poplite"
     return Row(name, min(baseline) / min(ours), "x", ">=", 8.0, ours, baseline)
 
 
