@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from poplite.clone import TensorCloneDuplicationMethod, TensorCloneMethod
     from poplite.compute_set import ComputeSet, VertexInstance
     from poplite.graph import Graph
+    from poplite.joining import append, concat
     from poplite.mapping import TileMapping
     from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
     from poplite.quarter import QuarterFormat, QuarterMetadata
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from poplite.sorted_regions import SortedRegions, TileRegions
     from poplite.source import SourceLocation
     from poplite.target import Target
-    from poplite.tensor import Tensor, UpsampleMethod, VariableInterval, append, concat
+    from poplite.tensor import Tensor, UpsampleMethod
     from poplite.types import (
         BOOL,
         CHAR,
@@ -66,9 +67,10 @@ if TYPE_CHECKING:
         UNSIGNED_SHORT,
         ElementType,
     )
+    from poplite.var_regions import VariableInterval, VarRegions
     from poplite.variable import Variable
     from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
-    from poplite.view import Interval
+    from poplite.view import Interval, Intervals
 
 __version__ = "0.1.0"
 
@@ -76,6 +78,7 @@ _HOMES = {
     "clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "compute_set": "ComputeSet VertexInstance",
     "graph": "Graph",
+    "joining": "append concat",
     "mapping": "TileMapping",
     "program": "Copy Execute PrintTensor Program Repeat Sequence",
     "quarter": "QuarterFormat QuarterMetadata",
@@ -85,12 +88,13 @@ _HOMES = {
     "sorted_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
     "target": "Target",
-    "tensor": "Tensor UpsampleMethod VariableInterval append concat",
+    "tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",
+    "var_regions": "VarRegions VariableInterval",
     "variable": "Variable",
     "vertex": "InOut Input MultiVertex Output State Vector Vertex",
-    "view": "Interval",
+    "view": "Interval Intervals",
 }
 """Where the public names are made, by module; what a type checker reads is above."""
 
@@ -125,6 +129,7 @@ __all__ = [
     "InOut",
     "Input",
     "Interval",
+    "Intervals",
     "InvalidMachineModel",
     "InvalidTileMapping",
     "MultiVertex",
@@ -154,6 +159,7 @@ __all__ = [
     "UnknownField",
     "UnknownName",
     "UpsampleMethod",
+    "VarRegions",
     "Variable",
     "VariableInterval",
     "Vector",

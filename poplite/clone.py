@@ -24,6 +24,7 @@ import numpy as np
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.intervals import Int64, merge
+from poplite.placement import pieces_of
 from poplite.source import SourceLocation
 from poplite.tile_table import cut_runs, split
 from poplite.view import (
@@ -39,6 +40,7 @@ from poplite.view import (
 )
 from poplite.view.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.view.few import FEW
+from poplite.view.memory import in_memory_order
 from poplite.words import clipped
 
 if TYPE_CHECKING:
@@ -157,10 +159,11 @@ def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
     if method is TensorCloneMethod.CREATE_NEW_ORDER or (
         method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and contains_aliases(view)
     ):
-        memory, made = runs(view), _reshaped(view.shape)
+        memory: _Memory = view
+        made = _reshaped(view.shape)
     else:
         memory, made = _kept(view)
-    tile, length = _tiles(source, *memory)
+    tile, length = _tiles(source, memory)
     place = Layout(int(length.sum()), made, tile, length)
     gathered = method is TensorCloneMethod.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES
     return _by_tile(place) if gathered else place
@@ -200,9 +203,12 @@ def _nothing(shape: tuple[int, ...]) -> Layout:
     return Layout(0, lambda memory: empty(shape), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _tiles(source: Tensor, begin: Int64, length: Int64) -> tuple[Int64, Int64]:
-    """Return `(tile, length)` of the pieces of ranges of addresses; neighbours differ in tile."""
+def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
+    """Return `(tile, length)` of the pieces of memory; neighbours differ in tile."""
     graph = source.graph
+    if isinstance(memory, View):
+        return pieces_of(graph, memory)
+    begin, length = memory
     owners = [graph.variable_of(storage) for storage in storages(source.view)]
     if len(begin) > FEW:
         cut = cut_runs(graph.directory.table(owners), begin, length)
@@ -228,8 +234,9 @@ def _by_tile(place: Layout) -> Layout:
     return Layout(place.size, made, tile, high - low)
 
 
-_Memory = tuple[Int64, Int64]
-"""Ranges of the source's addresses, `(begin, length)`, in the order of the clone's memory."""
+_Memory = View | tuple[Int64, Int64]
+"""The source's elements in the order of the clone's memory: a view, or `(begin, length)` of ranges
+of addresses."""
 
 _Made = Callable[[View], View]
 """As `Layout.view`."""
@@ -287,16 +294,13 @@ def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
         steps[stride], steps[-stride] = size, -size
         size *= extent
         reach += (extent - 1) * stride
-    in_order = [(extent, stride) for stride, extent in reversed(nested)]
-    lowest = view.off + sum((e - 1) * s for e, s in _digits(view.shape, view.dims) if s < 0)
-    ranges = runs(View((size,), (pack(coalesce(in_order)),), lowest, view.space))
 
     def moved(size: int, dim: Dim) -> Dim:
         return pack(coalesce([(e, steps[s]) for e, s in digits_of(size, dim)]))
 
     dims = tuple([moved(n, dim) for n, dim in zip(view.shape, view.dims, strict=True)])
     off = -sum((e - 1) * s for e, s in _digits(view.shape, dims) if s < 0)
-    return ranges, lambda memory: _on(memory, view.shape, dims, off)
+    return in_memory_order(view), lambda memory: _on(memory, view.shape, dims, off)
 
 
 def _listed(view: View) -> tuple[_Memory, _Made]:

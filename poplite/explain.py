@@ -1,7 +1,7 @@
 """One screen of text on a tensor: what it reads, in which order, and what follows from that.
 
     'x' float32[4, 3]
-      elements      12, 48 B
+      elements      12 (48 B)
       dimension 0   4: steps of 1
       dimension 1   3: steps of 6
       reads         'x' float32[3, 6]
@@ -45,6 +45,9 @@ MOST_READ = 2**24
 MOST_MEASURED = 100_000
 """Regions that are still listed, to compare their lengths: some milliseconds."""
 
+MOST_LOOKED_UP = 2**20
+"""Regions whose tiles are still looked up: some tens of milliseconds."""
+
 
 class Explanation(str):
     """Text that shows itself as it is, also at the prompt."""
@@ -61,7 +64,7 @@ def explain(tensor: TensorQueries) -> Explanation:
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (3, 6), "x")
     >>> print(explain(x[:, 1:3]).splitlines()[8])
-      contiguous    no: dimension 0 goes on by 6, where 2 have been read
+      contiguous    no: dimension 0 steps by 6, after 2 elements
     """
     title = f"{_quoted(tensor.name)} {type_and_shape(tensor)}".strip()
     lines = [title if len(title) <= WIDTH else title[: WIDTH - 3] + "..."]
@@ -92,6 +95,8 @@ def _dimensions(view: View) -> list[tuple[str, str]]:
         if len(digits) > 1:
             number += " = " + " x ".join([f"{extent:,}" for extent, _ in digits])
         steps = ", ".join([_step(stride) for _, stride in digits]) or "one index"
+        if isinstance(view.space, Cat) and any([stride for _, stride in digits]):
+            steps += " in the layer below"
         found.append((f"dimension {d}", f"{number}: {steps}"))
     return found
 
@@ -108,15 +113,16 @@ def _facts(tensor: TensorQueries) -> list[tuple[str, str]]:
         return [("reads", "nothing: one of its sizes is 0")]
     regions = _count(view)
     below = _below(view, regions)
+    tiles = placement(tensor, count if regions is None else regions, MOST_LOOKED_UP)
     return [
-        ("elements", f"{count:,}, {count * tensor.element_type.size_bytes:,} B"),
+        ("elements", f"{count:,} ({count * tensor.element_type.size_bytes:,} B)"),
         *_dimensions(view),
         ("reads", _variables(tensor, below)),
         ("layers", _layers(view)),
         ("regions", _regions(view, regions)),
-        ("tiles", placement(tensor) or "not looked up: too many regions"),
+        ("tiles", tiles or "not looked up: too many regions"),
         ("contiguous", _contiguity(view, regions, len(below))),
-        *_writing(tensor, regions),
+        *_writing(tensor, regions, all([storage.constant for storage in below])),
     ]
 
 
@@ -166,7 +172,7 @@ def _regions(view: View, regions: int | None) -> str:
     _, length = runs(view)
     least, most = int(length.min()), int(length.max())
     sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{regions:,} of {sizes} elements each"
+    return f"{regions:,} of {sizes} elements" + " each" * (least == most)
 
 
 def _contiguity(view: View, regions: int | None, variables: int) -> str:
@@ -192,17 +198,20 @@ def _gap(dim: int, stride: int, covered: int) -> str:
         return f"dimension {dim} runs backwards"
     if covered == 1:
         return f"neighbours along dimension {dim} are {stride:,} elements apart"
-    return f"dimension {dim} goes on by {stride:,}, where {covered:,} have been read"
+    return f"dimension {dim} steps by {stride:,}, after {covered:,} elements"
 
 
-def _writing(tensor: TensorQueries, regions: int | None) -> list[tuple[str, str]]:
+def _writing(
+    tensor: TensorQueries, regions: int | None, only_constants: bool
+) -> list[tuple[str, str]]:
     constant = tensor.contains_constant()
+    held = ("all elements" if only_constants else "some elements") if constant else "none"
     try:
         aliased = tensor.contains_aliases()
     except SizeOverflowError as error:
         return [
             ("aliases", f"not known: {error.what}"),
-            ("constants", "some" if constant else "none"),
+            ("constants", held),
         ]
     aliases = "none"
     if aliased:
@@ -211,7 +220,7 @@ def _writing(tensor: TensorQueries, regions: int | None) -> list[tuple[str, str]
     reasons = ["it holds a constant"] * constant + ["elements occur more than once"] * aliased
     return [
         ("aliases", aliases),
-        ("constants", "some elements" if constant else "none"),
+        ("constants", held),
         (
             "writeable",
             f"not in parallel: {' and '.join(reasons)}" if reasons else "yes, in parallel",

@@ -11,7 +11,8 @@ mapping, races) when an engine is made::
     for tile in range(4):
         graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
 
-Variables and their tiles are in `poplite.graph_variables`, compute sets and vertices here.
+Variables and clones are in `poplite.graph_variables`; here are tiles, the order of memory, and
+compute sets with their vertices.
 
 Semantics: Poplar API reference, "Graph".
 """
@@ -154,7 +155,7 @@ class Graph(GraphVariables):
         """
         at = here()
         self._own(tensor, "tile_mapping", at)
-        answer = mapping_of(tensor)
+        answer = mapping_of(self, tensor.view)
         if require_complete:
             # Looking at the view costs a pass; a hole in it is one in a variable.
             owners = [self.variable_of(storage) for storage in storages(tensor.view)]

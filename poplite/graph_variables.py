@@ -1,4 +1,4 @@
-"""The half of a graph that holds data: variables, constants, their first values and their tiles.
+"""The half of a graph that holds data: variables, constants, their first values, and clones.
 
 All variables share one space of element addresses, with an unused address after each, so
 that no run of elements reaches from one variable into the next::
@@ -6,7 +6,7 @@ that no run of elements reaches from one variable into the next::
     address    0 ... 7  .  9 ... 12  .
     variable   x x x x     y y y y
 
-`poplite.graph` builds the compute sets and vertices on top.
+`poplite.graph` builds tile mappings, compute sets and vertices on top.
 Semantics: Poplar API reference, "Graph"; a variable has no tile until it is given one.
 """
 
@@ -43,6 +43,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.indexing import number
+from poplite.joining import concat
 from poplite.linear import Linear
 from poplite.metadata import attach
 from poplite.names import Names, checked_name
@@ -50,7 +51,7 @@ from poplite.placement import Nested
 from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
 from poplite.target import Target
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 from poplite.tensor_queries import no_tensor
 from poplite.types import QUARTER_METADATA, ElementType, ElementTypeLike, element_type
 from poplite.values import ElementClass

@@ -19,6 +19,7 @@ import numpy as np
 from poplite.errors import TensorCreationError
 from poplite.indexing import described
 from poplite.source import here
+from poplite.tensor_queries import TensorQueries, no_tensor
 from poplite.view import Storage, View, runs
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
         Elements of a group; 1 where there is no grouping.
 
     Raises:
+        ElementTypeError: for something that is no tensor.
         TensorCreationError: for a tensor of rank 0.
         InvalidTileMapping: when elements of the first row have no tile.
 
@@ -51,6 +53,8 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
     >>> detect_innermost_grouping(graph, x.dim_shuffle((1, 0, 2)).reshape((8, 16)).T)
     1
     """
+    if not isinstance(tensor, TensorQueries):
+        raise no_tensor("detect_innermost_grouping", tensor, "the graph first, then the tensor")
     if tensor.rank == 0:
         raise TensorCreationError(
             "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from poplite.errors import PopliteError, TensorIndexError
+from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.source import here
 from poplite.words import clipped, counted
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 IndexItem = int | builtins.slice | EllipsisType | None
 Index = IndexItem | tuple[IndexItem, ...]
 """What `t[...]` takes."""
+
+MOST_ELEMENTS = 2**62
+"""Elements of the largest tensor, so that every index fits a 64-bit integer."""
 
 _LISTS = (tuple, list, Sequence)  # the first two alone answer in no time
 
@@ -80,6 +83,52 @@ def number(value: object, what: str, tensor: TensorQueries) -> int:
             fix="count from 0; only t[...] takes negative indices",
         )
     return result
+
+
+def check_size(size: int, tensor: TensorQueries, fix: str = "repeat fewer times") -> None:
+    """Refuse more elements than a tensor may have.
+
+    Args:
+        size: elements of the tensor that is asked for.
+        tensor: what it is made of.
+        fix: what to try.
+
+    Raises:
+        SizeOverflowError: for more than `MOST_ELEMENTS`.
+
+    >>> import poplite as pl
+    >>> check_size(2**62, pl.Graph().add_variable(pl.INT, (4,)))
+    """
+    if size > MOST_ELEMENTS:
+        raise SizeOverflowError(
+            f"a tensor of {size:,} elements, but the most is {MOST_ELEMENTS:,}",
+            at=here(),
+            found=described(tensor),
+            fix=fix,
+        )
+
+
+def place(key: int, count: int, noun: str) -> int:
+    """Return the place, from 0, of an item in a list; negative keys count from the end.
+
+    Args:
+        key: what the user gave.
+        count: items of the list.
+        noun: what an item is.
+
+    Raises:
+        TensorIndexError: when there is no such item.
+
+    >>> place(-1, 3, "group")
+    2
+    """
+    if -count <= key < count:
+        return key % count
+    raise TensorIndexError(
+        f"{noun} {key} of {count:,}",
+        at=here(),
+        fix=f"use an index from {-count} to {count - 1}" if count else "there are none",
+    )
 
 
 def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int]:

@@ -17,9 +17,8 @@ Semantics: Poplar API reference, `getTileMapping`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,60 +26,10 @@ import numpy.typing as npt
 from poplite.intervals import Int64, merge
 from poplite.tile_table import NO_TILE as NO_TILE
 from poplite.tile_table import Cut
+from poplite.view.interval import Intervals
 from poplite.view.kernels.mapping import by_tile
 from poplite.view.native import address, native
-from poplite.view.space import Interval
 from poplite.words import counted
-
-
-class Intervals(Sequence[Interval]):
-    """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.
-
-    Args:
-        begin: int64[n], first elements.
-        end: int64[n], one past the last elements.
-
-    Attributes:
-        begin: as given.
-        end: as given.
-
-    >>> Intervals(np.array([0, 6]), np.array([3, 8])) == [(0, 3), (6, 8)]
-    True
-    """
-
-    __slots__ = ("begin", "end")
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
-
-    def __init__(self, begin: Int64, end: Int64) -> None:
-        self.begin, self.end = begin, end
-
-    def __len__(self) -> int:
-        return len(self.begin)
-
-    @overload
-    def __getitem__(self, index: int) -> Interval: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Intervals: ...
-
-    def __getitem__(self, index: int | slice) -> Interval | Intervals:
-        if isinstance(index, slice):
-            return Intervals(self.begin[index], self.end[index])
-        return Interval(int(self.begin[index]), int(self.end[index]))
-
-    def __iter__(self) -> Iterator[Interval]:
-        return map(Interval, self.begin.tolist(), self.end.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Intervals):
-            same = np.array_equal(self.begin, other.begin)
-            return same and np.array_equal(self.end, other.end)
-        if not isinstance(other, list | tuple):
-            return NotImplemented
-        return len(self) == len(other) and list(self) == list(map(tuple, other))
-
-    def __repr__(self) -> str:
-        return repr(list(self))
 
 
 class TileMapping:

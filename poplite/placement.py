@@ -18,20 +18,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.errors import InvalidTileMapping
-from poplite.intervals import Int64, overlay
+from poplite.intervals import Int64, merge, overlay
 from poplite.linear import Linear
 from poplite.mapping import TileMapping
 from poplite.mapping_input import intervals_of, no_such_tile
 from poplite.source import SourceLocation
 from poplite.sweep import sorted_order
-from poplite.tile_table import cut_runs, cut_strided, split
-from poplite.view import Storage, num_runs, runs, storages
+from poplite.tile_table import Cut, cut_runs, cut_strided, split
+from poplite.view import Storage, View, num_runs, runs, storages
 from poplite.view.few import FEW, few_runs
+from poplite.view.memory import in_memory_order
 from poplite.view.space import NOWHERE
 from poplite.words import clipped
 
 if TYPE_CHECKING:
+    from poplite.graph import Graph
     from poplite.tensor import Tensor
+
+MANY_PIECES = 2**13
+"""Pieces of a variable's mapping from which on compiled code cuts even a view of one run."""
 
 Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened view."""
@@ -72,7 +77,7 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (4,), "x")
     >>> paint_tensor(x[::2], 7)
-    >>> mapping_of(x)[7]
+    >>> mapping_of(x.graph, x.view)[7]
     [Interval(begin=0, end=1), Interval(begin=2, end=3)]
     """
     view = tensor.view
@@ -86,6 +91,10 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
             mapping.paint(view.off, view.off + (digits[0][0] if digits else 1), tile)
             return
         few = few_runs(view)
+        if few is None:
+            # On one tile the order does not matter: a transposed matrix is a single run.
+            view = in_memory_order(view)
+            few = few_runs(view)
         if few is not None:
             mapping.paint_runs([begin - space.base for begin in few[0]], few[1], tile)
             return
@@ -104,7 +113,7 @@ def paint_linearly(tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (2, 4), "x")
     >>> paint_linearly(x[1], grain=2)
-    >>> mapping_of(x)[1]
+    >>> mapping_of(x.graph, x.view)[1]
     [Interval(begin=6, end=8)]
     """
     view, count = tensor.view, tensor.num_elements
@@ -136,7 +145,7 @@ def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocati
     >>> from poplite.source import here
     >>> x = Graph().add_variable("int32", (2, 2), "x")
     >>> paint_intervals(x.T, [[(0, 2)], [(2, 4)]], "'x'", here())
-    >>> mapping_of(x)[0]
+    >>> mapping_of(x.graph, x.view)[0]
     [Interval(begin=0, end=1), Interval(begin=2, end=3)]
     """
     num_tiles = tensor.graph.target.tiles
@@ -154,26 +163,51 @@ def _paint_flat(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
     _paint(tensor, piece_begin + to_address, piece_end + to_address, tile[source])
 
 
-def mapping_of(tensor: Tensor) -> TileMapping:
-    """Return where the elements of a tensor live, whether or not all have a tile.
+def mapping_of(graph: Graph, view: View) -> TileMapping:
+    """Return where the elements of a view live, whether or not all have a tile.
 
     >>> from poplite.graph import Graph
-    >>> mapping_of(Graph().add_variable("int32", (4,), "x"))
+    >>> x = Graph().add_variable("int32", (4,), "x")
+    >>> mapping_of(x.graph, x.view)
     <TileMapping 4 elements, 0 tiles, 0 intervals, 4 unmapped>
     """
-    graph, view = tensor.graph, tensor.view
-    num_tiles = graph.target.tiles
+    cut = _cut(graph, view)
+    if isinstance(cut, Cut):
+        return TileMapping.of(graph.target.tiles, cut)
+    return TileMapping(graph.target.tiles, *cut)
+
+
+def pieces_of(graph: Graph, view: View) -> tuple[Int64, Int64]:
+    """Return the tile, or `NO_TILE`, and the length of each piece of a view; neighbours differ.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
+    >>> [a.tolist() for a in pieces_of(x.graph, x.reverse(0).view)]
+    [[-1, 0], [1, 3]]
+    """
+    cut = _cut(graph, view)
+    if isinstance(cut, Cut):
+        _, tiles, end = cut.pieces(graph.target.tiles)
+        return tiles.astype(np.int64), np.diff(end, prepend=0)
+    tile, length = cut
+    end = np.cumsum(length)
+    low, high, tile = merge(end - length, end, tile)
+    return tile, high - low
+
+
+def _cut(graph: Graph, view: View) -> Cut | tuple[Int64, Int64]:
+    """Cut a view by tile; where there is little to cut, into tiles and lengths at once."""
     space = view.space
-    if isinstance(space, Storage) and num_runs(view) > FEW:
-        table = graph.variable_of(space).mapping.table()
-        return TileMapping.of(num_tiles, cut_strided(table, view.flat_digits(), view.off))
+    if isinstance(space, Storage) and space is not NOWHERE:
+        mapping = graph.variable_of(space).mapping
+        if num_runs(view) > FEW or mapping.num_pieces > MANY_PIECES:
+            return cut_strided(mapping.table(), view.flat_digits(), view.off)
     begin, length = runs(view)
     owners = [graph.variable_of(storage) for storage in storages(view)]
     if len(begin) > FEW:
-        return TileMapping.of(num_tiles, cut_runs(graph.directory.table(owners), begin, length))
-    pairs = [(variable.storage.base, variable.mapping) for variable in owners]
-    tile, _, length = split(pairs, begin, length)
-    return TileMapping(num_tiles, tile, length)
+        return cut_runs(graph.directory.table(owners), begin, length)
+    tile, _, length = split([(v.storage.base, v.mapping) for v in owners], begin, length)
+    return tile, length
 
 
 def _paint(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:

@@ -28,7 +28,7 @@ from poplite.intervals import Int64, overlay
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_queries import no_tensor
-from poplite.view import Interval, Storage, View, runs, whole
+from poplite.view import Intervals, Storage, View, runs, whole
 from poplite.view.digits import digits_of
 from poplite.view.simplify import simplification, walk
 from poplite.view.space import NOWHERE
@@ -67,9 +67,9 @@ class TensorRearranger:
     @overload
     def rearrange(self, what: Tensor) -> Tensor: ...
     @overload
-    def rearrange(self, what: Sequence[tuple[int, int]]) -> list[Interval]: ...
+    def rearrange(self, what: Sequence[tuple[int, int]]) -> Intervals: ...
 
-    def rearrange(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | list[Interval]:
+    def rearrange(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | Intervals:
         """Put a tensor, or a list of intervals, in the simple order.
 
         Args:
@@ -96,9 +96,9 @@ Interval(begin=20, end=21)]
     @overload
     def undo(self, what: Tensor) -> Tensor: ...
     @overload
-    def undo(self, what: Sequence[tuple[int, int]]) -> list[Interval]: ...
+    def undo(self, what: Sequence[tuple[int, int]]) -> Intervals: ...
 
-    def undo(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | list[Interval]:
+    def undo(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | Intervals:
         """Put a tensor, or a list of intervals, back in the order before `rearrange`.
 
         Args:
@@ -120,7 +120,7 @@ Interval(begin=20, end=21)]
 
     undoRearrangement = undo
 
-    def _through(self, what: object, name: str) -> Tensor | list[Interval]:
+    def _through(self, what: object, name: str) -> Tensor | Intervals:
         forward = name == "rearrange"
         if isinstance(what, Tensor):
             if what.num_elements != self.num_elements:
@@ -141,7 +141,7 @@ Interval(begin=20, end=21)]
         begin, length = runs(walk(numbers, self._steps, forward=forward))
         _, source, begin, end = overlay(begin, begin + length, breaks)
         moved = bounds[:, 0][source] - breaks[source]
-        return list(map(Interval, (begin + moved).tolist(), (end + moved).tolist()))
+        return Intervals(begin + moved, end + moved)
 
     def __repr__(self) -> str:
         return f"<TensorRearranger {counted(self.num_elements, 'element')}>"

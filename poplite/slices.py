@@ -17,9 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite import indexing
-from poplite.errors import TensorIndexError
-from poplite.source import here
-from poplite.view import Interval, concat_slices
+from poplite.view import Interval, Intervals, concat_slices
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor
@@ -67,16 +65,7 @@ class Slices(Sequence["Tensor"]):
     def __getitem__(self, key: int | slice) -> Tensor | list[Tensor]:
         if isinstance(key, slice):
             return [self[k] for k in range(len(self))[key]]
-        if not -len(self) <= key < len(self):
-            raise TensorIndexError(
-                f"slice {key} of {len(self):,}",
-                at=here(),
-                found=indexing.described(self.tensor),
-                fix=f"use an index from {-len(self)} to {len(self) - 1}"
-                if len(self)
-                else "there are none",
-            )
-        k = key % len(self)
+        k = indexing.place(key, len(self), "slice")
         view, low, high = self.tensor.view, k, k + 1
         if self.first is not None:
             low, high = self.first[k : k + 2].tolist()
@@ -144,6 +133,8 @@ def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int)
 
 def _plain(items: Sequence[Any] | npt.NDArray[Any]) -> tuple[Int64, Int64] | None:
     """Return begins and ends where all items are intervals, or all are indices; unchecked."""
+    if isinstance(items, Intervals):
+        return items.begin, items.end
     if isinstance(items, np.ndarray):
         if items.dtype.kind not in "iu" or items.dtype == np.uint64:
             return None
@@ -174,7 +165,8 @@ def _pairs(item: object, tensor: Tensor, dim: int) -> list[tuple[int, int]]:
                 raise indexing.no_interval(part, tensor)
         pairs = [indexing.span(begin, end, dim, tensor) for begin, end in item]
         others = tensor.num_elements // max(tensor.view.shape[dim], 1)
-        tensor._check_size(sum([end - begin for begin, end in pairs]) * others, "fewer intervals")
+        size = sum([end - begin for begin, end in pairs]) * others
+        indexing.check_size(size, tensor, "fewer intervals")
         return pairs
     i = indexing.index(item, tensor.view.shape[dim], tensor, dim)
     return [(i, i + 1)]

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from poplite.indexing import place
 from poplite.intervals import Int64
 from poplite.mapping import NO_TILE
 from poplite.slices import slices_of
-from poplite.view import Cat, Interval, contains_aliases, storages
+from poplite.view import Cat, Intervals, contains_aliases, storages
 from poplite.view.memory import Part, Runs, ranges_of
 from poplite.view.order import (
     ANYWHERE,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from poplite.tensor import Tensor
 
 
-class SortedRegions(Sequence[list[Interval]]):
+class SortedRegions(Sequence[Intervals]):
     """Groups of intervals, each one contiguous range of memory; equal to a nested list.
 
     Attributes:
@@ -81,23 +82,23 @@ class SortedRegions(Sequence[list[Interval]]):
         return len(self.ptr) - 1
 
     @overload
-    def __getitem__(self, key: int) -> list[Interval]: ...
+    def __getitem__(self, key: int) -> Intervals: ...
     @overload
-    def __getitem__(self, key: slice) -> list[list[Interval]]: ...
+    def __getitem__(self, key: slice) -> list[Intervals]: ...
 
-    def __getitem__(self, key: int | slice) -> list[Interval] | list[list[Interval]]:
+    def __getitem__(self, key: int | slice) -> Intervals | list[Intervals]:
         if isinstance(key, slice):
             return [self[group] for group in range(len(self))[key]]
-        group = range(len(self))[key]
+        group = place(key, len(self), "group")
         mine = slice(self.ptr[group], self.ptr[group + 1])
-        begin, end = self.begin[mine], self.begin[mine] + self.length[mine]
-        return list(map(Interval, begin.tolist(), end.tolist()))
+        begin = self.begin[mine]
+        return Intervals(begin, begin + self.length[mine])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SortedRegions | list | tuple):
             return NotImplemented
         return len(self) == len(other) and all(
-            one == list(map(tuple, another)) for one, another in zip(self, other, strict=True)
+            one == another for one, another in zip(self, other, strict=True)
         )
 
     def __repr__(self) -> str:
@@ -144,7 +145,7 @@ class TileRegions(Sequence[SortedRegions]):
     def __getitem__(self, key: int | slice) -> SortedRegions | list[SortedRegions]:
         if isinstance(key, slice):
             return [self[tile] for tile in range(len(self))[key]]
-        tile, all_ = range(len(self))[key], self.groups
+        tile, all_ = place(key, len(self), "tile"), self.groups
         ptr = all_.ptr[self.tile_ptr[tile] : self.tile_ptr[tile + 1] + 1]
         mine = slice(ptr[0], ptr[-1])
         aliases = None if all_.aliases is None else all_.aliases[mine]

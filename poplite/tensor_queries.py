@@ -13,38 +13,25 @@ from __future__ import annotations
 
 import math
 import sys
-from bisect import bisect_right
-from collections.abc import Callable
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
 import numpy as np
 
 from poplite import indexing, tensor_text
 from poplite import view as views
-from poplite.errors import ElementTypeError, PopliteError
+from poplite.errors import ElementTypeError, PopliteError, TensorIndexError
 from poplite.metadata import initial_metadata
 from poplite.quarter import decode
 from poplite.source import here
 from poplite.types import ElementType
-from poplite.view import Interval, View
-from poplite.words import clipped, fitted
+from poplite.var_regions import VarRegions, region_chunks, var_regions
+from poplite.view import Intervals, View
+from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
     from poplite.tensor import Tensor
-    from poplite.variable import Variable
-
-
-class VariableInterval(NamedTuple):
-    """The elements [begin, end) of a flattened variable."""
-
-    variable: Variable
-    begin: int
-    end: int
-
-    def __repr__(self) -> str:
-        return fitted(f"<VariableInterval '{{}}' [{self.begin}, {self.end})>", self.variable.name)
 
 
 class TensorQueries:
@@ -121,6 +108,10 @@ class TensorQueries:
         """
         return self.view.shape[indexing.dimension(i, self)]
 
+    def _of(self, view: View) -> Self:
+        """Return a tensor of this graph and type."""
+        return type(self)(self.graph, self.element_type, view)
+
     # Questions about storage
 
     def is_contiguous(self) -> bool:
@@ -154,41 +145,78 @@ class TensorQueries:
             raise no_tensor("intersects_with", other)
         return views.intersects(self.view, other.view)
 
-    def contiguous_regions(self) -> list[Interval]:
+    def num_regions(self) -> int:
+        """Count the contiguous regions, without listing them.
+
+        Takes microseconds at any size, unless a concatenation is read out of its order.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2**15, 2**15)).T.num_regions()
+        1073741824
+        """
+        return views.num_runs(self.view)
+
+    def contiguous_regions(self) -> Intervals:
         """Return where the flattened tensor breaks in memory.
 
         Returns:
             Intervals that partition [0, num_elements), each a maximal range of consecutive
-            elements of one variable.
+            elements of one variable. A list to read; `begin` and `end` are arrays.
+
+        Raises:
+            SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 6))[:, 2:4].contiguous_regions()
         [Interval(begin=0, end=2), Interval(begin=2, end=4)]
         """
-        breaks = list(accumulate(views.run_lists(self.view)[1], initial=0))
-        return list(map(Interval, breaks, breaks[1:]))
+        length = views.runs(self.view)[1]
+        end = np.cumsum(length)
+        return Intervals(end - length, end)
 
-    def var_regions(self) -> list[VariableInterval]:
+    def var_regions(self) -> VarRegions:
         """Return which ranges of which variables the tensor reads, in order.
 
         Returns:
-            Ranges that follow each other in the flattened tensor, each maximal.
+            Ranges that follow each other in the flattened tensor, each maximal. A list to
+            read; `variables`, `number`, `begin` and `end` are arrays.
+
+        Raises:
+            SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
 
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
         >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
         [('t', 2, 4), ('t', 8, 10)]
         """
-        begin, length = views.run_lists(self.view)
-        storages = sorted(views.storages(self.view), key=lambda storage: storage.base)
-        bases = [storage.base for storage in storages]
-        variables = [self.graph.variable_of(storage) for storage in storages]
-        regions = []
-        for start, count in zip(begin, length, strict=True):
-            k = bisect_right(bases, start) - 1
-            first = start - bases[k]
-            regions.append(VariableInterval(variables[k], first, first + count))
-        return regions
+        return var_regions(self.graph, self.view)
+
+    def region_chunks(self, most: int = 2**20) -> Iterator[VarRegions]:
+        """Stream what `var_regions` returns, for tensors of more regions than fit.
+
+        Args:
+            most: regions of one part, at least 1; each takes 64 bytes while it is made.
+
+        Yields:
+            Parts that follow each other; no region is cut in two.
+
+        Raises:
+            TensorIndexError: when `most` is no whole number from 1.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (100, 100), "t")
+        >>> sum(len(part) for part in t.T.region_chunks(1000))
+        10000
+        """
+        limit = indexing.number(most, "most", self)
+        if not limit:
+            raise TensorIndexError(
+                "region_chunks of at most 0 regions, but the least is 1",
+                at=here(),
+                found=indexing.described(self),
+                fix="t.region_chunks() has parts of 2**20 regions",
+            )
+        return region_chunks(self.graph, self.view, limit)
 
     def constant_value(self) -> np.generic | None:
         """Return the value of a one-element constant; None for anything else.
@@ -243,8 +271,9 @@ class TensorQueries:
 
     def output_regions(self, stream: TextIO) -> TextIO:
         """Write the ranges of variables, one a line; returns the stream."""
-        for variable, begin, end in self.var_regions():
-            stream.write(f"{variable.name}[{begin}, {end})\n")
+        for part in self.region_chunks():
+            for variable, begin, end in part:
+                stream.write(f"{variable.name}[{begin}, {end})\n")
         return stream
 
     def dump(self) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from poplite.intervals import Int64
 from poplite.mapping import NO_TILE, TileMapping, ranges
+from poplite.placement import mapping_of
 from poplite.sweep import union
 from poplite.tile_table import split
 from poplite.types import type_text
@@ -78,21 +79,28 @@ def one_line(tensor: TensorQueries) -> str:
     if not tensor.num_elements:
         return f"<Tensor {type_and_shape(tensor)}, no elements>"
     size_bytes = tensor.num_elements * tensor.element_type.size_bytes
-    mapping = _cheap_mapping(tensor)
+    view = tensor.view
+    regions = num_runs(view) if isinstance(view.space, Storage) else view.num_elements
+    mapping = _mapping(tensor, regions, FEW_RUNS)
     where = "" if mapping is None else " " + _tiles(mapping)
     text = f"<Tensor '{{}}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
     return fitted(text + _unmapped(tensor, mapping) + ">", tensor.name)
 
 
-def placement(tensor: TensorQueries) -> str:
+def placement(tensor: TensorQueries, regions: int, most: int) -> str:
     """Return which tiles hold a tensor; empty where looking it up would take long.
+
+    Args:
+        tensor: with elements.
+        regions: no fewer than it has.
+        most: regions that do not take long.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
-    >>> placement(graph.add_variable(pl.FLOAT, (64,), mapping="linear")[32:])
+    >>> placement(graph.add_variable(pl.FLOAT, (64,), mapping="linear")[32:], 1, 1)
     'on 2 tiles (2-3)'
     """
-    mapping = _cheap_mapping(tensor)
+    mapping = _mapping(tensor, regions, most)
     return "" if mapping is None else _tiles(mapping) + _unmapped(tensor, mapping)
 
 
@@ -113,22 +121,19 @@ def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
     return int(length[tile == NO_TILE].sum())
 
 
-def _cheap_mapping(tensor: TensorQueries) -> TileMapping | None:
+def _mapping(tensor: TensorQueries, regions: int, most: int) -> TileMapping | None:
     view = tensor.view
     space = view.space
-    if isinstance(space, Cat):
-        if tensor.num_elements > FEW_RUNS:
-            return None
-    elif num_runs(view) > FEW_RUNS:
+    if regions > most:
         # Every element once, in whatever order: the tiles are the variable's.
-        if view.num_elements != space.num_elements or contains_aliases(view):
+        if (
+            not isinstance(space, Storage)
+            or view.num_elements != space.num_elements
+            or contains_aliases(view)
+        ):
             return None
         view = whole(space, (space.num_elements,))
-    # Tensors stand above their text.
-    from poplite.tensor import Tensor
-
-    shown = Tensor(tensor.graph, tensor.element_type, view)
-    return tensor.graph.tile_mapping(shown, require_complete=False)
+    return mapping_of(tensor.graph, view)
 
 
 def _tiles(mapping: TileMapping) -> str:

@@ -26,7 +26,7 @@ from poplite.intervals import Int64
 from poplite.linear import Linear
 from poplite.sweep import paint
 from poplite.tile_table import NO_TILE, Int32, TileTable
-from poplite.view.space import Interval
+from poplite.view.interval import Interval
 
 
 class Version:
@@ -154,6 +154,17 @@ class VariableMapping:
             self._breaks, self._tiles = np.append(begin, self.num_elements), tile.astype(np.int32)
         self._log = self._linear = None
         return self._breaks, self._tiles
+
+    @property
+    def num_pieces(self) -> int:
+        """How many pieces there are.
+
+        >>> VariableMapping(3).num_pieces
+        1
+        """
+        if self._linear is not None and self._log is None:
+            return self._linear.tiles
+        return len(self.pieces()[1])
 
     def _below(self) -> tuple[Int64, Int32]:
         """Return the pieces below the log."""

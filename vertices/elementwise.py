@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.partition import cut
 from poplite.program import Execute
 from poplite.source import here
 from poplite.template import refusal
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 from poplite.vertex import Input, Output, Vector, Vertex
 

@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.graph import Graph
+from poplite.joining import append, concat
 from poplite.target import Target
-from poplite.tensor import Tensor, append, concat
+from poplite.tensor import Tensor
 from poplite.types import INT
 
 Addresses = npt.NDArray[np.int64]

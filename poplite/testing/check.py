@@ -15,7 +15,7 @@ from poplite.graph import Graph
 from poplite.mapping import NO_TILE, TileMapping
 from poplite.sorted_regions import SortedRegions
 from poplite.tensor import Tensor
-from poplite.tensor_queries import VariableInterval
+from poplite.var_regions import VariableInterval
 from poplite.words import clipped
 
 Int64 = npt.NDArray[np.int64]

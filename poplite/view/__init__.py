@@ -12,6 +12,7 @@ behind that, `sets` the same for many views at once.
 
 from poplite.view.aliases import contains_aliases, contains_constant, intersects
 from poplite.view.cat import concat
+from poplite.view.interval import Interval, Intervals
 from poplite.view.regions import (
     address_at,
     addresses,
@@ -22,7 +23,7 @@ from poplite.view.regions import (
     storages,
 )
 from poplite.view.slices import concat_slices
-from poplite.view.space import Interval, Storage
+from poplite.view.space import Storage
 from poplite.view.stream import chunks
 from poplite.view.through import runs
 from poplite.view.view import Cat, View, empty, whole
@@ -30,6 +31,7 @@ from poplite.view.view import Cat, View, empty, whole
 __all__ = [
     "Cat",
     "Interval",
+    "Intervals",
     "Storage",
     "View",
     "address_at",

@@ -89,6 +89,27 @@ class Runs(NamedTuple):
         return len(self.address)
 
 
+def in_memory_order(view: View) -> View:
+    """Return the elements of a view of one variable by rising strides, not counting repeats.
+
+    Where strides nest, that is the order of memory, each element once.
+
+    Args:
+        view: with elements.
+
+    >>> from poplite.view.view import whole
+    >>> matrix = whole(Storage(0, 10, 6), (2, 3))
+    >>> in_memory_order(matrix.dim_shuffle((1, 0)).reverse(0).broadcast(4, 1)).shape
+    (6,)
+    """
+    digits = view.flat_digits()
+    low = view.off + sum([(extent - 1) * stride for extent, stride in digits if stride < 0])
+    rising = sorted([(-abs(stride), extent) for extent, stride in digits if stride])
+    size = math.prod([extent for _, extent in rising])
+    dim = pack(coalesce([(extent, -stride) for stride, extent in rising]))
+    return View((size,), (dim,), low, view.space)
+
+
 def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
     """List ranges of a view as runs.
 

@@ -99,7 +99,9 @@ def memory_order(
     sets = [found for part in parts for found in sets_by_address(part, drop=drop)]
     if not sets:
         return MemoryOrder(np.zeros(1, np.int64), *[np.empty(0, np.int64)] * 4)
-    check_listable(sum([found.num_runs for found in sets]), "in the order of memory, a tensor has")
+    check_listable(
+        sum([found.num_runs for found in sets]), "in the order of memory, a tensor has", fix=""
+    )
     sets.sort(key=lambda found: found.low)
     rows = [_rows(cluster, breaks if tiled and not drop else None) for cluster in _clusters(sets)]
     alike = len(sets) == 1 and isinstance(sets[0], Strided) and _alike(sets[0], tiled)

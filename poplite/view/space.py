@@ -12,8 +12,6 @@ Addresses count elements, not bytes, because a view never changes the size of an
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 
 class Storage:
     """The elements of one variable; compared by identity.
@@ -40,15 +38,3 @@ class Storage:
 
 NOWHERE = Storage(-1, 0, 0)
 """The space of every view without elements."""
-
-
-class Interval(NamedTuple):
-    """The half-open range [begin, end).
-
-    >>> begin, end = Interval(2, 5)
-    >>> end - begin
-    3
-    """
-
-    begin: int
-    end: int

@@ -184,19 +184,9 @@ _NONE = np.empty(0, np.int64)
 
 def _walk(leaves: Leaves, digits: Sequence[Digit], off: int, begin: Int64, length: Int64) -> int:
     """Count the runs of a view, and write them where there is room."""
-    top_extent, top_stride, counter = _top(digits)
-    directory, shift = leaves.directory
+    top = _top(digits)
     return native(through)(
-        address(top_extent),
-        address(top_stride),
-        len(top_extent),
-        address(counter),
-        off,
-        address(leaves.breaks),
-        len(leaves),
-        address(directory),
-        shift,
-        address(leaves.base),
+        *_places(*top, off, leaves),
         address(leaves.extent),
         address(leaves.stride),
         leaves.outer_columns,
@@ -209,20 +199,10 @@ def _walk(leaves: Leaves, digits: Sequence[Digit], off: int, begin: Int64, lengt
 
 
 def _transposed(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
-    top_extent, top_stride, counter = _top(digits)
-    directory, shift = leaves.directory
+    top = _top(digits)
     out, tile = np.empty(_elements(digits), np.int64), np.empty(ABREAST * TALL, np.int64)
     joins = native(transposed)(
-        address(top_extent),
-        address(top_stride),
-        len(top_extent),
-        address(counter),
-        off,
-        address(leaves.breaks),
-        len(leaves),
-        address(directory),
-        shift,
-        address(leaves.base),
+        *_places(*top, off, leaves),
         address(leaves.distance),
         address(tile),
         address(out),
@@ -238,6 +218,16 @@ def _top(digits: Sequence[Digit]) -> tuple[Int64, Int64, Int64]:
     rows = digits or ((1, 0),)
     extent = np.array([e for e, _ in rows], np.int64)
     return extent, np.array([s for _, s in rows], np.int64), np.empty(len(rows), np.int64)
+
+
+def _places(
+    extent: Int64, stride: Int64, counter: Int64, off: int, leaves: Leaves
+) -> tuple[int, ...]:
+    """Return what both kernels take first: the view, and how leaves are found."""
+    directory, shift = leaves.directory
+    view = address(extent), address(stride), len(extent), address(counter), off
+    space = address(leaves.breaks), len(leaves), address(directory), shift, address(leaves.base)
+    return *view, *space
 
 
 def joined(begin: Int64, length: Int64) -> tuple[Int64, Int64]:
@@ -298,12 +288,16 @@ def _elements(digits: Sequence[Digit]) -> int:
     return math.prod([extent for extent, _ in digits])
 
 
-def check_listable(count: int, what: str) -> None:
+def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams them; or ") -> None:
     """Raise when there are more runs than are listed at once.
 
     Args:
         count: the runs.
         what: subject and verb of the message.
+        fix: what to try before slices of the tensor.
+
+    Raises:
+        SizeOverflowError: when there are more than `MOST_RUNS`.
     """
     if count > MOST_RUNS:
         raise SizeOverflowError(
@@ -311,5 +305,5 @@ def check_listable(count: int, what: str) -> None:
             "once",
             at=here(),
             found=f"their begins and lengths would fill {16 * count / 2**30:,.0f} GiB",
-            fix="read them in parts: poplite.view.chunks(t.view), or slices of the tensor",
+            fix=f"{fix}take slices of the tensor in turn",
         )

@@ -353,12 +353,13 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
 
     A view that stays inside one kid of a `Cat` is moved down to that kid's own space.
     """
-    while isinstance(space, Cat):
-        period = space.period
-        # Steps of whole periods walk the repetitions; the others must stay in one chunk.
-        repetition, first = divmod(off, period) if space.outer > 1 else (0, off)
+    while type(space) is Cat:
+        period, repetition, first = space.period, 0, off
+        if space.outer > 1:
+            repetition, first = divmod(off, period)
         low = high = first
         for size, dim in zip(shape, dims):  # noqa: B905  (as in `flat_digits`)
+            # Steps of whole periods walk the repetitions; the others must stay in one chunk.
             if isinstance(dim, int):
                 reach = (size - 1) * dim if dim % period else 0
             else:

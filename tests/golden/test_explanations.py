@@ -33,6 +33,7 @@ def explained() -> Iterator[tuple[str, Tensor]]:
     yield "t.upsample(2, 1)", t.upsample(2, 1)
     yield "t[1, 2]", t[1, 2]
     yield "t[0:0]", t[0:0]
+    yield "ones[1:]", ones[1:]
     yield "concat([t, u, ones], 1)", pl.concat([t, u, ones], 1)
     yield "concat([t, u, ones], 1).T[5:7]", pl.concat([t, u, ones], 1).T[5:7]
     many = [graph.add_variable(INT, (3, 2), f"v{i}", mapping=i % 16) for i in range(100)]

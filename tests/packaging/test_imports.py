@@ -22,9 +22,9 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "sweep linear tile_table variable_mapping mapping mapping_input directory",
         "fields annotations template vertex",
         "compute",
-        "tensor tensor_queries tensor_text slices explain metadata indexing partition variable "
-        "compute_set deduce connect connect_rules names placement sorted_regions rearrange "
-        "grouping clone graph_variables graph",
+        "tensor tensor_queries tensor_shape joining tensor_text var_regions slices explain "
+        "metadata indexing partition variable compute_set deduce connect connect_rules names "
+        "placement sorted_regions rearrange grouping clone graph_variables graph",
         "program",
         "report",
         "compile",

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.mapping import NO_TILE
 from poplite.sweep import paint
 from poplite.target import Target
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 
 TILES = 5
 Dense = npt.NDArray[np.int64]

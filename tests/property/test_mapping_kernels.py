@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from poplite import sweep
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.linear import Linear
 from poplite.mapping import NO_TILE, TileMapping
 from poplite.mapping_input import intervals_of
 from poplite.target import Target
-from poplite.tensor import concat
 from poplite.tile_table import Cut, TileTable, cut_runs, cut_strided
 from poplite.variable_mapping import VariableMapping
 from poplite.view.digits import coalesce

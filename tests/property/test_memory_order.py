@@ -229,7 +229,7 @@ def test_rearranged_intervals_are_the_slices_of_the_rearranged_tensor(random: Ra
     ):
         sliced = pl.concat(data.slices(found))
         assert addresses(sliced.view).tolist() == addresses(moved.view).tolist()
-    assert all(any(a <= begin < end <= b for a, b in intervals) for begin, end in there + back)
+    assert all(any(a <= begin < end <= b for a, b in intervals) for begin, end in (*there, *back))
 
 
 @given(randoms)

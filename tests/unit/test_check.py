@@ -13,9 +13,10 @@ from poplite.errors import (
     InvalidTileMapping,
 )
 from poplite.graph import ComputeSet, Graph
+from poplite.joining import concat
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.target import Target
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
 

@@ -184,3 +184,14 @@ def test_copies_by_tile_are_refused_where_the_order_is_new() -> None:
     assert "or duplication=pl.TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER" in raised.value.fix
     with pytest.raises(pl.TensorCreationError, match="as 'x' holds elements twice"):
         graph.clone_n(x.broadcast(2, 0), 2, duplication=BY_TILE)
+
+
+def test_a_billion_elements_in_a_new_order_keep_their_tiles() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (2**15, 2**15), "x", mapping="linear")
+    new = graph.clone(x.T, method=pl.TensorCloneMethod.CREATE_NEW_ORDER)
+    assert new.is_contiguous()
+    assert graph.tile_mapping(new) == graph.tile_mapping(x.T)
+    half = graph.clone(x[:, ::2])
+    assert graph.variables[-1].num_elements == 2**29
+    assert graph.tile_mapping(half) == graph.tile_mapping(x[:, ::2])

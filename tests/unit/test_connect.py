@@ -16,8 +16,9 @@ from poplite.errors import (
     VertexDefinitionError,
 )
 from poplite.graph import ComputeSet, Graph
+from poplite.joining import concat
 from poplite.target import Target
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
 

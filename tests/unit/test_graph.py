@@ -14,9 +14,9 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.program import Copy, Execute, PrintTensor, Sequence, walk
 from poplite.target import Target
-from poplite.tensor import concat
 from poplite.types import FLOAT, INT
 from poplite.vertex import Vertex
 

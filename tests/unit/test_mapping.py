@@ -9,10 +9,11 @@ from poplite import mapping as mapping_module
 from poplite import sweep, tile_table
 from poplite.errors import InvalidTileMapping, SizeOverflowError
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.linear import Linear
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.mapping_input import intervals_of
-from poplite.tensor import concat
+from poplite.target import Target
 from poplite.tile_table import TileTable, cut_strided, split
 from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Interval
@@ -261,3 +262,25 @@ def test_ranges() -> None:
     assert ranges([]) == "none"
     assert ranges([3]) == "3"
     assert ranges([0, 2, 4, 6, 8, 9]) == "0, 2, 4, 6, ..."
+
+
+def test_a_billion_elements_in_any_order_go_to_one_tile_as_one_range() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable("float32", (2**15, 2**15), "x", mapping="linear")
+    graph.set_tile_mapping(x.T.reverse(1), 3)
+    assert graph.tile_mapping(x) == [[], [], [], [(0, 2**30)]]
+    graph.set_tile_mapping(x[:, 2**10 :].T.broadcast(2, 0)[:, :100], 1)
+    assert graph.tile_mapping(x).elements_per_tile.tolist()[1] == 100 * (2**15 - 2**10)
+    assert graph.tile_mapping(x[100]).tiles.tolist() == [3]
+
+
+def test_a_mapping_in_many_pieces_answers_for_views_of_one_run() -> None:
+    graph = Graph(Target(tiles=64))
+    x = graph.add_variable("float32", (1000, 64), "x")
+    for tile in range(64):
+        graph.set_tile_mapping(x[:, tile], tile)
+    assert graph.variables[0].mapping.num_pieces == 64_000
+    assert graph.tile_mapping(x)[7] == [(64 * row + 7, 64 * row + 8) for row in range(1000)]
+    assert graph.tile_mapping(x[5, 6:8]) == [*[[]] * 6, [(0, 1)], [(1, 2)]]
+    assert graph.tile_mapping(x[5, 6]).tiles.tolist() == [6]
+    assert repr(x).endswith("on 64 tiles (0-63), 256,000 B>")

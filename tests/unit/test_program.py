@@ -6,6 +6,7 @@ import pytest
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
 from poplite.graph import Graph
+from poplite.joining import concat
 from poplite.program import (
     Copy,
     Execute,
@@ -16,7 +17,7 @@ from poplite.program import (
     distinct_steps,
     walk,
 )
-from poplite.tensor import Tensor, concat
+from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 
 

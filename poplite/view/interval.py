@@ -1,0 +1,88 @@
+"""Half-open ranges of elements: one as a pair, many as two arrays that read as a list.
+
+>>> held = Intervals(np.array([0, 6]), np.array([3, 8]))
+>>> held[1], held == [(0, 3), (6, 8)], held.end.tolist()
+(Interval(begin=6, end=8), True, [3, 8])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.intervals import Int64
+
+SHOWN = 100
+"""Intervals that a repr lists."""
+
+
+class Interval(NamedTuple):
+    """The half-open range [begin, end).
+
+    >>> begin, end = Interval(2, 5)
+    >>> end - begin
+    3
+    """
+
+    begin: int
+    end: int
+
+
+class Intervals(Sequence[Interval]):
+    """Intervals kept as two arrays; reads, prints and compares as a list of `Interval`.
+
+    Args:
+        begin: int64[n], first elements.
+        end: int64[n], one past the last elements.
+
+    Attributes:
+        begin: as given.
+        end: as given.
+
+    >>> np.asarray(Intervals(np.array([0, 6]), np.array([3, 8]))).tolist()
+    [[0, 3], [6, 8]]
+    """
+
+    __slots__ = ("begin", "end")
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+
+    def __init__(self, begin: Int64, end: Int64) -> None:
+        self.begin, self.end = begin, end
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @overload
+    def __getitem__(self, index: int) -> Interval: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Intervals: ...
+
+    def __getitem__(self, index: int | slice) -> Interval | Intervals:
+        if isinstance(index, slice):
+            return Intervals(self.begin[index], self.end[index])
+        return Interval(int(self.begin[index]), int(self.end[index]))
+
+    def __iter__(self) -> Iterator[Interval]:
+        return map(Interval, self.begin.tolist(), self.end.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Intervals):
+            same = np.array_equal(self.begin, other.begin)
+            return same and np.array_equal(self.end, other.end)
+        if not isinstance(other, list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(map(tuple, other))
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        return np.stack([self.begin, self.end], axis=1).astype(dtype or np.int64, copy=False)
+
+    def __repr__(self) -> str:
+        more = len(self) - SHOWN
+        shown = repr(list(self[:SHOWN]))
+        return f"{shown[:-1]}, ... {more:,} more]" if more > 0 else shown
