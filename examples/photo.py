@@ -209,8 +209,8 @@ def read_picture(path: Path | None = None) -> Pixels:
                 pixels = np.asarray(image.convert("RGB"))
         except UnidentifiedImageError:
             raise UserError(f"{path} is not an image\n  try: a PNG or JPEG file") from None
-        except (OSError, Image.DecompressionBombError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+        except Exception as error:  # what a decoder raises for a damaged file is up to the decoder
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise UserError(f"{path} cannot be read: {reason}\n  try: another file") from None
     picture = np.zeros((*pixels.shape[:2], CHANNELS), np.float32)
     picture[..., :3] = pixels

@@ -246,6 +246,8 @@ def _tensor_instead(field: Field, value: object) -> str:
     if field.writes:
         shape = "()" if field.depth == 0 else "(n,)"
         return f"a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
+    if field.depth == 0:
+        return "a plain number, or a tensor of one element such as x[0]"
     if number:
         return (
             f"graph.add_constant({kind}, (n,), {value}, mapping=tile) for n equal elements; "

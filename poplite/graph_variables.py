@@ -437,11 +437,12 @@ class GraphVariables:
                 fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
             )
         name = checked_name(name, "variable", at, "name='x'; a tile goes to mapping=")
-        kind, extents = _element_type(like, name, at), shape_of(shape, name, at)
+        title = name or self._default_name(constant)
+        kind, extents = _element_type(like, title, at), shape_of(shape, title, at)
         size = math.prod(extents)
         if self._next_base + size >= MAX_ADDRESS:
             raise SizeOverflowError(
-                f"'{name}': shape {extents} has {counted(size, 'element')}, "
+                f"'{title}': shape {extents} has {counted(size, 'element')}, "
                 "more than addresses are left",
                 at=at,
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {self._next_base:,} are used",
@@ -467,8 +468,7 @@ class GraphVariables:
         at: SourceLocation,
     ) -> tuple[Variable, Tensor]:
         number = len(self._variables)
-        default = f"{'const' if constant else 'var'}{number}"
-        full_name = self._names.unique("variable", name or default)
+        full_name = self._names.unique("variable", name or self._default_name(constant))
         storage = Storage(number, self._next_base, math.prod(extents), constant)
         version = self.directory.version
         variable = Variable(full_name, kind, extents, storage, at, version)
@@ -476,6 +476,9 @@ class GraphVariables:
         self._next_base += storage.num_elements + 1
         self._num_constants += constant
         return variable, Tensor(self._graph, kind, whole(storage, extents))
+
+    def _default_name(self, constant: bool) -> str:
+        return f"{'const' if constant else 'var'}{len(self._variables)}"
 
     def _own(self, tensor: object, what: str, at: SourceLocation, call: str = "") -> None:
         if not isinstance(tensor, Tensor):

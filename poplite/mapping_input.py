@@ -62,6 +62,8 @@ def intervals_of(
         raise InvalidTileMapping(
             f"{what}: element {begin[i + 1]} is given to tile {tile[i]} and to tile {tile[i + 1]}",
             at=at,
+            found=f"[{begin[i]}, {end[i]}) on tile {tile[i]}, "
+            f"[{begin[i + 1]}, {end[i + 1]}) on tile {tile[i + 1]}",
             fix="intervals of one mapping may not overlap; set the second one afterwards",
         )
     return begin, end, tile
@@ -76,6 +78,7 @@ def _listed(
         raise InvalidTileMapping(
             f"{what}: {clipped(mapping, 60)} is not a tile mapping",
             at=at,
+            found=f"its type is {type(mapping).__name__}",
             fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
         ) from None
     try:
@@ -99,6 +102,9 @@ def _unfit(
         f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
         f"the view's {counted(num_elements, 'element')}",
         at=at,
+        found="it ends before it begins"
+        if begin > end
+        else f"{counted(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
         fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
     )
 

@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite import indexing
+from poplite.tensor_text import type_and_shape
 from poplite.view import Interval, Intervals, concat_slices
+from poplite.words import fitted
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor
@@ -39,7 +41,7 @@ class Slices(Sequence["Tensor"]):
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,), "t")
     >>> t.slices([(0, 4), (2, 3)])
-    <2 Slices of <Tensor 't' float32[6] on no tile, 24 B> along dimension 0>
+    <2 Slices of 't' float32[6] along dimension 0>
     """
 
     __slots__ = ("begin", "dim", "end", "first", "tensor")
@@ -86,7 +88,10 @@ class Slices(Sequence["Tensor"]):
         )
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} Slices of {self.tensor!r} along dimension {self.dim}>"
+        sliced = f"'{{}}' {type_and_shape(self.tensor)}"
+        return fitted(
+            f"<{len(self):,} Slices of {sliced} along dimension {self.dim}>", self.tensor.name
+        )
 
     def sizes(self) -> Int64:
         """Return int64[N], the size of each item along `dim`."""

@@ -115,7 +115,7 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
         found = getattr(found, part)
     if not callable(found):
         raise UnknownName(
-            f"'{place}:{name}' is a {type(found).__name__}, not a callable",
+            f"'{place}:{name}' is {_described(found)}, not a callable",
             fix=_RETURN,
         )
     return found  # type: ignore[no-any-return]  # a user's object: anything callable
@@ -142,7 +142,7 @@ def _call(build: Callable[..., object], target: str) -> object:
         needed = []
     if needed:
         raise FileLoadError(
-            f"{target!r} is called without arguments but needs {', '.join(needed)}",
+            f"{target!r} is called without arguments but needs {', '.join(map(repr, needed))}",
             fix="give them defaults, or name a function that fills them in",
         )
     return _guarded(build, target, "raised")
@@ -215,4 +215,4 @@ def _described(result: object) -> str:
     if result is None:
         return "None"
     name = type(result).__name__
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

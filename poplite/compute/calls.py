@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from poplite.compute.dialect import FUNCTIONS, Scope
@@ -165,7 +165,8 @@ class Calls(Expressions):
 
     def _refuse_call(self, node: ast.Call, function: object) -> NoReturn:
         known, name = sorted(map(_spelled, FUNCTIONS)), _spelled(function)
-        fix = next((fix for refused, fix in _CALLS if refused is function), "")
+        calls = [function, *map(self._function_of, _called_before(node))]  # open("a").read()
+        fix = next((fix for refused, fix in _CALLS if any(refused is call for call in calls)), "")
         if isinstance(function, type) and issubclass(function, ElementType):
             fix = f"store the value in a field of {function!r}: a store rounds"
         elif name in known and all(function is not own for own in FUNCTIONS):  # NumPy's, say
@@ -175,6 +176,15 @@ class Calls(Expressions):
             f"{ast.unparse(node.func)}(...) cannot be called in compute",
             fix or f"one of: len, {', '.join(known)}",
         )
+
+
+def _called_before(node: ast.Call) -> Iterator[ast.Call]:
+    """Yield the calls whose results a call is a method of."""
+    inner: ast.expr = node
+    while isinstance(inner, ast.Call | ast.Attribute):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Call):
+            yield inner
 
 
 def _spelled(function: object) -> str:

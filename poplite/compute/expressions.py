@@ -26,7 +26,7 @@ from poplite.compute.facts import Facts
 from poplite.compute.kinds import Kind, binary_kind, element_kind, literal_kind, unary_kind
 from poplite.compute.values import Elements, Mixed, Number, State, Value, meet_numbers
 from poplite.errors import did_you_mean
-from poplite.vertex import Field
+from poplite.vertex import RESERVED_NAMES, Field
 
 
 class Expressions:
@@ -118,6 +118,8 @@ class Expressions:
             owner = self._scope.vertex
             what = f"'{owner.__name__}' has no field '{node.attr}'{did_you_mean(node.attr, fields)}"
             fix = f"use a declared field, or declare '{node.attr}'"
+            if node.attr in RESERVED_NAMES:
+                fix = f"use a declared field; none can be called '{node.attr}'"
             value = inspect.getattr_static(owner, node.attr, None)
             if value is not None:
                 kind = type(value).__name__

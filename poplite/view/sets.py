@@ -161,8 +161,8 @@ def any_meet(a: Sets, b: Sets | None = None) -> bool:
         )
     if too_many:
         raise SizeOverflowError(
-            f"{number:,} strided pieces over {high - low + 1:,} addresses overlap too much to "
-            f"compare exactly (at most {MOST_PAIRS:,} pairs, or {LARGEST_SPAN:,} addresses)",
+            f"too hard to compare: {number:,} strided pieces over {high - low + 1:,} addresses "
+            f"(at most {MOST_PAIRS:,} pairs that overlap, or {LARGEST_SPAN:,} addresses)",
             at=here(),
             found=f"{overlaps.number:,} pairs; the first piece has digits (extent, stride) "
             f"{sets.digits(0)}",
@@ -260,9 +260,10 @@ def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
     """
     if high - low >= LARGEST_SPAN:
         raise SizeOverflowError(
-            f"irregular pieces over {high - low + 1:,} addresses cannot be compared exactly "
-            f"(at most {LARGEST_SPAN:,})",
+            f"too hard to compare: irregular pieces over {high - low + 1:,} addresses "
+            f"(at most {LARGEST_SPAN:,} are compared one by one)",
             at=here(),
+            found=f"{sum(len(sets.low) for group in groups for sets in group):,} pieces",
             fix="compare smaller slices, or copy the view to a variable of its own",
         )
     bits = np.zeros((high - low >> 3) + 1, np.uint8)

@@ -212,8 +212,8 @@ def _sums(digits: Sequence[Digit]) -> Int64:
     width = sum([(e - 1) * s for e, s in digits]) + 1
     if width > LARGEST_SPAN:
         raise SizeOverflowError(
-            f"a view over {width:,} addresses has strides too irregular to compare exactly "
-            f"(at most {LARGEST_SPAN:,})",
+            f"too hard to compare: strides that do not nest, over {width:,} addresses "
+            f"(at most {LARGEST_SPAN:,} are compared one by one)",
             at=here(),
             found=f"digits (extent, stride): {list(digits)}",
             fix="work on smaller slices, or copy the view to a variable of its own",

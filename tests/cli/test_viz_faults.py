@@ -54,6 +54,9 @@ def needs(rows, columns=4):
 def nothing():
     pass
 
+def number():
+    return 7
+
 def pair():
     return build(), 7
 
@@ -109,8 +112,8 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
         ("ends.py:build", r"SystemExit: 3  \(ends\.py:2\)(.|\n)*if __name__ == '__main__'"),
         ("net.py:biuld", r"'net\.py' has no 'biuld' \(did you mean 'build'\?\)(.|\n)*  both\n"),
         ("net.py:Net.biuld", r"has no 'biuld' \(did you mean 'build'\?\)"),
-        ("net.py:LIMIT", r"'net\.py:LIMIT' is a int, not a callable"),
-        ("net.py:needs", r"called without arguments but needs rows\n"),
+        ("net.py:LIMIT", r"'net\.py:LIMIT' is an int, not a callable"),
+        ("net.py:needs", r"called without arguments but needs 'rows'\n"),
         ("net.py:raises", r"IndexError: list index out of range  \(net\.py:\d+ in helper\)"),
         ("net.py:lines", r"ValueError: first line  \(net\.py:\d+ in lines\)\n  second line\n"),
         ("net.py:leaves", r"raised SystemExit: no camera"),
@@ -120,6 +123,7 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
             r"  \(net\.py:\d+ in unmapped\)(.|\n)*set_tile_mapping",
         ),
         ("net.py:nothing", r"returned None, not a Graph or \(Graph, Program\)"),
+        ("net.py:number", r"returned an int, not a Graph or \(Graph, Program\)"),
         ("net.py:pair", r"returned a tuple of \(Graph, int\), not a Graph"),
     ],
 )

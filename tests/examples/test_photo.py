@@ -148,6 +148,7 @@ def test_wrong_bits_fail_loudly_and_write_nothing(
         ("text.png", b"no picture at all", r"text.png is not an image"),
         ("half.png", None, r"half.png cannot be read: "),
         ("absent.png", b"", r"absent.png cannot be read: No such file"),
+        ("width.ppm", b"P6 2x 2 255 " + bytes(12), r"width.ppm cannot be read: "),
     ],
 )
 def test_bad_image_is_named(

@@ -114,6 +114,7 @@ REFUSED = {
     "module": ("self.out = math.tau2", "'math.tau2' is not a local", "math.pi"),
     # fields
     "unknown field": ("self.out = self.b", "'V' has no field 'b'", "declare 'b'"),
+    "reserved field": ("self.out = self.tile", "no field 'tile'", "none can be called 'tile'"),
     "close field": (
         "self.outt = 1.0",
         r"no field 'outt' \(did you mean 'out'\?\)",
@@ -191,6 +192,7 @@ REFUSED = {
     "printed formula": ('print("a" + self.n)', "'a' is not a number", "use 0"),
     "breakpoint": ("breakpoint(self.n)", "breakpoint takes no arguments", "breakpoint()"),
     "breakpoint value": ("k = breakpoint()", r"breakpoint\(...\) cannot be called", "its line"),
+    "a file's method": ('open("f").write("x")', r"write\(...\) cannot be called", "engine.write"),
     "open": ('f = open("f")', r"open\(...\) cannot be called", "engine.write"),
     "numpy": ("self.out = np.sqrt(self.a)", r"np.sqrt\(...\) cannot be called", "math.sqrt("),
     "type": ("k = pl.HALF(self.a)", r"pl.HALF\(...\) cannot be called", "a store rounds"),

@@ -213,6 +213,16 @@ class TestRules:
         ):
             graph.add_vertex(cs, Axpy, a=x[0:2])
 
+    @pytest.mark.parametrize("value", ["1", [1.0], None])
+    def test_what_is_neither_number_nor_tensor(
+        self, graph: Graph, cs: ComputeSet, value: object
+    ) -> None:
+        with pytest.raises(
+            ElementTypeError,
+            match=r"(?s)field 'a' is given .*, not a tensor.*a plain number, or a tensor of one",
+        ):
+            graph.add_vertex(cs, Axpy, a=value)
+
     def test_a_vector_edge_takes_rank_1(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         with pytest.raises(
             GraphConnectionError,

@@ -55,6 +55,8 @@ class TestVariables:
     def test_what_is_no_shape(self, graph: Graph, shape: object) -> None:
         with pytest.raises(TensorCreationError, match="'x': .* is not a shape"):
             graph.add_variable(INT, shape, "x")  # type: ignore[arg-type]
+        with pytest.raises(TensorCreationError, match="'var0': .* is not a shape"):
+            graph.add_variable(INT, shape)  # type: ignore[arg-type]
 
     def test_more_elements_than_addresses(self, graph: Graph) -> None:
         with pytest.raises(SizeOverflowError, match=f"{2**62:,} elements"):

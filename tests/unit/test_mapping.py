@@ -238,8 +238,12 @@ class TestIntervalsOf:
     def test_intervals_beyond_the_view(self, interval: tuple[int, int]) -> None:
         begin, end = interval
         message = rf"interval \[{begin}, {end}\) of tile 1 is not within the view's 5 elements"
-        with pytest.raises(InvalidTileMapping, match=message):
+        with pytest.raises(InvalidTileMapping, match=message) as caught:
             intervals_of([[], [interval]], 2, 5, what="'a'")
+        beyond = max(0, -begin) + max(0, end - 5)
+        assert caught.value.found.startswith(
+            "it ends before it begins" if begin > end else f"{beyond:,} element"
+        )
 
     def test_a_mapping_of_a_larger_tensor_or_graph(self) -> None:
         mapping = TileMapping(3, ints(1, 2), ints(2, 3))
@@ -249,8 +253,11 @@ class TestIntervalsOf:
             intervals_of(mapping, 2, 5, what="'a'")
 
     def test_an_element_given_to_two_tiles(self) -> None:
-        with pytest.raises(InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"):
+        with pytest.raises(
+            InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"
+        ) as e:
             intervals_of([[(0, 3)], [(2, 5)]], 2, 5, what="'a'")
+        assert e.value.found == "[0, 3) on tile 0, [2, 5) on tile 1"
 
     @pytest.mark.parametrize("mapping", [[3, 4], [[(1, 2, 3)]], [[(0.5, 2)]], 7.5])
     def test_what_is_no_mapping(self, mapping: object) -> None:
