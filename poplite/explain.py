@@ -201,11 +201,22 @@ def _gap(dim: int, stride: int, covered: int) -> str:
     return f"dimension {dim} steps by {stride:,}, after {covered:,} elements"
 
 
+def _is_deep(view: View) -> bool:
+    """Tell whether a view reads pieces of pieces, which may have to be compared one by one."""
+    space = view.space
+    return isinstance(space, Cat) and isinstance(space.kids[0].space, Cat)
+
+
 def _writing(
     tensor: TensorQueries, regions: int | None, only_constants: bool
 ) -> list[tuple[str, str]]:
-    constant = tensor.contains_constant()
+    try:
+        constant = tensor.contains_constant()
+    except SizeOverflowError as error:
+        return [("constants", f"not known: {error.what}")]
     held = ("all elements" if only_constants else "some elements") if constant else "none"
+    if regions is None and _is_deep(tensor.view):
+        return [("aliases", "not looked up: too many regions"), ("constants", held)]
     try:
         aliased = tensor.contains_aliases()
     except SizeOverflowError as error:

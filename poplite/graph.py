@@ -28,6 +28,7 @@ import numpy.typing as npt
 from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.connect import bind, bind_row, field_ref, vertex_class_of
 from poplite.errors import (
+    ElementTypeError,
     GraphConnectionError,
     TensorCreationError,
 )
@@ -42,7 +43,6 @@ from poplite.sorted_regions import SortedRegions, TileRegions, sorted_regions, t
 from poplite.source import SourceLocation, here
 from poplite.target import Target
 from poplite.tensor import Tensor
-from poplite.tensor_queries import no_tensor
 from poplite.vertex import Vertex
 from poplite.view import storages
 from poplite.words import clipped, counted
@@ -106,7 +106,7 @@ class Graph(GraphVariables):
         [Interval(begin=0, end=2), Interval(begin=4, end=8)]
         """
         if (
-            isinstance(mapping, int)
+            type(mapping) is int
             and 0 <= mapping < self.target.tiles
             and isinstance(target, Tensor)
             and target.graph is self
@@ -289,7 +289,11 @@ class Graph(GraphVariables):
         at = here()
         call = "graph.reorder_to_simplify(tensor, [other])"
         if not is_sequence(others):
-            raise no_tensor("reorder_to_simplify, others", others, call)
+            raise ElementTypeError(
+                f"reorder_to_simplify: others is {clipped(others)}, not a list of tensors",
+                at=at,
+                fix=call,
+            )
         for each in (tensor, *others):
             self._own(each, "reorder_to_simplify", at, call)
         return reordered(tensor, others, require_simplest_order)

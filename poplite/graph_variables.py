@@ -42,7 +42,7 @@ from poplite.errors import (
     TensorCreationError,
     did_you_mean,
 )
-from poplite.indexing import number
+from poplite.indexing import check_size, number
 from poplite.joining import concat
 from poplite.linear import Linear
 from poplite.metadata import attach
@@ -331,6 +331,7 @@ class GraphVariables:
             "clone_n", "duplication", duplication, TensorCloneDuplicationMethod, at
         )
         count = number(n, "n", tensor)
+        check_size(count * tensor.num_elements, tensor, "fewer clones")
         by_tile = TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION
         if duplicate is by_tile:
             check_keeps_order(tensor, kind, at)

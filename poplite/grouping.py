@@ -18,8 +18,8 @@ import numpy as np
 
 from poplite.errors import TensorCreationError
 from poplite.indexing import described
+from poplite.partition import _check_pair
 from poplite.source import here
-from poplite.tensor_queries import TensorQueries, no_tensor
 from poplite.view import Storage, View, runs
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
     >>> detect_innermost_grouping(graph, x.dim_shuffle((1, 0, 2)).reshape((8, 16)).T)
     1
     """
-    if not isinstance(tensor, TensorQueries):
-        raise no_tensor("detect_innermost_grouping", tensor, "the graph first, then the tensor")
+    _check_pair("detect_innermost_grouping", graph, tensor)
     if tensor.rank == 0:
         raise TensorCreationError(
             "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",

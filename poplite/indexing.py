@@ -108,29 +108,6 @@ def check_size(size: int, tensor: TensorQueries, fix: str = "repeat fewer times"
         )
 
 
-def place(key: int, count: int, noun: str) -> int:
-    """Return the place, from 0, of an item in a list; negative keys count from the end.
-
-    Args:
-        key: what the user gave.
-        count: items of the list.
-        noun: what an item is.
-
-    Raises:
-        TensorIndexError: when there is no such item.
-
-    >>> place(-1, 3, "group")
-    2
-    """
-    if -count <= key < count:
-        return key % count
-    raise TensorIndexError(
-        f"{noun} {key} of {count:,}",
-        at=here(),
-        fix=f"use an index from {-count} to {count - 1}" if count else "there are none",
-    )
-
-
 def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int]:
     """Return whole numbers that an argument must list.
 

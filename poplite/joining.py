@@ -13,7 +13,7 @@ Source: Poplar API reference, "concat", "append".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -64,6 +64,8 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
     if isinstance(tensors, Tensor):
         items, d = [tensors, other], dim or 0
     else:
+        if not isinstance(tensors, Iterable):
+            raise no_tensor("concat", tensors)
         items = tensors if isinstance(tensors, Slices) else list(tensors)
         d = other if dim is None else dim
     if not items:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from poplite.intervals import Int64, merge
 from poplite.tile_table import NO_TILE as NO_TILE
 from poplite.tile_table import Cut
-from poplite.view.interval import Intervals
+from poplite.view.interval import Intervals, place
 from poplite.view.kernels.mapping import by_tile
 from poplite.view.native import address, native
 from poplite.words import counted
@@ -128,10 +128,8 @@ class TileMapping:
         return len(self._totals) - 1
 
     def __getitem__(self, tile: int) -> Intervals:
-        if not -len(self) <= tile < len(self):
-            raise IndexError(f"tile {tile} of {len(self)}")
+        tile = place(tile, len(self), "tile")
         ptr = self.ptr
-        tile %= len(self)
         mine = slice(ptr[tile], ptr[tile + 1])
         return Intervals(self.begin[mine], self.end[mine])
 

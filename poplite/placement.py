@@ -59,6 +59,8 @@ def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> 
     3
     """
     try:
+        if isinstance(tile, bool | np.bool_):
+            raise TypeError
         number = whole_number(tile)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidTileMapping(
@@ -98,7 +100,7 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
         if few is not None:
             mapping.paint_runs([begin - space.base for begin in few[0]], few[1], tile)
             return
-    begin, length = runs(view)
+    begin, length = runs(in_memory_order(view))
     _paint(tensor, begin, begin + length, np.full(len(begin), tile))
 
 

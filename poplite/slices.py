@@ -19,6 +19,7 @@ import numpy.typing as npt
 from poplite import indexing
 from poplite.tensor_text import type_and_shape
 from poplite.view import Interval, Intervals, concat_slices
+from poplite.view.interval import place
 from poplite.words import fitted
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Slices(Sequence["Tensor"]):
     def __getitem__(self, key: int | slice) -> Tensor | list[Tensor]:
         if isinstance(key, slice):
             return [self[k] for k in range(len(self))[key]]
-        k = indexing.place(key, len(self), "slice")
+        k = place(key, len(self), "slice")
         view, low, high = self.tensor.view, k, k + 1
         if self.first is not None:
             low, high = self.first[k : k + 2].tolist()

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from poplite.indexing import place
+from poplite.indexing import is_sequence, no_interval
 from poplite.intervals import Int64
 from poplite.mapping import NO_TILE
 from poplite.slices import slices_of
 from poplite.view import Cat, Intervals, contains_aliases, storages
+from poplite.view.interval import place
 from poplite.view.memory import Part, Runs, ranges_of
 from poplite.view.order import (
     ANYWHERE,
@@ -228,7 +229,7 @@ def _ordered(
 ) -> tuple[MemoryOrder, Int64 | None]:
     if report and not remove and (len(parts) > 1 or any(map(_may_repeat, parts))):
         return alias_order(parts, mapping)
-    order = memory_order(parts, mapping, drop=remove)
+    order = memory_order(parts, mapping, drop=bool(remove))
     return order, order.begin if report else None
 
 
@@ -242,6 +243,8 @@ def _parts(
     if intervals is None:
         return [(tensor.view, 0)]
     flat = tensor.flatten()
+    if not is_sequence(intervals):
+        raise no_interval(intervals, flat)
     asked = slices_of(flat, intervals, 0)
     some = asked.end > asked.begin
     begin, end = asked.begin[some], asked.end[some]

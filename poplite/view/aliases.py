@@ -24,12 +24,12 @@ import numpy as np
 
 from poplite.view.leaves import below, leaves_of, stacked
 from poplite.view.pieces import Pieces
-from poplite.view.sets import Sets, any_meet, intervals, joined, marks_meet, sets_of
+from poplite.view.sets import FEW_PAIRS, Sets, any_meet, intervals, joined, marks_meet, sets_of
 from poplite.view.space import NOWHERE, Storage
 from poplite.view.stream import chunks
 from poplite.view.strided import meet, repeats
 from poplite.view.through import MOST_RUNS, runs
-from poplite.view.view import Cat, View
+from poplite.view.view import Cat, View, once
 
 Kids = tuple[View, ...] | Pieces
 Blocks = tuple[list[Sets], list[View]]
@@ -110,10 +110,31 @@ def contains_constant(view: View) -> bool:
     constants = [storage for storage in below_view if storage.constant]
     if len(constants) in (0, len(below_view)):
         return bool(constants)
+    found = _reaches_constant(view)
+    if found is not None:
+        return found
     # A space may stand on storages that it, or the view, does not reach.
     begin = np.array([storage.base for storage in constants], np.int64)
     length = np.array([storage.num_elements for storage in constants], np.int64)
     return _meet([_blocks(view), ([intervals(begin, length)], [])], below_view)
+
+
+def _reaches_constant(view: View) -> bool | None:
+    """Compare positions with those of constant kids; None where kids are many, or on a Cat."""
+    space = view.space
+    if isinstance(space, Storage) or isinstance(space.kids, Pieces):
+        return None
+    places = []
+    for kid, begin, end in zip(space.kids, space.breaks, space.breaks[1:], strict=False):
+        if isinstance(kid.space, Cat):
+            return None
+        if kid.space.constant:
+            chunk = [(space.outer, space.period), (end - begin, 1)]
+            places.append((begin, [digit for digit in chunk if digit[0] > 1]))
+    if len(places) > FEW_PAIRS:
+        return None
+    digits = view.flat_digits()
+    return any(meet(view.off, digits, begin, chunk) for begin, chunk in places)
 
 
 def _storages(view: View) -> tuple[Storage, ...]:
@@ -186,7 +207,7 @@ def _few(view: View) -> tuple[View, ...]:
     if len(kids) > FEW or isinstance(kids, Pieces):
         return ()
     plain = all([isinstance(kid.space, Storage) for kid in kids])
-    return kids if plain and _reads_all(view, space) else ()
+    return kids if plain and reads_all(view, space) else ()
 
 
 def _some_meet(pairs: Iterable[tuple[View, View]]) -> bool:
@@ -222,12 +243,12 @@ def _blocks(view: View) -> Blocks:
     plain: list[View] = []
     todo = [view]
     while todo:
-        view = todo.pop()
+        view = once(todo.pop())
         space = view.space
         if isinstance(space, Storage):
             plain.append(view)
             continue
-        kids = space.kids if _reads_all(view, space) else None
+        kids = space.kids if reads_all(view, space) else None
         if isinstance(kids, tuple):
             todo += kids
         elif kids is not None and isinstance(kids.template.space, Storage):
@@ -242,7 +263,7 @@ def _blocks(view: View) -> Blocks:
     return sets, streamed
 
 
-def _reads_all(view: View, cat: Cat) -> bool:
+def reads_all(view: View, cat: Cat) -> bool:
     """Tell whether a view reads every position of a Cat, as often as it likes."""
     digits = [digit for digit in view.flat_digits() if digit[1]]
     count = math.prod([extent for extent, _ in digits])

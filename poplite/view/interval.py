@@ -8,12 +8,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import index as whole_number
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import TensorIndexError
 from poplite.intervals import Int64
+from poplite.source import here
+from poplite.words import clipped
 
 SHOWN = 100
 """Intervals that a repr lists."""
@@ -29,6 +33,33 @@ class Interval(NamedTuple):
 
     begin: int
     end: int
+
+
+def place(key: object, count: int, noun: str) -> int:
+    """Return the place, from 0, of an item in a list; negative keys count from the end.
+
+    Args:
+        key: what the user gave.
+        count: items of the list.
+        noun: what an item is.
+
+    Raises:
+        TensorIndexError: when it is no whole number, or there is no such item.
+
+    >>> place(-1, 3, "group")
+    2
+    """
+    fix = f"use an index from {-count} to {count - 1}" if count else "there are none"
+    try:
+        if isinstance(key, bool | np.bool_ | np.ndarray):
+            raise TypeError
+        number = whole_number(key)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        what = f"{noun} {clipped(key)}, not a whole number"
+        raise TensorIndexError(what, at=here(), fix=fix) from None
+    if -count <= number < count:
+        return number % count
+    raise TensorIndexError(f"{noun} {number} of {count:,}", at=here(), fix=fix)
 
 
 class Intervals(Sequence[Interval]):
@@ -64,7 +95,8 @@ class Intervals(Sequence[Interval]):
     def __getitem__(self, index: int | slice) -> Interval | Intervals:
         if isinstance(index, slice):
             return Intervals(self.begin[index], self.end[index])
-        return Interval(int(self.begin[index]), int(self.end[index]))
+        i = place(index, len(self), "interval")
+        return Interval(int(self.begin[i]), int(self.end[i]))
 
     def __iter__(self) -> Iterator[Interval]:
         return map(Interval, self.begin.tolist(), self.end.tolist())

@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import SizeOverflowError
 from poplite.intervals import Int64, overlay
+from poplite.source import here
 from poplite.view.expand import grid
 from poplite.view.kernels.order import GROUPS, MEMBERS, form_groups
 from poplite.view.memory import (
@@ -35,6 +37,9 @@ from poplite.view.through import check_listable
 
 FEW = 64
 """Members up to which no compiled code is needed."""
+
+MOST_SHARED = 2**25
+"""Members that `alias_order` lists: 3 GiB while they are found."""
 
 FARTHEST = 1 << 62
 """Beyond all addresses."""
@@ -148,6 +153,9 @@ def alias_order(
         The order; and int64[members], for each member where the first one that holds the same
         memory begins.
 
+    Raises:
+        SizeOverflowError: when there are more than `MOST_SHARED` members.
+
     >>> from poplite.view.space import Storage
     >>> from poplite.view.view import whole
     >>> row = whole(Storage(0, 0, 4), (4,))
@@ -164,6 +172,15 @@ def alias_order(
         ]
     )
     points = np.unique(np.concatenate([breaks, low, low + length]))
+    members = int((np.searchsorted(points, low + length) - np.searchsorted(points, low)).sum())
+    if members > MOST_SHARED:
+        raise SizeOverflowError(
+            f"cut wherever memory is shared, a tensor has {members:,} intervals; at most "
+            f"{MOST_SHARED:,} are told apart",
+            at=here(),
+            found=f"they come from {len(low):,} runs of consecutive elements",
+            fix="remove_aliased=True needs no cuts; or ask for some intervals at a time",
+        )
     source, _, begin, end = overlay(low, low + length, points)
     position = position[source] + begin - low[source]
     order = np.lexsort((position, begin))

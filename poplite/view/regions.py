@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import locate
+from poplite.view.digits import locate, pack
 from poplite.view.expand import count_runs, grid, split_run
 from poplite.view.few import FEW, few_runs
 from poplite.view.leaves import Leaves, leaves_of, stacked
@@ -29,7 +29,7 @@ from poplite.view.space import NOWHERE, Storage
 from poplite.view.stream import chunks
 from poplite.view.strided import span
 from poplite.view.through import check_listable, count_through, runs, runs_by_owner
-from poplite.view.view import Cat, View
+from poplite.view.view import Cat, View, once
 
 Int64 = npt.NDArray[np.int64]
 
@@ -69,7 +69,12 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
     """
     if len(views) <= FEW:
-        begins, lengths = zip(_NO_RUNS, *map(runs, views), strict=True)
+        listed, count = [_NO_RUNS], 0
+        for view in views:
+            listed.append(runs(view))
+            count += len(listed[-1][0])
+            check_listable(count, f"the first {len(listed) - 1:,} of {len(views):,} views have")
+        begins, lengths = zip(*listed, strict=True)
         first = np.cumsum(list(map(len, begins)))
         return first, np.concatenate(begins), np.concatenate(lengths)
     plain = [view for view in views if view.space is not NOWHERE]
@@ -82,7 +87,8 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     breaks = np.zeros(len(base) + 1, np.int64)
     np.cumsum(extent.prod(1), out=breaks[1:])
     leaves = Leaves(1, breaks, base, extent, stride, 0)
-    room = leaves.most_runs
+    # Views that show elements many times may have more together than a 64-bit integer counts.
+    room = int((np.diff(breaks) // leaves.run).sum(dtype=np.float64))
     check_listable(room, f"{len(views):,} views have up to")
     begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
     return first, begin, length
@@ -113,6 +119,12 @@ def num_runs(view: View) -> int:
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
         return count_runs(*split_run(digits)) if space is not NOWHERE else 0
+    if digits and digits[0][1] == 0:
+        # Repeated as a whole, which joins where its end meets its beginning.
+        (times, _), *rest = digits
+        part = View((view.num_elements // times,), (pack(rest),), view.off, space)
+        closed = last_address(part) + 1 == address_at(part, 0)
+        return times * num_runs(part) - (times - 1 if closed else 0)
     kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
     if is_whole and space.outer == 1 and not isinstance(kids, Pieces) and _is_layered(space):
         # Each kid may be counted without listing what it stands on.
@@ -211,6 +223,7 @@ def storages(view: View) -> tuple[Storage, ...]:
     space = view.space
     if isinstance(space, Storage):
         return () if space is NOWHERE else (space,)
+    view = once(view)
     digits = view.flat_digits()
     within = _storages_within(space, *span(view.off, digits))
     if len(within) == 1 or (not _is_layered(space) and digits == [(space.num_elements, 1)]):

@@ -50,7 +50,11 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
     if not len(begin):
         shape[dim] = 0
         return empty(tuple(shape))
-    shape[dim] = int((end - begin).sum()) if axis == dim else int(end[0] - begin[0])
+    size = end - begin
+    if axis != dim:
+        shape[dim] = int(size[0])
+    else:  # sizes of a view without elements may have any sum
+        shape[dim] = int(size.sum()) if view.num_elements else sum(size.tolist())
     if axis != dim:
         shape[axis] *= len(begin)
     if view.space is NOWHERE or 0 in shape:

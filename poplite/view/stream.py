@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import TensorIndexError
+from poplite.source import here
 from poplite.view.digits import Digit, coalesce, locate
 from poplite.view.expand import split_run, strided_runs
 from poplite.view.few import few_runs
@@ -36,11 +38,20 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
         `(begin, length)` as `runs` returns them; the parts in order are all runs of the view,
         none cut in two.
 
+    Raises:
+        TensorIndexError: when `max_runs` is below 1.
+
     >>> from poplite.view.view import whole
     >>> matrix = whole(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
     >>> [begin.tolist() for begin, _ in chunks(matrix, 14)]
     [[0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21], [2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]]
     """
+    if max_runs < 1:
+        raise TensorIndexError(
+            f"chunks: max_runs is {max_runs}, but the least is 1",
+            at=here(),
+            fix="2**20, the default",
+        )
     held: tuple[Int64, Int64] | None = None
     for begin, length in _listed(view, max_runs):
         if held is not None:

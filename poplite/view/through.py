@@ -37,6 +37,9 @@ Int64 = npt.NDArray[np.int64]
 MOST_RUNS = 2**27
 """Runs that are listed at once: 2 GiB with their lengths."""
 
+MOST_COUNTED = 2**28
+"""Runs that are still counted for the message that there are too many: a few seconds."""
+
 ELEMENTS_PER_RUN = 8
 """Elements of a view, for each run of its space, from which on the space is lowered to runs."""
 
@@ -88,23 +91,24 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
         return _transposed(leaves, digits, off)
     room = _most_runs(leaves, digits)
     if room > MOST_RUNS:
-        room = count_through(leaves, digits, off)
-        check_listable(room, "a view has")
+        room = count_through(leaves, digits, off, MOST_COUNTED)
+        check_listable(room, "a view has" if room <= MOST_COUNTED else "a view has at least")
     if _is_whole(leaves, digits) and leaves.outer == 1 and not leaves.contiguous:
         return runs_by_owner(leaves, np.zeros(len(leaves), np.int64), 1, room)[:2]
     begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
     return _fitted(begin, length, _walk(leaves, digits, off, begin, length))
 
 
-def count_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> int:
+def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int = 2**63 - 1) -> int:
     """Count the runs of a view of a space; arguments as of `runs_through`.
 
-    They are visited, except those of a whole space whose repetitions are regular.
+    They are visited, except those of a whole space whose repetitions are regular; not many
+    more than `most`.
     """
     count = _count_whole(leaves) if _is_whole(leaves, digits) else None
     if count is not None:
         return count
-    return _walk(_suited(leaves, digits), digits, off, _NONE, _NONE)
+    return _walk(_suited(leaves, digits), digits, off, _NONE, _NONE, most)
 
 
 def space_runs(leaves: Leaves) -> tuple[Int64, Int64]:
@@ -182,7 +186,14 @@ def runs_by_owner(
 _NONE = np.empty(0, np.int64)
 
 
-def _walk(leaves: Leaves, digits: Sequence[Digit], off: int, begin: Int64, length: Int64) -> int:
+def _walk(
+    leaves: Leaves,
+    digits: Sequence[Digit],
+    off: int,
+    begin: Int64,
+    length: Int64,
+    most: int = 2**63 - 1,
+) -> int:
     """Count the runs of a view, and write them where there is room."""
     top = _top(digits)
     return native(through)(
@@ -195,6 +206,7 @@ def _walk(leaves: Leaves, digits: Sequence[Digit], off: int, begin: Int64, lengt
         address(begin),
         address(length),
         len(begin),
+        most,
     )
 
 

@@ -339,6 +339,20 @@ def flat(view: View) -> View:
     return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
 
 
+def once(view: View) -> View:
+    """Return a view of the same elements, in the same order, without what steps of 0 repeat.
+
+    >>> once(whole(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
+    (6,)
+    """
+    digits = view.flat_digits()
+    if all([stride for _, stride in digits]):
+        return view
+    kept = coalesce([digit for digit in digits if digit[1]])
+    size = math.prod([extent for extent, _ in kept])
+    return View((size,), (pack(kept),), view.off, view.space)
+
+
 def layer(view: View) -> View:
     """Return an equal view with plain strides, over a space of its own.
 

@@ -242,6 +242,8 @@ class TestTileMapping:
             graph.set_tile_mapping(x, -1)
         with pytest.raises(InvalidTileMapping, match="'x': 1.5 is neither a tile number"):
             graph.set_tile_mapping(x, 1.5)  # type: ignore[arg-type]
+        with pytest.raises(InvalidTileMapping, match="'x': True is neither a tile number"):
+            graph.set_tile_mapping(x, True)
         with pytest.raises(InvalidTileMapping, match="tile 4, but the graph has 4 tiles"):
             graph.set_tile_mapping(x, [[], [], [], [], [(0, 1)]])
 

@@ -114,6 +114,7 @@ def through(
     begin: Int64s,
     length: Int64s,
     keep: int,
+    most: int,
 ) -> int:
     """Write the runs of a view of a concatenation, or only count them.
 
@@ -139,9 +140,10 @@ def through(
         begin: room for all runs, read and written only with `keep`.
         length: the same.
         keep: whether to write the runs.
+        most: where to give up counting.
 
     Returns:
-        Number of runs.
+        Number of runs; some number above `most` if there are more.
     """
     period = breaks[leaves]
     size, step = top_extent[tops - 1], top_stride[tops - 1]
@@ -237,6 +239,8 @@ def through(
                 count += steps - joins
                 end = at + (steps - 1) * jump + 1
             done += steps
+            if count > most:
+                return count
         digit = tops - 2
         while digit >= 0:
             counter[digit] += 1
