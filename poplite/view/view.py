@@ -369,13 +369,16 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
     """
     while type(space) is Cat:
         period, repetition, first = space.period, 0, off
-        if space.outer > 1:
+        repeated = space.outer > 1
+        if repeated:
             repetition, first = divmod(off, period)
         low = high = first
         for size, dim in zip(shape, dims):  # noqa: B905  (as in `flat_digits`)
             # Steps of whole periods walk the repetitions; the others must stay in one chunk.
             if isinstance(dim, int):
-                reach = (size - 1) * dim if dim % period else 0
+                reach = (size - 1) * dim
+                if repeated and dim % period == 0:
+                    reach = 0
             else:
                 steps = [(e - 1) * s for e, s in dim if s % period]
                 reach = sum([step for step in steps if step > 0])
@@ -392,7 +395,7 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
             break
         kid, begin = space.kids[k], breaks[k]
         first -= begin if type(begin) is int else int(begin)
-        if kid.dims[1] == 1 and kid.shape[0] == 1:
+        if kid.dims[1] == 1 and not repeated:
             off, space = kid.off + first, kid.space
             continue
         chunk = kid.shape[1]
