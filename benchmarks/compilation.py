@@ -105,18 +105,18 @@ def forget() -> None:
 
 
 def compiled_row(samples: int, checks: str, folder: Path) -> Row:
-    """Compiling against `@njit`."""
+    """R17: compiling against `@njit`."""
     work = Compilation(folder, checks)
     made = [work.next() for _ in range(2 * (samples + 1))]
     ours, hand = in_turn(
         lambda: work.vertex(made.pop()), lambda: work.function(made.pop()), samples
     )
-    name = f"new vertex type, {checks} checks / new @njit"
+    name = f"R17 new vertex type, {checks} checks / new @njit"
     return Row(name, min(ours) / min(hand), "x", "<=", 3.0, ours, hand)
 
 
 def cached_row(samples: int, checks: str, folder: Path) -> Row:
-    """Loading from the cache against compiling."""
+    """R18: loading from the cache against compiling."""
     work = Compilation(folder, checks)
     made = [work.next() for _ in range(samples + 1)]
     known = work.next()
@@ -127,7 +127,7 @@ def cached_row(samples: int, checks: str, folder: Path) -> Row:
         work.vertex(known)
 
     ours, compiling = in_turn(cached, lambda: work.vertex(made.pop()), samples)
-    name = f"vertex type from the cache, {checks} checks / compiled"
+    name = f"R18 vertex type from the cache, {checks} checks / compiled"
     return Row(name, min(ours) / min(compiling), "x", "<=", 0.2, ours, compiling)
 
 

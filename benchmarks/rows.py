@@ -9,13 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,14 @@ class Row:
             f"{self.name:<58} {self.value:7.3f} {self.unit} {self.sense} {self.target:g} "
             f"(poplite {min(self.ours):.4g} s, baseline {min(self.baseline):.4g} s)  {verdict}"
         )
+
+
+def check(name: str, ours: npt.NDArray[Any], baseline: npt.NDArray[Any]) -> None:
+    """Stop when the two sides differ in a bit."""
+    if ours.dtype != baseline.dtype or ours.shape != baseline.shape:
+        sys.exit(f"{name}: {ours.dtype}{ours.shape} and {baseline.dtype}{baseline.shape}")
+    if ours.tobytes() != baseline.tobytes():
+        sys.exit(f"{name}: {(ours != baseline).sum():,} of {ours.size:,} values differ")
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -17,11 +17,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from poplite.errors import (
+    ApplicationRuntimeError,
     ControlProgramError,
     ElementTypeError,
     FileLoadError,
     GraphConnectionError,
     GraphCycleError,
+    GraphRecursionError,
     InvalidMachineModel,
     InvalidTileMapping,
     PopliteError,
@@ -41,7 +43,20 @@ if TYPE_CHECKING:
     from poplite.graph import Graph
     from poplite.joining import append, concat
     from poplite.mapping import TileMapping
-    from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+    from poplite.program import (
+        Call,
+        Copy,
+        Execute,
+        Function,
+        If,
+        PrintTensor,
+        Program,
+        Repeat,
+        RepeatWhileFalse,
+        RepeatWhileTrue,
+        Sequence,
+        Switch,
+    )
     from poplite.quarter import QuarterFormat, QuarterMetadata
     from poplite.rearrange import TensorRearranger
     from poplite.report import Report
@@ -70,6 +85,7 @@ if TYPE_CHECKING:
     from poplite.var_regions import VariableInterval, VarRegions
     from poplite.variable import Variable
     from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
+    from poplite.vertex_block import VertexBlock
     from poplite.view import Interval, Intervals
 
 __version__ = "0.1.0"
@@ -80,7 +96,8 @@ _HOMES = {
     "graph": "Graph",
     "joining": "append concat",
     "mapping": "TileMapping",
-    "program": "Copy Execute PrintTensor Program Repeat Sequence",
+    "program": "Call Copy Execute Function If PrintTensor Program Repeat RepeatWhileFalse "
+    "RepeatWhileTrue Sequence Switch",
     "quarter": "QuarterFormat QuarterMetadata",
     "rearrange": "TensorRearranger",
     "report": "Report",
@@ -94,6 +111,7 @@ _HOMES = {
     "var_regions": "VarRegions VariableInterval",
     "variable": "Variable",
     "vertex": "InOut Input MultiVertex Output State Vector Vertex",
+    "vertex_block": "VertexBlock",
     "view": "Interval Intervals",
 }
 """Where the public names are made, by module; what a type checker reads is above."""
@@ -115,6 +133,8 @@ __all__ = [
     "UNSIGNED_INT",
     "UNSIGNED_LONGLONG",
     "UNSIGNED_SHORT",
+    "ApplicationRuntimeError",
+    "Call",
     "ComputeSet",
     "ControlProgramError",
     "Copy",
@@ -123,9 +143,12 @@ __all__ = [
     "Engine",
     "Execute",
     "FileLoadError",
+    "Function",
     "Graph",
     "GraphConnectionError",
     "GraphCycleError",
+    "GraphRecursionError",
+    "If",
     "InOut",
     "Input",
     "Interval",
@@ -140,12 +163,15 @@ __all__ = [
     "QuarterFormat",
     "QuarterMetadata",
     "Repeat",
+    "RepeatWhileFalse",
+    "RepeatWhileTrue",
     "Report",
     "Sequence",
     "SizeOverflowError",
     "SortedRegions",
     "SourceLocation",
     "State",
+    "Switch",
     "Target",
     "Tensor",
     "TensorCloneDuplicationMethod",
@@ -164,6 +190,7 @@ __all__ = [
     "VariableInterval",
     "Vector",
     "Vertex",
+    "VertexBlock",
     "VertexCompileError",
     "VertexDefinitionError",
     "VertexInstance",

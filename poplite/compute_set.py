@@ -7,7 +7,9 @@ every state field::
     ComputeSet 'add' --- VertexInstance 0  tile 0   x: a[0:4]   y: b[0:4]   scale: 2.0
                      --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
 
-Both are made by the graph (`add_compute_set`, `add_vertex`) and read by the compiler.
+Both are made by the graph (`add_compute_set`, `add_vertex`) and read by the compiler.  Vertices
+that were added together (`add_vertices`) are a block of arrays; a `VertexInstance` of it is made
+when it is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from poplite.errors import ElementTypeError, TensorIndexError
 from poplite.source import SourceLocation, here
 from poplite.vertex import Field, MultiVertex, Vertex, field_of
+from poplite.vertex_list import VertexList
 from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from poplite.graph import Graph
     from poplite.tensor import Tensor
+    from poplite.vertex_block import VertexBlock
 
 
 class ComputeSet:
@@ -35,7 +39,7 @@ class ComputeSet:
         graph: the graph it belongs to.
         name: name with its scopes, unique among the graph's compute sets.
         location: the user's line that made it.
-        vertices: its vertices, in the order they were added.
+        vertices: its vertices, in the order they were added; equal to a list of them.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_compute_set("add")
@@ -46,10 +50,10 @@ class ComputeSet:
 
     def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
         self.graph, self.name, self.location = graph, name, location
-        self.vertices: list[VertexInstance] = []
+        self.vertices = VertexList()
 
     def __repr__(self) -> str:
-        tiles = {vertex.tile for vertex in self.vertices} - {None}
+        tiles = self.vertices.tiles()
         vertices = counted(len(self.vertices), "vertex", "vertices")
         return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
 
@@ -78,9 +82,11 @@ class VertexInstance:
         rows: lists of edges that are being connected one by one and still have gaps.
         constants: scalars made for plain numbers; they live on the vertex's tile.
         waiting: numbers given to fields whose element type is not known yet.
+        block: the vertices that it was added with, if there are any.
     """
 
     __slots__ = (
+        "block",
         "compute_set",
         "connections",
         "constants",
@@ -96,12 +102,17 @@ class VertexInstance:
     )
 
     def __init__(
-        self, compute_set: ComputeSet, vertex_class: type[Vertex], location: SourceLocation
+        self,
+        compute_set: ComputeSet,
+        vertex_class: type[Vertex],
+        location: SourceLocation,
+        index: int | None = None,
     ) -> None:
         self.graph, self.compute_set = compute_set.graph, compute_set
         self.vertex_class, self.location = vertex_class, location
         self.template = vertex_class if vertex_class.type_variables else None
-        self.index = len(compute_set.vertices)
+        self.index = len(compute_set.vertices) if index is None else index
+        self.block: VertexBlock | None = None
         self.tile: int | None = None
         self.connections: dict[str, Tensor | tuple[Tensor, ...]] = {}
         self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
@@ -110,6 +121,14 @@ class VertexInstance:
         self.rows: dict[str, dict[int, Tensor]] = {}
         self.constants: list[Tensor] = []
         self.waiting: dict[str, object] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VertexInstance):
+            return NotImplemented
+        return self.compute_set is other.compute_set and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.compute_set), self.index))
 
     def __getitem__(self, field: str) -> FieldRef:
         at = here()

@@ -138,6 +138,7 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
     >>> sorted(vertex.connections)
     ['value', 'x']
     """
+    check_single(vertex, at)
     if vertex.template is None:
         _bind(vertex, values, at)
         return
@@ -145,17 +146,35 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
         _bind(vertex, values, at)
 
 
+def check_single(vertex: VertexInstance, at: SourceLocation) -> None:
+    """Refuse to change a vertex that was added together with others.
+
+    Args:
+        vertex: the vertex.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with the line that added it.
+    """
+    if vertex.block is None:
+        return
+    raise GraphConnectionError(
+        f"{vertex} is one of {len(vertex.block):,} vertices that were added together, with all "
+        "they have",
+        at=at,
+        found=f"connected and put on tiles by add_vertices at {vertex.location}",
+        fix="give add_vertices other fields or tiles, or add this vertex alone with add_vertex",
+    )
+
+
 def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
     edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
     waiting: dict[str, object] = {}
-    declared = vertex.vertex_class.fields
     written, rows = 0, False
     for name, value in values.items():
-        field = declared.get(name) or _field(vertex, name, at)
-        if field.is_implicit:
-            raise _by_itself(vertex, field, at)
+        field = check_declared(vertex, name, at)
         if field.role == "state":
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = as_state(vertex, field, value, at)
@@ -281,6 +300,7 @@ def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     >>> len(vertex.connections["rows"])
     1
     """
+    check_single(ref.vertex, at)
     if ref.vertex.template is None:
         _bind_row(ref, value, at)
         return
@@ -308,7 +328,23 @@ def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
         vertex.connections[name] = in_order
 
 
-def _field(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
+def check_declared(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
+    """Return a field that may be connected by name, or refuse the name.
+
+    Args:
+        vertex: the vertex.
+        name: what the user gave.
+        at: the user's line.
+
+    Raises:
+        UnknownField: for a name the class does not declare.
+        GraphConnectionError: for the metadata of another field.
+    """
+    declared = vertex.vertex_class.fields.get(name)
+    if declared is not None and declared.is_implicit:
+        raise _by_itself(vertex, declared, at)
+    if declared is not None:
+        return declared
     if name in RESERVED_NAMES:
         raise UnknownField(
             f"'{vertex.vertex_class.__name__}' has no field '{name}', and no field can be "

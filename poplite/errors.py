@@ -158,6 +158,18 @@ class ControlProgramError(PopliteError, ValueError):
     poplar = "control_program_error"
 
 
+class GraphRecursionError(PopliteError, RecursionError):
+    """A function would call itself."""
+
+    poplar = "graph_recursion_error"
+
+
+class ApplicationRuntimeError(PopliteError, RuntimeError):
+    """A vertex raised an exception while the program ran, or the program stopped itself."""
+
+    poplar = "application_runtime_error"
+
+
 class UnknownName(PopliteError, LookupError):
     """A name given by the user (a program, a tensor) is not known."""
 

@@ -20,13 +20,14 @@ Semantics: Poplar API reference, "Graph".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
-from poplite.connect import bind, bind_row, field_ref, vertex_class_of
+from poplite.connect import bind, bind_row, check_single, field_ref, vertex_class_of
+from poplite.connect_many import block_of
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -44,8 +45,12 @@ from poplite.source import SourceLocation, here
 from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.vertex import Vertex
+from poplite.vertex_block import VertexBlock
 from poplite.view import storages
 from poplite.words import clipped, counted
+
+if TYPE_CHECKING:
+    from poplite.program import Function, Program
 
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
@@ -122,6 +127,7 @@ class Graph(GraphVariables):
                     at=at,
                     fix="use the graph that made the vertex: vertex.graph",
                 )
+            check_single(target, at)
             target.tile = self._tile(mapping, target.label, at)
             for constant in target.constants:
                 paint_tensor(constant, target.tile)
@@ -357,6 +363,29 @@ class Graph(GraphVariables):
         self._compute_sets.append(compute_set)
         return compute_set
 
+    def add_function(self, program: Program, name: str = "") -> Function:
+        """Make a function: a program that `Call` runs from many places.
+
+        Args:
+            program: what it runs. It has no arguments: data goes through variables.
+            name: name within the current scopes; a name already taken gets a number.
+
+        Raises:
+            ControlProgramError: when it is no program.
+            TensorCreationError: when the name is no text.
+
+        >>> from poplite.program import Call, Program
+        >>> Call(Graph().add_function(Program(), "blur"))
+        <Call 'blur', 0 steps>
+        """
+        from poplite.program import Function  # which imports this module
+        from poplite.program.base import child
+
+        at = here()
+        name = checked_name(name, "function", at, "graph.add_function(program, 'blur')")
+        full_name = self._names.unique("function", name or "function")
+        return Function(self, full_name, child(program, "add_function"), at)
+
     def add_vertex(
         self,
         compute_set: ComputeSet,
@@ -398,21 +427,83 @@ class Graph(GraphVariables):
         <VertexInstance Double 0 on tile 3 of 'double'>
         """
         at = here()
-        if type(compute_set) is not ComputeSet or compute_set.graph is not self:
-            raise GraphConnectionError(
-                f"{clipped(compute_set, 100)} is no compute set of {self!r}",
-                at=at,
-                found="it is of another graph"
-                if isinstance(compute_set, ComputeSet)
-                else f"its type is {type(compute_set).__name__}",
-                fix="add_vertex(graph.add_compute_set(name), vertex_class, tile=0, ...)",
-            )
+        self._check_compute_set(compute_set, "add_vertex", at)
         vertex = VertexInstance(compute_set, vertex_class_of(vertex_class, at), at)
         if tile is not None:
             vertex.tile = self._tile(tile, vertex.label, at)
         bind(vertex, fields, at)
         compute_set.vertices.append(vertex)
         return vertex
+
+    def add_vertices(
+        self,
+        compute_set: ComputeSet,
+        vertex_class: type[Vertex],
+        /,
+        *,
+        tile: int | Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+        **fields: Any,  # typed by the vertex class, which a signature cannot say
+    ) -> VertexBlock:
+        """Add many vertices of one class in one call, with all their fields.
+
+        A million take no longer than a few thousand added one by one, and where tensors are
+        regular no more memory than one.
+
+        Args:
+            compute_set: where they go.
+            vertex_class: what they are; a template gets its element types from the tensors.
+            tile: the tile of all, or an array of one for each.
+            **fields: what goes behind each field. For n vertices: a tensor of shape (n, ...),
+                of which vertex k gets `t[k]`; the slices of a tensor, `t.slices(array)`; or a
+                list of n tensors (for a list of edges, of n lists). For a scalar Input also a
+                number, or an array of n; for State a number or an array of n, and of a Vector
+                an array of shape (n, length) or a list of arrays.
+
+        Returns:
+            The vertices. `block[k]` makes the instance of one.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            VertexDefinitionError: for a class without `compute`.
+            GraphConnectionError: for a field left out, fields for other numbers of vertices, a
+                tensor of another rank or graph, or one that may not be written.
+            ElementTypeError: for another element type, or something that is no tensor.
+            SizeOverflowError: for a number outside the range of its field.
+            InvalidTileMapping: for a tile the graph does not have.
+
+        >>> from poplite.types import FLOAT
+        >>> from poplite.vertex import Input, Output, Vector, Vertex
+        >>> class Sum(Vertex):
+        ...     x: Input[Vector[FLOAT]]
+        ...     y: Output[FLOAT]
+        ...     def compute(self) -> None:
+        ...         total = 0.0
+        ...         for value in self.x:
+        ...             total += value
+        ...         self.y = total
+        >>> graph = Graph(Target(tiles=4))
+        >>> x = graph.add_variable(FLOAT, (1000, 16), "x", mapping="linear")
+        >>> y = graph.add_variable(FLOAT, (1000,), "y", mapping="linear")
+        >>> tiles = np.arange(1000) // 250
+        >>> graph.add_vertices(graph.add_compute_set("sums"), Sum, tile=tiles, x=x, y=y)
+        <VertexBlock 1,000 Sum on 4 tiles of 'sums'>
+        """
+        at = here()
+        self._check_compute_set(compute_set, "add_vertices", at)
+        block = block_of(compute_set, vertex_class_of(vertex_class, at), tile, fields, at)
+        compute_set.vertices.append_block(block)
+        return block
+
+    def _check_compute_set(self, value: object, call: str, at: SourceLocation) -> None:
+        if type(value) is not ComputeSet or value.graph is not self:
+            raise GraphConnectionError(
+                f"{clipped(value, 100)} is no compute set of {self!r}",
+                at=at,
+                found="it is of another graph"
+                if isinstance(value, ComputeSet)
+                else f"its type is {type(value).__name__}",
+                fix=f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
+            )
 
     def connect(
         self, field: FieldRef | tuple[VertexInstance, str], value: Tensor | Sequence[Tensor] | float
@@ -481,6 +572,7 @@ class Graph(GraphVariables):
     findUnbroadcastTensor = find_unbroadcast_tensor
     addComputeSet = add_compute_set
     addVertex = add_vertex
+    addFunction = add_function
 
     def getTarget(self) -> Target:
         """C++ spelling of `target`."""
@@ -494,7 +586,8 @@ class Graph(GraphVariables):
 _MAP_TENSOR = "the tensor comes first: set_tile_mapping(tensor, tile)"
 _MAP_FIRST: dict[type, str] = {
     ComputeSet: "put its vertices on tiles: for vertex in cs.vertices: "
-    "graph.set_tile_mapping(vertex, tile)"
+    "graph.set_tile_mapping(vertex, tile)",
+    VertexBlock: "tiles of many vertices are given with them: add_vertices(cs, V, tile=...)",
 }
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Literal, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.indexing import check_size, number
+from poplite.intervals import Int64
 from poplite.joining import concat
 from poplite.linear import Linear
 from poplite.metadata import attach
@@ -387,6 +388,15 @@ class GraphVariables:
             fix="use the graph that made the tensor: tensor.graph",
         )
 
+    def _owners(self, addresses: Int64) -> Int64:
+        """Return the number of the variable that owns each address.
+
+        Args:
+            addresses: of elements.
+        """
+        bases = np.array([variable.storage.base for variable in self._variables], np.int64)
+        return np.searchsorted(bases, addresses, side="right") - 1
+
     def _add_number(
         self, kind: ElementClass, number: bool | int | float, tile: int | None, at: SourceLocation
     ) -> Tensor:
@@ -403,6 +413,31 @@ class GraphVariables:
         variable.initial_value.flags.writeable = False
         if tile is not None:
             variable.mapping.paint(0, 1, tile)
+        return tensor
+
+    def _add_numbers(
+        self,
+        kind: ElementClass,
+        numbers: npt.NDArray[Any],
+        begin: Int64,
+        end: Int64,
+        tile: Int64,
+        at: SourceLocation,
+    ) -> Tensor:
+        """Make a constant of numbers connected to many vertices.
+
+        Args:
+            kind: its element type.
+            numbers: its values, already checked and rounded, and never written again.
+            begin: first elements of runs that live on one tile.
+            end: one past the last.
+            tile: where they live.
+            at: the user's line.
+        """
+        variable, tensor = self._make(kind, numbers.shape, "", True, at)
+        variable.initial_value = numbers
+        variable.initial_value.flags.writeable = False
+        variable.mapping.paint_many(begin, end, tile)
         return tensor
 
     def _add_metadata(self, name: str, metadata: QuarterMetadata, at: SourceLocation) -> Tensor:

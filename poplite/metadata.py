@@ -131,11 +131,17 @@ def check_alike(what: str, *tensors: TensorQueries) -> None:
             if variable.metadata is None:
                 raise _bare(what, variable)
             first = first or variable
-            if not _same(first.metadata, variable.metadata):
+            if not same_meaning(first.metadata, variable.metadata):
                 raise _unlike(what, first, variable)
 
 
-def _same(one: Tensor | None, other: Tensor | None) -> bool:
+def same_meaning(one: Tensor | None, other: Tensor | None) -> bool:
+    """Tell whether two metadata tensors are one, or equal constants.
+
+    Args:
+        one: of a variable; None where it has none.
+        other: of another.
+    """
     if one == other or one is None or other is None:
         return one == other
     value = one.constant_value()

@@ -151,15 +151,30 @@ def sorted_order(numbers: Int64) -> Int64:
     >>> sorted_order(np.array([5, 0, 5])).tolist()
     [1, 0, 2]
     """
-    if len(numbers) <= FEW:
-        return np.argsort(numbers, kind="stable")
+    return sorted_with_order(numbers)[1]
+
+
+def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
+    """Return numbers in ascending order, and that order; equal ones stay as they are.
+
+    Args:
+        numbers: int64[n], from 0.
+
+    >>> [a.tolist() for a in sorted_with_order(np.array([5, 0, 5]))]
+    [[0, 5, 5], [1, 0, 2]]
+    """
     # Each number with its place below it: one array to move, and equal numbers keep their order.
-    bits, top = len(numbers).bit_length(), int(numbers.max()).bit_length()
-    if bits + top > 62:
-        return np.argsort(numbers, kind="stable")
-    packed = _by_digits((numbers << bits) | np.arange(len(numbers)), bits, bits + top)
-    packed &= (1 << bits) - 1
-    return packed
+    bits = len(numbers).bit_length()
+    top = int(numbers.max()).bit_length() if len(numbers) else 0
+    if len(numbers) <= FEW or bits + top > 62:
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order
+    packed = numbers << bits
+    packed |= np.arange(len(numbers))
+    packed = _by_digits(packed, bits, bits + top)
+    order = packed & ((1 << bits) - 1)
+    packed >>= bits
+    return packed, order
 
 
 def ascending(numbers: Int64) -> Int64:

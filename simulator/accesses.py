@@ -122,6 +122,18 @@ def _metadata(vector: VectorType, proxy: Any) -> Any:
     return proxy.metadata if vector.element.requires_metadata else None
 
 
+def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
+    """Emit the stores of a fault record.
+
+    Args:
+        builder: where.
+        faults: address of the record.
+        words: vertex, field, index, length; see `poplite.compile.opcodes`.
+    """
+    for number, word in enumerate((INDEX(1), *words)):
+        builder.store(word, builder.gep(faults, [INDEX(number)]))
+
+
 def _check_range(
     context: Any, builder: ir.IRBuilder, proxy: Any, fault: int | None, index: Any, length: Any
 ) -> None:
@@ -134,8 +146,7 @@ def _check_range(
         return
     inside = builder.icmp_unsigned("<", index, length)
     with builder.if_then(builder.not_(inside), likely=False):
-        for word, item in enumerate((INDEX(1), proxy.vertex, INDEX(fault), index, length)):
-            builder.store(item, builder.gep(proxy.faults, [INDEX(word)]))
+        record_fault(builder, proxy.faults, proxy.vertex, INDEX(fault), index, length)
         context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
 
 
@@ -167,7 +178,8 @@ def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: 
         offset, length = builder.mul(index, proxy.stride), proxy.length
     else:
         entry = builder.gep(proxy.table, [builder.shl(index, INDEX(1))])
-        offset, length = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
+        pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
+        offset, length = (builder.zext(word, INDEX) for word in pair)
     vector.data = builder.gep(proxy.data, [offset], inbounds=True)
     vector.length = length
     return vector._getvalue()

@@ -1,102 +1,221 @@
-"""Launches made ready to run: driver calls with addresses, cut into balanced chunks.
+"""Launches made ready to run: driver calls with addresses, as few as possible or balanced.
 
-A launch with little work is one chunk per driver and runs in order.  A launch whose work
-outweighs starting the threads is cut into a few chunks per thread, balanced by the weights
-that lowering gave its rows.
+A launch begins as one chunk for each of its parts, which run in order.  Where threads pay, it
+is also cut into a few chunks for each of them, balanced by the weights that lowering gave its
+rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
+
+    rows      |     5     | 1 |             10             |
+    chunks    |      6        |     4     |       6        |
+
+What is copied is counted by rows, of which the longest are split.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.opcodes import CHUNK_WORDS
-from poplite.compile.step import Moves, Vertices
+from poplite.compile.descriptor import width
+from poplite.compile.moves import Moves
+from poplite.compile.opcodes import (
+    CHUNK_DRIVER,
+    CHUNK_FIRST,
+    CHUNK_HIGH,
+    CHUNK_LAST,
+    CHUNK_LOW,
+    CHUNK_ROW,
+    CHUNK_VERTEX,
+    CHUNK_WIDTH,
+    CHUNK_WORDS,
+    FAULT_WORD,
+    LAUNCH_CHECKED,
+    LAUNCH_CHUNKS,
+    LAUNCH_COST,
+    LAUNCH_COUNT,
+    LAUNCH_SHARE_COUNT,
+    LAUNCH_SHARES,
+    LAUNCH_SPENT,
+    LAUNCH_UNMEASURED,
+    LAUNCH_WORDS,
+)
+from poplite.compile.step import Vertices
 
 Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices
 
-PARALLEL_WEIGHT = 50_000
-"""Elements of work from which threads pay: about four times the cost of starting them."""
-
 CHUNKS_PER_THREAD = 4
+
+MEASURED_RUNS = 3
+"""Runs of a launch that are measured; the quickest counts."""
+
+LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
+"""A large copy is split into about this many records, each of this much work: milliseconds."""
+
+STREAMED_BYTES = 32 << 20
+"""Bytes from which a copy is written past the caches, which it would only flush; measured, one of
+twice as many then takes 0.65 of the time."""
+
+_NONE = np.zeros((0, CHUNK_WORDS), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """A range of chunks.
+class BoundPart:
+    """A part of a launch with its addresses.
 
     Attributes:
-        first: first chunk.
-        last: one past the last chunk.
-        parallel: whether threads share them.
-        checked: whether they may record faults.
-        work: what they do, in elements.
+        call: driver, arena, rows and words of a row.
+        rows: what the address of the rows points to.
+        vertices: int64[rows], vertices of each row.
+        weights: int64[rows], work of each row, in elements.
     """
 
-    first: int
-    last: int
-    parallel: bool
-    checked: bool
+    call: tuple[int, int, int, int]
+    rows: Integers
+    vertices: Integers
+    weights: Integers
+
+    def whole(self) -> list[int]:
+        """Return the chunk row of all vertices."""
+        words = dict(enumerate(self.call, CHUNK_DRIVER))
+        words |= {CHUNK_HIGH: len(self.vertices), CHUNK_LAST: int(self.vertices[-1])}
+        return [words.get(word, 0) for word in range(CHUNK_WORDS)]
+
+    def cut(self, pieces: int, done: int = 0) -> Integers:
+        """Return chunk rows of about equal weight, none of them empty.
+
+        Args:
+            pieces: how many; there are no more than vertices.
+            done: vertices that have run, from the first on; the chunks go on behind them.
+        """
+        work, ends = (np.append(0, np.cumsum(each)) for each in (self.weights, self.vertices))
+        goals = work[-1] * np.arange(1, pieces) / pieces
+        inner = np.interp(goals, work, ends).round().astype(np.int64)
+        stops = np.unique(np.concatenate([[0], inner, ends[-1:]]))
+        begin, end = stops[:-1], stops[1:]
+
+        def place(vertex: Integers) -> tuple[Integers, Integers]:
+            row = np.searchsorted(ends, vertex, side="right") - 1
+            return row, vertex - ends[row]
+
+        chunks = np.zeros((len(begin), CHUNK_WORDS), np.int64)
+        chunks[:, CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
+        chunks[:, CHUNK_LOW], chunks[:, CHUNK_FIRST] = place(begin)
+        chunks[:, CHUNK_HIGH], chunks[:, CHUNK_LAST] = place(end - 1)
+        chunks[:, [CHUNK_HIGH, CHUNK_LAST]] += 1
+        chunks[:, CHUNK_ROW], chunks[:, CHUNK_VERTEX] = place(np.clip(done, begin, end - 1))
+        finished = end <= done
+        chunks[finished, CHUNK_ROW] = chunks[finished, CHUNK_HIGH]
+        return chunks
+
+    def done(self, chunk: Integers) -> int:
+        """Return how many vertices have run of the whole part."""
+        return int(self.vertices[: chunk[CHUNK_ROW]].sum() + chunk[CHUNK_VERTEX])
+
+
+@dataclass(slots=True)
+class Launch:
+    """What a row of the launch table stands for.
+
+    Attributes:
+        parts: what it runs, in this order while threads do not share it.
+        chunks: one chunk row for each part.
+        shares: the chunk rows that threads share; none while it runs on one.
+        work: what it does, in elements.
+    """
+
+    parts: list[BoundPart]
+    chunks: Integers
+    shares: Integers
     work: int
 
 
-class ChunkTable:
-    """All chunks of an engine.
+class LaunchTable:
+    """All launches of an engine.
 
     Args:
+        number: how many there will be.
         arena: address of the arena.
         driver: returns the address of the driver of a group of vertices.
-        mover: address of the driver that moves bytes.
+        mover: returns the address of the driver that moves bytes, past the caches or not.
+
+    Attributes:
+        launches: those added so far.
+        words: int64[number, LAUNCH_WORDS], what the interpreter reads.
     """
 
-    def __init__(self, arena: int, driver: Callable[[Vertices], int], mover: int) -> None:
+    def __init__(
+        self,
+        number: int,
+        arena: int,
+        driver: Callable[[Vertices], int],
+        mover: Callable[[bool], int],
+    ) -> None:
         self._arena, self._driver, self._mover = arena, driver, mover
-        self._chunks: list[tuple[int, ...]] = []
-        self._rows: list[Integers] = []
+        self.launches: list[Launch] = []
+        self.words = np.zeros((number, LAUNCH_WORDS), np.int64)
 
-    def add(self, parts: Sequence[Part], *, checked: bool) -> Launch:
+    def add(self, parts: Sequence[Part], *, checked: bool) -> int:
         """Add a launch.
 
         Args:
-            parts: what the launch runs, in this order when it is not parallel.
-            checked: whether the drivers of the vertices check indices.
+            parts: what the launch runs.
+            checked: whether the drivers of the vertices may record faults.
+
+        Returns:
+            Its row in the table.
         """
-        total = float(sum(part.weights.sum() for part in parts))
-        limit = total
-        if total >= PARALLEL_WEIGHT:
-            limit = total / (CHUNKS_PER_THREAD * (os.cpu_count() or 1))
-            parts = [part.split(limit) for part in parts]
-        first = len(self._chunks)
-        for part in parts:
-            if isinstance(part, Vertices):
-                address, rows = self._driver(part), part.words()
-            else:
-                address, rows = self._mover, np.ascontiguousarray(part.records)
-            self._rows.append(rows)
-            for low, high in _cuts(part.weights, limit):
-                call = (address, self._arena, rows.ctypes.data, low, high)
-                self._chunks.append((*call, *[0] * (CHUNK_WORDS - len(call))))
-        last = len(self._chunks)
-        parallel = total >= PARALLEL_WEIGHT and last - first > 1
-        return Launch(first, last, parallel, checked, int(total))
+        bound = [self._bind(part) for part in parts if len(part.weights)]
+        chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        work = sum(int(part.weights.sum()) for part in bound)
+        self.launches.append(Launch(bound, chunks, _NONE, work))
+        number = len(self.launches) - 1
+        row = self.words[number]
+        row[LAUNCH_CHUNKS], row[LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
+        row[LAUNCH_CHECKED], row[LAUNCH_UNMEASURED] = checked, MEASURED_RUNS
+        return number
 
-    def words(self) -> Integers:
-        """Return the chunk rows that the interpreter reads; the table keeps what they point to."""
-        return np.array(self._chunks, np.int64).reshape(-1, CHUNK_WORDS)
+    def is_shareable(self, number: int) -> bool:
+        """Tell whether a launch could be cut for several threads."""
+        return sum(int(part.vertices.sum()) for part in self.launches[number].parts) > 1
 
+    def share(self, number: int, threads: int) -> None:
+        """Cut a launch for threads; what has run of it before it was cut off stays done.
 
-def _cuts(weights: Integers, limit: float) -> list[tuple[int, int]]:
-    """Cut rows into ranges of about equal weight, none much above the limit."""
-    if not len(weights):
-        return []
-    ends = np.cumsum(weights)
-    pieces = max(1, min(len(weights), round(float(ends[-1] / max(limit, 1)))))
-    goals = ends[-1] * np.arange(1, pieces) / pieces
-    inner = np.searchsorted(ends, goals) + 1
-    stops = np.unique(np.concatenate([[0], inner, [len(weights)]])).tolist()
-    return list(zip(stops, stops[1:], strict=False))
+        Args:
+            number: its row in the table.
+            threads: how many there are.
+        """
+        launch, row = self.launches[number], self.words[number]
+        limit = launch.work / (CHUNKS_PER_THREAD * threads)
+        shares = []
+        for part, whole in zip(launch.parts, launch.chunks, strict=True):
+            pieces = max(1, round(float(part.weights.sum()) / limit))
+            shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
+        launch.shares = np.concatenate(shares)
+        row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
+        row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, MEASURED_RUNS
+
+    def take_faults(self, number: int) -> list[list[int]]:
+        """Return the fault records that a launch left, without their flags, and empty them."""
+        launch, faults = self.launches[number], []
+        for chunks in (launch.chunks, launch.shares):
+            records = chunks[:, FAULT_WORD:]
+            faults += records[records[:, 0] != 0, 1:].tolist()
+            records[...] = 0
+        return faults
+
+    def _bind(self, part: Part) -> BoundPart:
+        if isinstance(part, Vertices):
+            rows, words = part.words(), width(part.columns)
+            driver, vertices = self._driver(part), part.rows[:, 0]
+        else:
+            work = int(part.weights.sum())
+            part = part.split(min(max(work / MOVED_PIECES, LEAST_MOVED), MOST_MOVED))
+            rows, words = part.words(), 0
+            driver = self._mover(part.size_bytes >= STREAMED_BYTES)
+            vertices = np.broadcast_to(np.int64(1), len(part.records))
+        call = driver, self._arena, int(rows.ctypes.data), words
+        return BoundPart(call, rows, vertices, part.weights)

@@ -1,9 +1,11 @@
 """One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
 
-A driver is a C function `driver(arena, rows, low, high, faults)`.  It reads descriptor rows
-`low` to `high` (`poplite.compile.descriptor`), builds `self` in registers for every vertex
-of a run and runs the inlined `compute` on it, once for each worker of a `MultiVertex`.  The
-interpreter calls it through a pointer.
+A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
+descriptor rows `low` to `high` (`poplite.compile.descriptor`), builds `self` in registers for
+every vertex of a run and runs the inlined `compute` on it, once for each worker of a
+`MultiVertex`.  Of the first row it leaves out the vertices before `first`, of the last row those
+from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
+through a pointer.
 
 Importing this module imports Numba.
 """
@@ -16,13 +18,24 @@ from typing import TYPE_CHECKING, Any
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
-from poplite.compile.descriptor import Column, Forms, columns, positions, width
+from poplite.compile.descriptor import (
+    COUNT,
+    NUMBER,
+    Column,
+    Columns,
+    forms_of,
+    positions,
+    width,
+)
+from poplite.compile.opcodes import RAISED
+from poplite.compute import check, compiled_form
 from poplite.jit.context import compile_inlined, emitted
 from poplite.quarter import metadata_edge
 from poplite.simulator import functions  # noqa: F401  (importing it registers them)
-from poplite.simulator.accesses import load_element
+from poplite.simulator.accesses import load_element, record_fault
 from poplite.simulator.fields import (
     INDEX,
+    NARROW,
     RowsType,
     ScalarType,
     SelfType,
@@ -36,32 +49,34 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 WORDS = types.CPointer(types.int64)
-ARGUMENTS = (types.voidptr, WORDS, types.int64, types.int64, WORDS)
-"""arena, rows, low, high, faults."""
+ARGUMENTS = (types.voidptr, WORDS, *[types.int64] * 4, WORDS)
+"""arena, rows, low, high, first, last, faults."""
 
 
 def driver_source(
-    cls: type[Vertex], forms: Forms, checked: bool
+    cls: type[Vertex], columns: Columns, checked: bool
 ) -> tuple[Callable[..., Any], Sequence[Any], Any]:
     """Return what `poplite.jit.build` compiles for a vertex class.
 
     Args:
         cls: the vertex class.
-        forms: form of each list field.
+        columns: what the words of a row are.
         checked: whether indices are checked.
 
     Returns:
         Function, Numba argument types and result type.
     """
-    kind = SelfType(cls, forms, checked)
+    kind = SelfType(cls, forms_of(columns, len(cls.fields)), checked)
 
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
-        _Emitter(context, builder, kind, *args).emit()
+        _Emitter(context, builder, kind, columns, *args).emit()
 
     walk = emitted(emit, ARGUMENTS, types.none)
 
-    def driver(arena: Any, rows: Any, low: int, high: int, faults: Any) -> None:
-        walk(arena, rows, low, high, faults)
+    def driver(
+        arena: Any, rows: Any, low: int, high: int, first: int, last: int, faults: Any
+    ) -> None:
+        walk(arena, rows, low, high, first, last, faults)
 
     return driver, ARGUMENTS, types.none
 
@@ -74,18 +89,26 @@ class _Emitter:
         context: Any,
         builder: ir.IRBuilder,
         kind: SelfType,
+        columns: Columns,
         arena: Any,
         rows: Any,
         low: Any,
         high: Any,
+        first: Any,
+        last: Any,
         faults: Any,
     ) -> None:
         self.context, self.builder, self.kind = context, builder, kind
-        self.arena, self.rows, self.low, self.high, self.faults = arena, rows, low, high, faults
+        self.arena, self.rows, self.faults = arena, rows, faults
+        self.low, self.high, self.first, self.last = low, high, first, last
         self.fields = list(kind.cls.fields.values())
-        self.columns: list[Column] = columns(self.fields, kind.forms)
+        self.columns = columns
         self.worker = [types.int64] if issubclass(kind.cls, MultiVertex) else []
         arguments = [kind, *self.worker]
+        checked = check(kind.cls)
+        self.raises = checked.raises
+        forms = {each.function: compiled_form(each) for each in checked.functions()}
+        context.typing_context.forms = forms
         self.compute = compile_inlined(context, kind.cls.compute, arguments, types.none)
 
     def emit(self) -> None:
@@ -93,24 +116,45 @@ class _Emitter:
         row_width = INDEX(width(self.columns))
         with cgutils.for_range_slice(builder, self.low, self.high, INDEX(1)) as (number, _):
             row = builder.gep(self.rows, [builder.mul(number, row_width)])
-            words = [self._word(row, i) for i in range(width(self.columns))]
-            with cgutils.for_range(builder, words[0]) as vertex:
+            words = self._words(row)
+            is_first = builder.icmp_unsigned("==", number, self.low)
+            is_last = builder.icmp_unsigned("==", builder.add(number, INDEX(1)), self.high)
+            begin = builder.select(is_first, self.first, INDEX(0))
+            end = builder.select(is_last, self.last, words[COUNT])
+            with cgutils.for_range(builder, end, start=begin) as vertex:
                 self._emit_vertex(words, vertex.index)
 
-    def _word(self, row: Any, index: int) -> Any:
-        return self.builder.load(self.builder.gep(row, [INDEX(index)]))
+    def _words(self, row: Any) -> list[Any]:
+        """Load the words of a row; what is the address of a table becomes a pointer."""
+        builder = self.builder
+        words = [builder.load(builder.gep(row, [INDEX(i)])) for i in range(width(self.columns))]
+        for column, at in positions(self.columns):
+            if column.kind == "flat":
+                words[at + 1] = builder.inttoptr(words[at + 1], NARROW.as_pointer())
+            elif column.kind == "table":
+                pair = NARROW if column.part == "pairs" else INDEX
+                words[at] = builder.inttoptr(words[at], pair.as_pointer())
+        return words
+
+    def _number(self, column: Column, words: list[Any], k: Any) -> Any:
+        """Emit what a column says of vertex `k` of a run."""
+        builder = self.builder
+        if column.kind == "affine":
+            return builder.add(words[0], builder.mul(k, words[1]))
+        if column.kind == "flat":
+            # Not marked as apart from what vertices write: LLVM would load and store several
+            # vertices at once, which gathers and scatters make twice as slow.
+            offset = builder.load(builder.gep(words[1], [k]))
+            return builder.add(words[0], builder.zext(offset, INDEX))
+        return words[0]
 
     def _emit_vertex(self, words: list[Any], k: Any) -> None:
         builder = self.builder
-
-        def along(word: int) -> Any:
-            return builder.add(words[word], builder.mul(k, words[word + 1]))
-
         parts = {
-            (column.field, column.part): along(at) if column.affine else words[at]
+            (column.field, column.part): self._number(column, words[at:], k)
             for column, at in positions(self.columns)
         }
-        vertex = along(1)
+        vertex = parts[NUMBER, "number"]
         proxy = cgutils.create_struct_proxy(self.kind)(self.context, builder)
         for number, (name, member) in enumerate(self.kind.members):
             mine = {part: value for (field, part), value in parts.items() if field == number}
@@ -119,21 +163,30 @@ class _Emitter:
                 mine["metadata"] = parts[beside, "start"]
             setattr(proxy, name, self._member(number, member, mine, vertex))
         if not self.worker:
-            self._call([proxy._getvalue()])
+            self._call(vertex, [proxy._getvalue()])
             return
         with cgutils.for_range(builder, proxy.num_workers) as worker:
-            self._call([proxy._getvalue(), worker.index])
+            self._call(vertex, [proxy._getvalue(), worker.index])
 
-    def _call(self, values: list[Any]) -> None:
-        called = signature(types.none, self.kind, *self.worker)
-        self.context.call_internal(self.builder, self.compute, called, values)
+    def _call(self, vertex: Any, values: list[Any]) -> None:
+        """Call `compute`; when it stops, the driver does as well."""
+        context, builder = self.context, self.builder
+        call = (builder, self.compute, signature(types.none, self.kind, *self.worker), values)
+        if not self.raises:
+            context.call_internal(*call)
+            return
+        status, _ = context.call_internal_no_propagate(*call)
+        with cgutils.if_unlikely(builder, status.is_error):
+            with builder.if_then(status.is_user_exc):  # otherwise an index check, which recorded it
+                record_fault(builder, self.faults, vertex, INDEX(RAISED), INDEX(0), INDEX(0))
+            context.call_conv.return_status_propagate(builder, status)
 
     def _member(self, number: int, member: Any, parts: dict[str, Any], vertex: Any) -> Any:
         builder, field = self.builder, self.fields[number]
         pointer = storage_type(field.element).as_pointer()
         base = builder.bitcast(self.arena, pointer)
-        start = parts.get("start")
-        data = base if start is None else builder.gep(base, [start], inbounds=True)
+        start = parts["start"] if "start" in parts else parts["base"]
+        data = builder.gep(base, [start], inbounds="start" in parts)
         if field.role == "state" and field.depth == 0:
             return load_element(self.context, builder, element_access(self.kind.cls, field), data)
         proxy = cgutils.create_struct_proxy(member)(self.context, builder)
@@ -147,7 +200,8 @@ class _Emitter:
             if member.form == "stride":
                 proxy.stride, proxy.length = parts["stride"], parts["length"]
             else:
-                proxy.table = builder.gep(self.rows, [parts["table"]])
+                pair = builder.shl(parts["first"], INDEX(1))
+                proxy.table = builder.gep(parts[member.form], [pair])
         if self.kind.checked and not isinstance(member, ScalarType):
             proxy.faults, proxy.vertex = self.faults, vertex
         return proxy._getvalue()

@@ -16,19 +16,12 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.executable import (
-    COMPUTE,
-    Checks,
-    Code,
-    Executable,
-    Programs,
-    compile_graph,
-)
-from poplite.compile.opcodes import LAUNCH
-from poplite.compile.step import ComputeStep, CopyStep, Moves, Vertices, phases_of
+from poplite.compile.executable import Checks, Executable, Programs, compile_graph
+from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compute import check as check_vertex
 from poplite.compute import interpreted
 from poplite.errors import (
+    ApplicationRuntimeError,
     ControlProgramError,
     ElementTypeError,
     GraphConnectionError,
@@ -37,12 +30,15 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import Graph
+from poplite.program import Switch
 from poplite.quarter import QuarterMetadata, decode
 from poplite.report import Report
-from poplite.simulator import faults, plain
+from poplite.simulator import native
 from poplite.simulator.compiled import CompiledProgram, CompiledSteps
+from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.memory import Arena
 from poplite.simulator.printing import format_tensor
+from poplite.simulator.progress import Announcer, Progress, shown
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
@@ -64,6 +60,8 @@ class Engine:
         checks: "strict" checks every index while running, "fast" does not; by default
             strict up to a million connected elements.
         interpret: run every vertex as plain Python, for debugging; needs no Numba.
+        progress: tell on standard error what is being done. Without it only compiling is
+            told, when it takes longer than a second.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -89,6 +87,7 @@ class Engine:
         *,
         checks: Checks | None = None,
         interpret: bool = False,
+        progress: bool = False,
     ) -> None:
         if checks not in ("strict", "fast", None):
             raise ControlProgramError(
@@ -107,61 +106,95 @@ class Engine:
             raise ControlProgramError(
                 f"Engine: {graph!r:.60} is not a graph", at=here(), fix="Engine(graph, program)"
             )
-        self._executable = compile_graph(graph, program, checks, interpret=interpret)
+        with shown("engine", "vertex classes", wanted=progress) as bar:
+            bar.note("checking and lowering")
+            self._executable = compile_graph(graph, program, checks, interpret=interpret)
+            self._make(interpret, bar)
+
+    def _make(self, interpret: bool, progress: Progress) -> None:
+        """Make ready what the executable needs."""
         self.checks: Checks = self._executable.checks
         self.interpret = interpret
         self.print_stream: TextIO | None = None
         classes = _vertex_classes(self._executable)
-        for cls in classes:
-            check_vertex(cls)
         # Made now, so that later changes of the numbers they name do not reach this engine.
         replays = interpret or self.checks == "strict"
-        self._computes = {cls: interpreted(cls) for cls in classes if replays}
+        self._computes = {
+            cls: interpreted(cls) for cls in classes if replays or check_vertex(cls).raises
+        }
         self._arena = Arena(self._executable.layout)
         self._counts = {
             name: np.zeros(len(code.ops), np.int64)
             for name, code in self._executable.programs.items()
         }
         self._runs = 0
-        self._running = False
-        self._programs: dict[str, CompiledProgram] = {}
-        if not interpret:
-            steps = CompiledSteps(self._executable, self._arena, self._computes)
-            self._programs = {
-                name: CompiledProgram(steps, code, self._counts[name])
-                for name, code in self._executable.programs.items()
+        self._runs_now: dict[str, object] = {}
+        with Announcer(progress) as announcer, native.announcing(announcer):
+            self._programs = self._bound(progress)
+
+    def _bound(
+        self, progress: Progress
+    ) -> dict[str, CompiledProgram] | dict[str, InterpretedProgram]:
+        """Return the programs, ready to run."""
+        executable, arena, computes = self._executable, self._arena, self._computes
+        codes = executable.programs.items()
+        if self.interpret:
+            return {
+                name: InterpretedProgram(executable, code, self._counts[name], arena, computes)
+                for name, code in codes
             }
+        steps = CompiledSteps(executable, arena, computes, progress)
+        return {name: CompiledProgram(steps, code, self._counts[name]) for name, code in codes}
 
     # -- running -----------------------------------------------------------------------------
 
-    def run(self, program: str | int = 0) -> None:
+    def run(self, program: str | int = 0, *, progress: bool = False) -> None:
         """Run a program to its end.
+
+        Ctrl-C ends it early, and the engine can be used on: a compute set that was cut in the
+        middle is undone where anything of it was saved (strict checks, or vertices that raise
+        exceptions); of another one each vertex has run or has not. A Copy that was cut may have
+        copied a part.
 
         Args:
             program: its name, or its position.
+            progress: tell on standard error how many steps have run.
 
         Raises:
             UnknownName: when there is no such program.
             TensorIndexError: when a vertex indexes outside a field (strict checks).
+            ApplicationRuntimeError: when a vertex raises an exception.
             ControlProgramError: when the engine is running already.
         """
         name = self._name(program)
-        if self._running:
-            raise ControlProgramError(
-                f"engine.run({program!r}): the engine is running already",
-                at=here(),
-                found="called from its own print stream, or from a second thread",
-                fix="wait for the first run, or make a second engine",
-            )
-        self._running = True
+        mine = object()
         try:
-            if self.interpret:
-                self._run_plain(name)
+            # In one step, so that Ctrl-C finds the mark either made or not.
+            if self._runs_now.setdefault("run", mine) is not mine:
+                raise ControlProgramError(
+                    f"engine.run({program!r}): the engine is running already",
+                    at=here(),
+                    found="called from its own print stream, or from a second thread",
+                    fix="wait for the first run, or make a second engine",
+                )
+            if progress:
+                self._run_shown(name)
             else:
-                self._programs[name].run(self._print)
+                self._programs[name].run(self._callback, lambda: None)
         finally:
-            self._running = False
+            if self._runs_now.get("run") is mine:
+                del self._runs_now["run"]
         self._runs += 1
+
+    def _run_shown(self, name: str) -> None:
+        code, counts = self._executable.programs[name], self._counts[name]
+        before = int(counts[code.step_rows].sum())
+        with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
+            self._programs[name].run(
+                self._callback,
+                lambda: bar.update(lambda: int(counts[code.step_rows].sum()) - before),
+            )
+            bar.update(lambda: int(counts[code.step_rows].sum()) - before)
 
     def _name(self, program: str | int) -> str:
         names = list(self._executable.programs)
@@ -177,28 +210,10 @@ class Engine:
             fix=f"engine.run({names[0]!r})",
         )
 
-    def _run_plain(self, name: str) -> None:
-        code = self._executable.programs[name]
-
-        def launch(row: int) -> None:
-            first: plain.VertexFault | None = None
-            for part in parts_of(self._executable, code, row):
-                if isinstance(part, Moves):
-                    plain.move(part, self._arena)
-                    continue
-                try:
-                    plain.run_vertices(part, self._arena, self._computes[part.cls])
-                except plain.VertexFault as fault:
-                    # Groups go by class: a later one may hold an earlier vertex.
-                    if first is None or fault.number < first.number:
-                        first = fault
-            if first is not None:
-                faults.raise_plain(self._executable, code, row, first, self._arena)
-
-        plain.run_ops(code.ops, self._counts[name], launch, self._print)
-
-    def _print(self, number: int) -> None:
-        step = self._executable.prints[number]
+    def _callback(self, number: int) -> None:
+        step = self._executable.callbacks[number]
+        if isinstance(step, Switch):
+            raise _unmatched(step, int(self.read(step.control).item()))
         text = format_tensor(step.title, self.read(step.tensor))
         print(text, file=self.print_stream or sys.stderr)
 
@@ -293,14 +308,14 @@ class Engine:
         """Return what has run so far, and how the variables are spread."""
         steps = vertices = copied = gathered = 0
         for name, code in self._executable.programs.items():
-            for row, count in enumerate(self._counts[name].tolist()):
-                if not count or code.ops[row, 0] != LAUNCH:
-                    continue
+            for row in code.step_rows.tolist():
+                count = int(self._counts[name][row])
                 step = self._executable.steps[code.ops[row, 1]]
+                steps += count
                 if isinstance(step, CopyStep):
-                    steps, copied = steps + count, copied + count * step.moves.size_bytes
-                elif code.ops[row, 2] == COMPUTE:
-                    steps, vertices = steps + count, vertices + count * step.num_vertices
+                    copied += count * step.moves.size_bytes
+                else:
+                    vertices += count * step.num_vertices
                     gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
         return Report(
             runs=self._runs,
@@ -324,11 +339,15 @@ class Engine:
     writeTensor = write
 
 
-def parts_of(executable: Executable, code: Code, row: int) -> tuple[Moves | Vertices, ...]:
-    """Return what the launch in an op row runs."""
-    assert code.ops[row, 0] == LAUNCH
-    step = executable.steps[code.ops[row, 1]]
-    return phases_of(step)[int(code.ops[row, 2])]
+def _unmatched(switch: Switch, value: int) -> ApplicationRuntimeError:
+    is_known = switch.unmatched == "unreachable"
+    return ApplicationRuntimeError(
+        f"{switch}: no case for {value:,}",
+        at=switch.location,
+        found=f"cases: {switch.values_text()}"
+        + ("; its default was said to be unreachable" if is_known else ""),
+        fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
+    )
 
 
 def _vertex_classes(executable: Executable) -> list[type[Any]]:

@@ -1,8 +1,9 @@
-"""What happens when a vertex indexes outside a field: memory restored, the line named.
+"""What happens when a vertex stops: memory restored, the line named.
 
-A checked run saves what a compute set writes in place.  After a fault that is put back, the
-vertex runs once more as plain Python, which raises at the very line of `compute`, and memory
-is put back again: to the user it is as if the compute set had not run.
+A vertex stops when it indexes outside a field (in a checked run), and when its `compute`
+raises an exception.  What its compute set writes in place was saved before.  That is put
+back, the vertex runs once more as plain Python, which raises at the very line of `compute`,
+and memory is put back again: to the user it is as if the compute set had not run.
 """
 
 from __future__ import annotations
@@ -11,22 +12,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from poplite.compile.executable import Code, Executable
+from poplite.compile.emit import Code
+from poplite.compile.executable import Executable
+from poplite.compile.opcodes import RAISED
 from poplite.compile.step import ComputeStep
 from poplite.compute import calls_in
-from poplite.errors import TensorIndexError
+from poplite.compute_set import VertexInstance
+from poplite.errors import ApplicationRuntimeError, PopliteError, TensorIndexError
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
+from poplite.simulator.raised import raised_error
 from poplite.vertex import Vertex
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a checked access leaves behind when its index is out of range.
+    """What a compiled vertex leaves behind when it stops.
 
     Attributes:
         vertex: position of the vertex in its compute set.
-        field: position of the field in the vertex class.
+        field: position of the field in the vertex class whose index is out of range; RAISED
+            when `compute` raised an exception.
         index: the index.
         length: elements of the field, or rows of the list.
     """
@@ -65,20 +71,33 @@ def raise_fault(
     plain.move(step.gather, arena)
     try:
         for group in step.groups:
-            plain.run_vertices(group, arena, computes[group.cls], only=record.vertex)
+            if group.cls is vertex.vertex_class:
+                plain.run_vertices(group, arena, computes[group.cls], only=record.vertex)
     except plain.VertexFault as fault:
         raise_plain(executable, code, row, fault, arena)
     finally:
         plain.move(step.restore, arena)
-    # `exp` and its like may differ in the last place between the forms, and so may a branch.
-    name = list(vertex.vertex_class.fields)[record.field]
-    raise TensorIndexError(
-        f"{vertex}: '{vertex.vertex_class.__name__}.{name}': index {record.index} of "
-        f"{record.length} elements",
-        at=vertex.vertex_class.location,
-        where=_step(executable, code, row),
+    raise _only_compiled(vertex, record, _step(executable, code, row))
+
+
+def _only_compiled(vertex: VertexInstance, record: Record, where: str) -> PopliteError:
+    """Return the error of a vertex that does not stop as plain Python.
+
+    `exp` and its like may differ in the last place between the forms, and so may a branch.
+    """
+    cls = vertex.vertex_class
+    kind: type[PopliteError] = ApplicationRuntimeError
+    what, cause = "compute raised an exception", "a condition"
+    if record.field != RAISED:
+        kind, cause = TensorIndexError, "an index"
+        name = f"{cls.__name__}.{list(cls.fields)[record.field]}"
+        what = f"'{name}': index {record.index} of {record.length} elements"
+    return kind(
+        f"{vertex}: {what}",
+        at=cls.location,
+        where=where,
         found=f"the vertex was added at {vertex.location}; as plain Python it does not fault",
-        fix="look for an index that hangs on the last digit of exp, log, sin, cos or tanh",
+        fix=f"look for {cause} that hangs on the last digit of exp, log, sin, cos or tanh",
     )
 
 
@@ -95,7 +114,8 @@ def raise_plain(
         arena: the memory.
 
     Raises:
-        PopliteError: the error with the vertex, the line of `compute` and the step.
+        PopliteError: the error with the vertex, the line of `compute` and the step; one that
+            is also the user's exception, where `compute` raised one.
     """
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
@@ -105,12 +125,19 @@ def raise_plain(
     at, *callers = calls_in(error.__traceback__)
     calls = [f"called from {caller}" for caller in callers]
     worker = "" if fault.worker is None else f", worker {fault.worker}"
-    raise type(error)(
-        f"{vertex}{worker}: {error.what}",
+    where = _step(executable, code, row)
+    found = "\n".join([*calls, f"the vertex was added at {vertex.location}"])
+    if type(error) is TensorIndexError:
+        what = f"{vertex}{worker}: {error.what}"
+        raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
+    text = f": {error}" if str(error) else ""
+    raise raised_error(
+        error,
+        f"{vertex}{worker}: {type(error).__name__}{text}",
         at=at,
-        where=_step(executable, code, row),
-        found="\n".join([*calls, f"the vertex was added at {vertex.location}"]),
-        fix=error.fix,
+        where=where,
+        found=found,
+        fix="Engine(..., interpret=True), with breakpoint() above that line, shows all values",
     ) from error
 
 

@@ -5,7 +5,7 @@ vector, the value itself for scalar state.  Nothing is allocated and nothing is 
 
     self ─┬─ x: Input[Vector[FLOAT]]           {float* data, i64 length}
           ├─ rows: Input[Vector[Vector[FLOAT]]]  {float* data, i64 rows, i64 stride, i64 length}
-          │        (or, where rows are not evenly spaced: {float* base, i64* table, i64 rows})
+          │        (or, where rows are not evenly spaced: {float* base, i32* table, i64 rows})
           ├─ y: Output[FLOAT]                  float*
           └─ n: State[INT]                     i64
 
@@ -29,7 +29,7 @@ from poplite.compile.descriptor import RowForm
 from poplite.types import BOOL, FLOAT, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex import Field, Vertex
 
-INDEX = ir.IntType(64)
+INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,8 @@ class _RowsModel(models.StructModel):
         if kind.form == "stride":
             members += [("stride", types.int64), ("length", types.int64)]
         else:
-            members += [("table", types.CPointer(types.int64))]
+            pair = types.uint32 if kind.form == "pairs" else types.int64
+            members += [("table", types.CPointer(pair))]
         super().__init__(manager, kind, members + _companions(kind.vector))
 
 

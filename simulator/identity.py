@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import CodeType
 
-from poplite.compute import check
+from poplite.compute import check, compiled_form
 from poplite.compute.facts import Checked, in_order
 from poplite.vertex import Vertex
 
@@ -43,7 +43,7 @@ def _function(checked: Checked, functions: list[Checked]) -> tuple[object, ...]:
             "run it with Engine(..., interpret=True), or store the value in an Output field",
         )
     return (
-        _code(checked.function.__code__),
+        _code(compiled_form(checked).__code__),
         checked.function.__defaults__,
         tuple(map(str, checked.arguments)),
         in_order(facts.constants),

@@ -1,9 +1,11 @@
-"""The compiled interpreter: loops and launches without Python between them.
+"""The compiled interpreter: loops, branches and calls without Python between them.
 
 A step costs a few nanoseconds beside hundreds for a Python walker, so a Repeat of small
-Executes runs at the speed of the vertices.  A launch runs its chunks in order, or hands
-them to Numba's threading layer through its C entry point `parallel_for`, with `kernel` as
-the function that one thread runs on one chunk.
+Executes runs at the speed of the vertices.  `launching` runs the vertices; here is what stands
+around them.
+
+Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
+in the middle of a launch if need be, and is called again.
 
 Importing this module imports Numba.
 """
@@ -19,141 +21,157 @@ from numba.core import cgutils, types
 from poplite.compile.opcodes import (
     AGAIN,
     CALL,
+    CALLBACK,
     CALLED,
-    CHECKED,
-    CHUNK_WORDS,
     DONE,
-    FAULT_WORD,
     FAULTED,
-    FLAG_BITS,
+    JUMP,
+    JUMP_IF_NONZERO,
+    JUMP_IF_ZERO,
     LAUNCH,
+    LAUNCH_COST,
+    LAUNCH_UNMEASURED,
+    LAUNCH_WORDS,
     OP_WORDS,
-    OP_WORK,
-    PARALLEL,
     PAUSED,
     REPEAT,
+    RETURN,
     STATE_CALLBACK,
+    STATE_DEADLINE,
+    STATE_DEPTH,
+    STATE_LAUNCHES,
+    STATE_REASON,
     STATE_ROW,
-    UNFINISHED,
+    SWITCH,
 )
 from poplite.jit.context import emitted
 from poplite.simulator.driver import WORDS
+from poplite.simulator.launching import address, clock, faulted, run_launch
 
-_WORD = ir.IntType(64)
-_POINTER, _BYTES = _WORD.as_pointer(), ir.IntType(8).as_pointer()
+SLICE_NS = 50_000_000
+"""Time between two returns to Python."""
 
+LOOK_NS = 200_000
+"""Time between two looks at the clock, by what launches are known to cost."""
 
-def _emit_call(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
-    chunk = builder.gep(args[0], [builder.mul(args[1], _WORD(CHUNK_WORDS))])
-    words = [builder.load(builder.gep(chunk, [_WORD(i)])) for i in range(FAULT_WORD)]
-    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, _WORD, _WORD, _POINTER])
-    driver = builder.inttoptr(words[0], kind.as_pointer())
-    arena, rows = builder.inttoptr(words[1], _BYTES), builder.inttoptr(words[2], _POINTER)
-    faults = builder.gep(chunk, [_WORD(FAULT_WORD)])
-    builder.call(driver, [arena, rows, words[3], words[4], faults])
+SURPRISE_NS = 20_000_000
+"""Time between two looks that no known cost explains, from which launches are measured anew."""
 
+OP_NS = 4
+"""What any op costs."""
 
-def _emit_parallel(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
-    """Emit `parallel_for(kernel, args, dimensions, steps, data, 0, 1, get_num_threads())`.
-
-    Source of the signature: numba/np/ufunc/omppool.cpp; a thread sees `args` advanced by
-    `steps` and `dimensions[0]` set to its share.
-    """
-    chunks, first, last, threads, kernel = args
-    begin = builder.gep(chunks, [builder.mul(first, _WORD(CHUNK_WORDS))])
-    passed = [builder.bitcast(begin, _BYTES), builder.sub(last, first), _WORD(8 * CHUNK_WORDS)]
-    blocks = [builder.bitcast(cgutils.alloca_once_value(builder, p), _BYTES) for p in passed]
-    parallel_for, get_num_threads = (
-        builder.load(builder.gep(threads, [_WORD(i)])) for i in range(2)
-    )
-    count_type = ir.FunctionType(_WORD, []).as_pointer()
-    count = builder.call(builder.inttoptr(get_num_threads, count_type), [])
-    kind = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3).as_pointer()
-    callee = [builder.inttoptr(kernel, _BYTES), *blocks, ir.Constant(_BYTES, None)]
-    sizes = [_WORD(0), _WORD(1), count]
-    builder.call(builder.inttoptr(parallel_for, kind), [*callee, *sizes])
+_BYTE_POINTER = types.CPointer(types.uint8)
 
 
-_call_chunk = emitted(_emit_call, (WORDS, types.int64), types.none)
-_call_parallel = emitted(
-    _emit_parallel, (WORDS, *[types.int64] * 2, WORDS, types.int64), types.none
-)
+def _emit_scalar(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    arena, position, size = args
+    word, place = ir.IntType(64), builder.gep(arena, [position])
+    value = cgutils.alloca_once(builder, word)
+    with builder.if_else(builder.icmp_unsigned("==", size, word(1))) as (one, four):
+        with one:
+            builder.store(builder.zext(builder.load(place), word), value)
+        with four:
+            number = builder.load(builder.bitcast(place, ir.IntType(32).as_pointer()), align=4)
+            builder.store(builder.sext(number, word), value)
+    return builder.load(value)
 
 
-def run_chunks(chunks: Any, dimensions: Any, steps: Any, data: Any) -> None:
-    """Run one thread's share of a launch; the kernel given to the threading layer."""
-    for chunk in range(dimensions[0]):
-        _call_chunk(chunks[0], chunk)
+_scalar = emitted(_emit_scalar, (_BYTE_POINTER, types.int64, types.int64), types.int64)
 
 
-def run_chunks_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `run_chunks`."""
-    return run_chunks, (types.CPointer(WORDS), WORDS, WORDS, types.voidptr), types.none
-
-
-def interpret_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `interpret`."""
-    return interpret, (*[WORDS] * 6, types.int64, types.int64), types.int64
+def _row_of_case(ops: Any, at: int, value: int) -> Any:
+    """Return the row that a SWITCH goes on with."""
+    first = at // OP_WORDS + 1
+    low, high = 0, ops[at + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if ops[(first + middle) * OP_WORDS + 1] < value:
+            low = middle + 1
+        else:
+            high = middle
+    case = (first + low) * OP_WORDS
+    found = low < ops[at + 1] and ops[case + 1] == value
+    return ops[case + 2] if found else ops[at + 3]
 
 
 def interpret(
-    ops: Any,
-    chunks: Any,
-    state: Any,
-    loops: Any,
-    counts: Any,
-    threads: Any,
-    kernel: int,
-    budget: int,
+    ops: Any, launches: Any, arena: Any, state: Any, loops: Any, returns: Any, counts: Any
 ) -> int:
-    """Run ops from the row in `state` until the end, a callback, a fault or the budget.
+    """Run ops from the row in `state` until the end, a callback, a fault or the deadline.
 
     Args:
         ops: the op rows.
-        chunks: the chunk rows.
-        state: next row and callback number.
+        launches: the launch table.
+        arena: the memory.
+        state: where to go on, and what to call.
         loops: iterations left of each Repeat.
+        returns: row behind each CALL that has not returned.
         counts: how often each row ran.
-        threads: entry points of the threading layer: parallel_for, get_num_threads.
-        kernel: address of `run_chunks`.
-        budget: work to do before returning, in elements, so that Python sees signals.
 
     Returns:
         DONE, PAUSED, CALLED or FAULTED.
     """
-    row = state[STATE_ROW]
-    while budget > 0:
-        at = row * OP_WORDS
-        op = ops[at]
-        budget -= OP_WORK
-        counts[row] += 1
-        if op == LAUNCH:
-            first, last, flags = ops[at + 1], ops[at + 2], ops[at + 3]
-            budget -= flags >> FLAG_BITS
-            if flags & UNFINISHED and budget <= 0:
-                budget = 1
-            if flags & PARALLEL:
-                _call_parallel(chunks, first, last, threads, kernel)
+    row, now = state[STATE_ROW], clock(state)
+    deadline = now + SLICE_NS
+    state[STATE_DEADLINE] = deadline
+    while now < deadline:
+        looked, budget = now, LOOK_NS
+        while budget > 0:
+            at = row * OP_WORDS
+            op = ops[at]
+            budget -= OP_NS
+            if op == LAUNCH:
+                launch = address(launches) + 8 * LAUNCH_WORDS * ops[at + 1]
+                cost = run_launch(launch, state)
+                if cost < 0:
+                    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
+                    return PAUSED
+                if faulted(launch):
+                    state[STATE_ROW], state[STATE_REASON] = row, FAULTED
+                    return FAULTED
+                counts[row] += 1
+                row += 1
+                budget -= cost
+                if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
+                    budget = max(budget, 1)
+            elif op == AGAIN:
+                loops[ops[at + 1]] -= 1
+                row = ops[at + 2] if loops[ops[at + 1]] > 0 else row + 1
+            elif op == JUMP_IF_NONZERO:
+                row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) != 0 else row + 1
+            elif op == JUMP_IF_ZERO:
+                row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) == 0 else row + 1
+            elif op == JUMP:
+                row = ops[at + 1]
+            elif op == REPEAT:
+                loops[ops[at + 1]] = ops[at + 2]
+                row = row + 1 if ops[at + 2] > 0 else ops[at + 3]
+            elif op == CALL:
+                returns[state[STATE_DEPTH]] = row + 1
+                state[STATE_DEPTH] += 1
+                row = ops[at + 1]
+            elif op == RETURN:
+                state[STATE_DEPTH] -= 1
+                row = returns[state[STATE_DEPTH]]
+            elif op == SWITCH:
+                row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
+            elif op == CALLBACK:
+                state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
+                state[STATE_REASON] = CALLED
+                return CALLED
             else:
-                for chunk in range(first, last):
-                    _call_chunk(chunks, chunk)
-            if flags & CHECKED:
-                for chunk in range(first, last):
-                    if chunks[chunk * CHUNK_WORDS + FAULT_WORD] != 0:
-                        state[STATE_ROW] = row
-                        return FAULTED
-            row += 1
-        elif op == AGAIN:
-            loops[ops[at + 1]] -= 1
-            row = ops[at + 2] if loops[ops[at + 1]] > 0 else row + 1
-        elif op == REPEAT:
-            loops[ops[at + 1]] = ops[at + 2]
-            row = row + 1 if ops[at + 2] > 0 else ops[at + 3]
-        elif op == CALL:
-            state[STATE_CALLBACK] = ops[at + 1]
-            state[STATE_ROW] = row + 1
-            return CALLED
-        else:
-            return DONE
-    state[STATE_ROW] = row
+                state[STATE_REASON] = DONE
+                return DONE
+        now = clock(state)
+        if now - looked > LOOK_NS - budget + SURPRISE_NS:  # something takes longer than it did
+            for number in range(state[STATE_LAUNCHES]):
+                at = LAUNCH_WORDS * number
+                launches[at + LAUNCH_COST] = 0
+                launches[at + LAUNCH_UNMEASURED] = max(launches[at + LAUNCH_UNMEASURED], 1)
+    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
     return PAUSED
+
+
+def interpret_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for `interpret`."""
+    return interpret, (WORDS, WORDS, _BYTE_POINTER, *[WORDS] * 4), types.int64

@@ -1,22 +1,19 @@
 """Addresses of the compiled parts of the engine, found or compiled on first use.
 
 This is the engine's side of `poplite.jit`: it names the code (so that the cache can find it)
-and knows which module to import when it must be compiled.  Numba is imported only then, and
-by `thread_entry_points`.
+and knows which module to import when it must be compiled.  Numba is imported only then.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from poplite.compile.descriptor import Forms
+from poplite.compile.descriptor import Columns
 from poplite.errors import VertexCompileError
 from poplite.jit import build, digest
 from poplite.simulator.identity import code_identity
@@ -25,18 +22,45 @@ from poplite.vertex import Vertex
 
 _Source = tuple[Callable[..., Any], Sequence[Any], Any]
 
+_told: ContextVar[Callable[[str], None]] = ContextVar("told", default=lambda what: None)
 
-def driver(cls: type[Vertex], forms: Forms, checked: bool) -> int:
-    """Return the address of a vertex class's driver."""
+
+@contextmanager
+def announcing(told: Callable[[str], None]) -> Iterator[None]:
+    """Tell what must be compiled, before it is.
+
+    Args:
+        told: takes what is compiled.
+    """
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def _built(what: str, name: str, source: Callable[[], _Source]) -> int:
+    return build(name, source, lambda: _told.get()(what))
+
+
+def driver(cls: type[Vertex], columns: Columns, checked: bool, place: str = "") -> int:
+    """Return the address of a vertex class's driver.
+
+    Args:
+        cls: the vertex class.
+        columns: what the words of a descriptor row mean.
+        checked: whether indices are checked.
+        place: which of the drivers of an engine it is, for the announcement.
+    """
 
     def source() -> _Source:
         from poplite.simulator.driver import driver_source
 
-        return driver_source(cls, forms, checked)
+        return driver_source(cls, columns, checked)
 
-    name = digest("driver", code_identity(cls), forms, checked)
+    name = digest("driver", code_identity(cls), columns, checked)
     try:
-        return build(name, source)
+        return _built(f"vertex {place}: {cls.__name__}", name, source)
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
@@ -58,27 +82,38 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
 
 
 @cache
-def mover() -> int:
-    """Return the address of the driver that moves bytes."""
+def mover(streamed: bool) -> int:
+    """Return the address of the driver that moves bytes.
+
+    Args:
+        streamed: whether large blocks are written past the caches.
+    """
 
     def source() -> _Source:
         from poplite.simulator.copies import move_source
 
-        return move_source()
+        return move_source(streamed)
 
-    return build(digest("mover"), source)
+    return _built("the mover of copies", digest("mover", streamed), source)
 
 
 @cache
-def chunk_kernel() -> int:
+def move() -> Callable[[int, int, int], None]:
+    """Return what moves bytes: takes the addresses of arena and records, and their number."""
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 5)(mover(False))
+    return lambda arena, records, number: call(arena, records, 0, number, 0, 0, 0)
+
+
+@cache
+def thread_kernel() -> int:
     """Return the address of the function that one thread runs on its chunks."""
 
     def source() -> _Source:
-        from poplite.simulator.interpreter import run_chunks_source
+        from poplite.simulator.launching import run_shares_source
 
-        return run_chunks_source()
+        return run_shares_source()
 
-    return build(digest("chunk kernel"), source)
+    return _built("the kernel of threads", digest("thread kernel"), source)
 
 
 @cache
@@ -90,23 +125,6 @@ def interpreter() -> Callable[..., int]:
 
         return interpret_source()
 
-    arguments = [ctypes.c_void_p] * 6 + [ctypes.c_int64] * 2
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(digest("interpreter"), source))
-
-
-@cache
-def thread_entry_points() -> npt.NDArray[np.int64]:
-    """Start Numba's threading layer and return its entry points.
-
-    Returns:
-        int64[2]: addresses of `parallel_for` and `get_num_threads`.
-    """
-    # GNU OpenMP spins for milliseconds between launches unless told otherwise, which costs
-    # whole scheduler slices when another process wants the core.  Read when it loads.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    import llvmlite.binding as llvm
-    from numba.np.ufunc import parallel
-
-    parallel._launch_threads()
-    names = ("numba_parallel_for", "get_num_threads")
-    return np.array([llvm.address_of_symbol(name) for name in names], np.int64)
+    place = _built("the interpreter", digest("interpreter"), source)
+    arguments = [ctypes.c_void_p] * 7
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)

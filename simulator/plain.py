@@ -7,17 +7,30 @@ both engines do the same work in the same order.  It needs no Numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bdb import BdbQuit
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.descriptor import positions
-from poplite.compile.opcodes import AGAIN, CALL, END, OP_WORDS, REPEAT
-from poplite.compile.step import Moves, Vertices
+from poplite.compile.descriptor import COUNT, NUMBER, positions
+from poplite.compile.moves import Moves
+from poplite.compile.opcodes import (
+    AGAIN,
+    CALL,
+    CALLBACK,
+    END,
+    JUMP,
+    JUMP_IF_NONZERO,
+    JUMP_IF_ZERO,
+    LAUNCH,
+    REPEAT,
+    RETURN,
+    SWITCH,
+)
+from poplite.compile.step import Vertices
 from poplite.compute import InterpretedSelf
-from poplite.errors import PopliteError
 from poplite.simulator.memory import Arena
 from poplite.vertex import Field, MultiVertex
 
@@ -29,42 +42,65 @@ Compute = Callable[..., None]
 def run_ops(
     ops: Integers,
     counts: Integers,
-    launch: Callable[[int], None],
+    scalar: Callable[[int, int], int],
+    launch: Callable[[int, list[int]], None],
     callback: Callable[[int], None],
 ) -> None:
     """Run ops to the end.
 
     Args:
         ops: int64[rows, 4].
-        counts: int64[rows], increased by one for each time a row runs.
-        launch: runs the launch of a row.
+        counts: int64[rows], increased by one for each time a launch runs.
+        scalar: returns the number at a byte position, of so many bytes.
+        launch: runs the launch of a row, of a function that is called from these rows.
         callback: runs a host callback by number.
     """
-    assert ops.shape[1] == OP_WORDS
     left: dict[int, int] = {}
+    calls: list[int] = []
     row = 0
     while True:
         op, a, b, c = ops[row].tolist()
-        counts[row] += 1
         if op == END:
             return
-        if op == REPEAT:
+        next_row = row + 1
+        if op == LAUNCH:
+            launch(row, calls)
+            counts[row] += 1
+        elif op == REPEAT:
             left[a] = b
-            row = row + 1 if b > 0 else c
+            next_row = row + 1 if b > 0 else c
         elif op == AGAIN:
             left[a] -= 1
-            row = b if left[a] > 0 else row + 1
-        else:
-            callback(a) if op == CALL else launch(row)
-            row += 1
+            next_row = b if left[a] > 0 else row + 1
+        elif op == JUMP:
+            next_row = a
+        elif op == JUMP_IF_ZERO:
+            next_row = row + 1 if scalar(b, c) else a
+        elif op == JUMP_IF_NONZERO:
+            next_row = a if scalar(b, c) else row + 1
+        elif op == SWITCH:
+            targets = dict(ops[row + 1 : row + 1 + a, 1:3].tolist())
+            next_row = targets.get(scalar(b, 4), c)
+        elif op == CALL:
+            calls.append(row)
+            next_row = a
+        elif op == RETURN:
+            next_row = calls.pop() + 1
+        elif op == CALLBACK:
+            callback(a)
+        row = next_row
 
 
 def move(moves: Moves, arena: Arena) -> None:
-    """Run copy records."""
-    for to, start, blocks, size, far, near in moves.records.tolist():
-        for block in range(blocks):
-            at, source = to + block * far, start + block * near
-            arena.bytes[at : at + size] = arena.bytes[source : source + size]
+    """Run copies."""
+    for to, start, rows, size, far, near in moves.records.tolist():
+        if size:
+            blocks = [(row * far, row * near, size) for row in range(rows)]
+        else:
+            blocks = moves.pieces[far : far + rows].tolist()
+        for at, source, length in blocks:
+            moved = arena.bytes[start + source : start + source + length]
+            arena.bytes[to + at : to + at + length] = moved
 
 
 class VertexFault(Exception):
@@ -76,7 +112,7 @@ class VertexFault(Exception):
         worker: number of the worker, of a `MultiVertex`.
     """
 
-    def __init__(self, number: int, error: PopliteError, worker: int | None = None) -> None:
+    def __init__(self, number: int, error: Exception, worker: int | None = None) -> None:
         super().__init__(number, error, worker)
         self.number, self.error, self.worker = number, error, worker
 
@@ -93,57 +129,86 @@ def run_vertices(
         only: number of the one vertex to run; by default all.
 
     Raises:
-        VertexFault: when a vertex indexes outside a field.
+        VertexFault: when a vertex indexes outside a field, or raises an exception.
     """
-    for number, values in described(group, arena):
-        if only is None or number == only:
-            vertex = InterpretedSelf(group.cls, values)
-            if issubclass(group.cls, MultiVertex):
-                for worker in range(vertex.num_workers):
-                    _run(compute, number, vertex, worker)
-            else:
-                _run(compute, number, vertex)
+    for number, values in described(group, arena, only):
+        vertex = InterpretedSelf(group.cls, values)
+        if issubclass(group.cls, MultiVertex):
+            for worker in range(vertex.num_workers):
+                _run(compute, number, vertex, worker)
+        else:
+            _run(compute, number, vertex)
 
 
 def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -> None:
     try:
         compute(vertex, *worker)
-    except PopliteError as error:
+    except BdbQuit:  # the user left the debugger
+        raise
+    except Exception as error:
         raise VertexFault(number, error, *worker) from error
 
 
-def described(group: Vertices, arena: Arena) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each vertex of a group: its number and its fields as views of the arena.
+def described(
+    group: Vertices, arena: Arena, only: int | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield vertices of a group: the number of each, and its fields as views of the arena.
 
     Args:
         group: descriptor rows and their tables.
         arena: what they describe.
+        only: number of the one vertex to yield, if it is of the group; by default all.
     """
     fields = list(group.cls.fields.values())
-    named = list(positions(group.columns))
+    named = list(enumerate(positions(group.columns)))
     for words in group.rows.tolist():
-        for k in range(words[0]):
-            parts: dict[int, dict[str, int]] = {number: {} for number in range(len(fields))}
-            for column, at in named:
-                step = words[at + 1] if column.affine else 0
-                parts[column.field][column.part] = words[at] + k * step
+        chosen: Iterable[int] = range(words[COUNT])
+        if only is not None:
+            chosen = _where(group, words, only)
+        for k in chosen:
+            parts: dict[int, dict[str, Any]] = {number: {} for number in range(NUMBER, len(fields))}
+            for number, (column, at) in named:
+                parts[column.field][column.part] = _part(group, number, words[at:], k)
             values = {
-                field.name: _value(field, parts[number], group.tables, arena)
+                field.name: _value(field, parts[number], arena)
                 for number, field in enumerate(fields)
             }
-            yield words[1] + k * words[2], values
+            yield parts[NUMBER]["number"], values
 
 
-def _value(field: Field, part: dict[str, int], tables: Integers, arena: Arena) -> Any:
+def _where(group: Vertices, words: list[int], number: int) -> list[int]:
+    """Return the position of a vertex in a row, or none where it is not there."""
+    count, first, step = words[COUNT : COUNT + 3]  # the number is the first column
+    if group.columns[0].kind == "affine":
+        k, rest = divmod(number - first, step or 1)
+        return [k] if not rest and 0 <= k < count else []
+    numbers = group.tables[0][step : step + count]
+    return np.flatnonzero(numbers == number - first).tolist()
+
+
+def _part(group: Vertices, number: int, words: list[int], k: int) -> Any:
+    """Return what a column says of vertex `k` of a row: a number, or a table."""
+    match group.columns[number].kind:
+        case "affine":
+            return words[0] + k * words[1]
+        case "flat":
+            return words[0] + int(group.tables[number][words[1] + k])
+        case "table":
+            return group.tables[number][words[0] :]
+        case "fixed":
+            return words[0]
+
+
+def _value(field: Field, part: dict[str, Any], arena: Arena) -> Any:
     elements = arena.typed(field.element)
     if field.depth == 0:
         scalar = elements[part["start"] : part["start"] + 1]
         return scalar[0] if field.role == "state" else scalar
     if field.depth == 1:
         return elements[part["start"] : part["start"] + part["length"]]
-    if "table" in part:
-        pairs = tables[part["table"] : part["table"] + 2 * part["rows"]].reshape(-1, 2).tolist()
-    else:
+    if "stride" in part:
         starts = (part["start"] + row * part["stride"] for row in range(part["rows"]))
-        pairs = [[start, part["length"]] for start in starts]
-    return [elements[start : start + length] for start, length in pairs]
+        return [elements[start : start + part["length"]] for start in starts]
+    table, base = part["pairs"] if "pairs" in part else part["wide"], part["base"]
+    pairs = table[part["first"] : part["first"] + part["rows"]].tolist()
+    return [elements[base + start : base + start + length] for start, length in pairs]

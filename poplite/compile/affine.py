@@ -17,6 +17,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from poplite.sweep import FEW
+from poplite.view.kernels.crossings import go_on
+from poplite.view.native import address, native
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -41,21 +45,24 @@ def affine_runs(moving: Integers, fixed: Integers) -> tuple[Integers, Integers, 
     steps = np.diff(moving, axis=0)
     joins = (np.diff(fixed, axis=0) == 0).all(axis=1)
     alike = joins[1:] & joins[:-1] & (steps[1:] == steps[:-1]).all(axis=1)
-    # For the step behind each row: the last row that the same step still reaches.
-    ends = np.flatnonzero(np.append(~alike, True)) + 1 if rows > 1 else _empty()
-    reach = ends[np.searchsorted(ends, np.arange(rows - 1), side="right")].tolist()
-    joined = joins.tolist()
-    first, last, row = [], [], 0
-    while row < rows:
-        end = reach[row] if row < rows - 1 and joined[row] else row
-        first.append(row)
-        last.append(end)
-        row = end + 1
-    begin, stop = np.array(first, np.int64), np.array(last, np.int64)
+    begin, last = _runs(joins, alike)
     stepped = np.zeros((len(begin), moving.shape[1]), np.int64)
-    several = stop > begin
+    several = last > begin
     stepped[several] = steps[begin[several]]
-    return begin, stop - begin + 1, stepped
+    return begin, last - begin + 1, stepped
+
+
+def _runs(joins: npt.NDArray[np.bool_], alike: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Return the first and the last row of each run."""
+    rows = len(joins) + 1
+    if rows <= FEW:
+        first, last = [0] * rows, [0] * rows
+        count = go_on(joins.tolist(), alike.tolist(), rows, first, last)
+        return np.array(first[:count], np.int64), np.array(last[:count], np.int64)
+    out = np.empty((2, rows), np.int64)
+    flags = address(joins.view(np.uint8)), address(alike.view(np.uint8))
+    count = native(go_on)(*flags, rows, address(out[0]), address(out[1]))
+    return out[0, :count].copy(), out[1, :count].copy()
 
 
 def _empty() -> Integers:

@@ -7,7 +7,7 @@ vertices and elements without a tile, and races.  All faults of one kind come to
 They cost what the user can do about them: each message names the objects, their source
 lines, and the program step that needs them::
 
-    Execute, Copy, PrintTensor  ->  graph?  edges?  tiles of vertices?  of elements?  races?
+    Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
 
 Source: Poplar user guide, "Mapping" and "Compute sets".
 """
@@ -15,6 +15,7 @@ Source: Poplar user guide, "Mapping" and "Compute sets".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +32,16 @@ from poplite.errors import (
     listed,
 )
 from poplite.graph import Graph
-from poplite.intervals import Int64
 from poplite.mapping import TileMapping, ranges
 from poplite.mapping_input import unmapped_error
-from poplite.program import Copy, Execute, PrintTensor, Program, distinct_steps
+from poplite.program import (
+    Copy,
+    Execute,
+    PrintTensor,
+    Program,
+    distinct_decisions,
+    distinct_steps,
+)
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.variable import Variable
@@ -95,8 +102,9 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
 def _used(programs: Mapping[str, Program]) -> _Used:
     used = _Used({}, [])
     for name, program in programs.items():
+        of_program = f", of program '{name}'" if len(programs) > 1 else ""
         for step in distinct_steps(program):
-            where = f"{step}, of program '{name}'" if len(programs) > 1 else str(step)
+            where = f"{step}{of_program}"
             match step.program:
                 case Execute(compute_set=compute_set):
                     used.compute_sets.setdefault(compute_set, where)
@@ -104,6 +112,11 @@ def _used(programs: Mapping[str, Program]) -> _Used:
                     used.tensors.extend([(source, where, at), (destination, where, at)])
                 case PrintTensor(tensor=tensor, location=at):
                     used.tensors.append((tensor, where, at))
+        for step in distinct_decisions(program):
+            assert step.program.decided_by is not None
+            used.tensors.append(
+                (step.program.decided_by, f"{step}{of_program}", step.program.location)
+            )
     return used
 
 
@@ -142,7 +155,7 @@ def _check_connected(used: _Used) -> None:
     faults = [
         (_Fault(f"{vertex} of '{compute_set.name}': {what}", vertex.location, where), field)
         for compute_set, where in used.compute_sets.items()
-        for vertex in compute_set.vertices
+        for vertex in compute_set.vertices.singles()
         for what, field in _missing(vertex)
     ]
     if not faults:
@@ -189,7 +202,7 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
     faults = [
         _Fault(f"{vertex} of '{compute_set.name}'", vertex.location, where)
         for compute_set, where in used.compute_sets.items()
-        for vertex in compute_set.vertices
+        for vertex in compute_set.vertices.singles()
         if vertex.tile is None
     ]
     if faults:
@@ -210,7 +223,7 @@ def _check_variables_mapped(
     first_use: dict[Variable, str] = {}
     variables = graph.variables
     for compute_set, where in used.compute_sets.items():
-        for number in np.unique(_owners(graph, tables[compute_set].begin)).tolist():
+        for number in _owners(graph, tables[compute_set]):
             first_use.setdefault(variables[number], where)
     for tensor, where, _ in used.tensors:
         for storage in storages(tensor.view):
@@ -238,18 +251,20 @@ def _unmapped(graph: Graph, variable: Variable, where: str) -> InvalidTileMappin
 
 
 def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]) -> None:
-    found = [(cs, race) for cs, table in tables.items() for race in races(cs, table)]
-    if not found:
+    found = [(cs, races(cs, table)) for cs, table in tables.items()]
+    count = sum(len(some) for _, some in found)
+    if not count:
         return
-    compute_set, first = found[0]
+    compute_set, first = next((cs, some[0]) for cs, some in found if some)
     what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
-    more = f"; {len(found):,} races found" if len(found) > 1 else ""
-    lines = [race.describe(graph) for _, race in found[:SHOWN_FAULTS]]
+    more = f"; {count:,} races found" if count > 1 else ""
+    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
+    lines = [race.describe(graph) for race in shown]
     raise GraphCycleError(
         f"compute set '{compute_set.name}': {first.writer} {what}{more}",
         at=first.at,
         where=used.compute_sets[compute_set],
-        found=listed(lines + [""] * (len(found) - len(lines)), "races"),
+        found=listed(lines + [""] * (count - len(lines)), "races"),
         fix="use two buffers: read one variable, write another, and swap them in the next "
         "compute set; InOut where only one vertex touches an element"
         if first.verb == "read"
@@ -257,7 +272,14 @@ def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTabl
     )
 
 
-def _owners(graph: Graph, address: Int64) -> Int64:
-    """Return the number of the variable that owns each address."""
-    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
-    return np.searchsorted(bases, address, side="right") - 1
+def _owners(graph: Graph, table: EdgeTable) -> list[int]:
+    """Return the numbers of the variables that a compute set touches, rising."""
+    owners: set[int] = set()
+    for field in table.fields():
+        low, high = field.edges.envelope()
+        first, last = graph._owners(np.array([low, high - 1])).tolist()
+        if first != last:
+            owners.update(np.unique(graph._owners(field.runs.begin)).tolist())
+        else:
+            owners.add(first)
+    return sorted(owners)

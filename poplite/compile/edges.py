@@ -1,146 +1,182 @@
-"""All edges of a compute set in one table: who touches which elements.
+"""All edges of a compute set: who touches which elements.
 
-An edge is one (vertex, field, row): a scalar or vector field has one, a list field one for
-each of its rows.  The checks and the lowering both start from this table, which holds every
-edge as its *runs*, stretches of consecutive element addresses::
+Vertices of one class that were added together form a *family*: each block is one, and all
+single vertices of a class are another.  Of a family, each field has its edges as arrays
+(`poplite.edges`), so that a regular block costs the same whatever its size::
 
-    edge    vertex field row length    runs (begin, count)
-    0       0      x     0   4         (128, 4)
-    1       0      x     1   4         (160, 2) (170, 2)      not contiguous: a gather
-    2       0      y     0   1         (512, 1)
+    family   vertices    field   start              length
+    Add      0 ... 99    x       0, 16, 32 ...      16
+                         y       1601, 1617 ...     16
+    Sum      100, 101    x       1601, 1701         (1601, 100) (1701, 50) (1800, 50): a gather
+
+The checks and the lowering both start from this table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.edges import Edges, Runs, of_views
+from poplite.intervals import Int64
+from poplite.series import Series, compact, constant, counting
 from poplite.tensor import Tensor
-from poplite.view import Storage, View, runs
+from poplite.vertex_block import StateValues, Vectors, VertexBlock
 
 if TYPE_CHECKING:
-    from poplite.graph import ComputeSet
+    from poplite.compile.crossings import Crossings
+    from poplite.compute_set import ComputeSet, VertexInstance
+    from poplite.fields import Field
+    from poplite.vertex import Vertex
 
-Integers = npt.NDArray[np.int64]
 
+class FieldEdges:
+    """The edges of one field of a family.
 
-@dataclass(frozen=True, slots=True)
-class EdgeTable:
-    """The edges of a compute set: by vertex, then field as declared, then row.
+    Args:
+        numbers: position of each vertex in the compute set.
+        position: position of the field in the vertex class.
+        field: the field.
+        edges: what stands behind it.
 
-    Attributes:
-        vertex: int64[edges], position in the compute set.
-        field: int64[edges], position in the vertex class's fields.
-        row: int64[edges], row of a list field, else 0.
-        length: int64[edges], elements.
-        ptr: int64[edges + 1]; the runs of edge e are `ptr[e]` to `ptr[e + 1]`.
-        begin: int64[runs], element address of the first element.
-        count: int64[runs], elements.
+    Attributes: the same.
     """
 
-    vertex: Integers
-    field: Integers
-    row: Integers
-    length: Integers
-    ptr: Integers
-    begin: Integers
-    count: Integers
+    def __init__(self, numbers: Series, position: int, field: Field, edges: Edges) -> None:
+        self.numbers, self.position, self.field, self.edges = numbers, position, field, edges
 
-    def __len__(self) -> int:
-        return len(self.vertex)
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs of all edges; listed when first asked for."""
+        return self.edges.runs()
+
+    def vertex(self) -> Int64:
+        """Return int64[edges], the position of each edge's vertex in the compute set."""
+        vertex = self.numbers.array()
+        return vertex if self.edges.rows.only == 1 else np.repeat(vertex, self.edges.rows.array())
+
+    def row(self) -> Int64:
+        """Return int64[edges], the row of each edge in its list."""
+        rows = self.edges.rows.array()
+        first = np.cumsum(rows) - rows
+        return np.arange(int(rows.sum())) - np.repeat(first, rows)
 
 
-class _Collector:
-    def __init__(self) -> None:
-        self.vertex: list[int] = []
-        self.field: list[int] = []
-        self.row: list[int] = []
-        self.length: list[int] = []
-        self.num_runs: list[int] = []
-        self.begin: list[int] = []
-        self.count: list[int] = []
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Vertices of one class, described together.
 
-    def add(self, vertex: int, field: int, row: int, view: View) -> None:
-        """Add one edge."""
-        self.vertex.append(vertex)
-        self.field.append(field)
-        self.row.append(row)
-        size = view.num_elements
-        self.length.append(size)
-        stride = view.dims[0] if len(view.shape) == 1 else 1 if not view.shape else None
-        if isinstance(view.space, Storage) and size and (size == 1 or stride == 1):
-            self.num_runs.append(1)
-            self.begin.append(view.space.base + view.off)
-            self.count.append(size)
-            return
-        begin, count = runs(view)
-        self.num_runs.append(len(begin))
-        self.begin.extend(begin.tolist())
-        self.count.extend(count.tolist())
+    Attributes:
+        cls: their class.
+        numbers: position of each in the compute set.
+        fields: the edges of each edge field.
+        state: the values of each state field, by name.
+    """
 
-    def add_rows(self, vertex: int, field: int, view: View) -> None:
-        """Add the rows of a 2-D view as edges."""
-        rows, size = view.shape
-        step, stride = view.dims or (None, None)
-        even = isinstance(step, int) and (stride == 1 or size == 1)
-        if not (isinstance(view.space, Storage) and even and rows and size):
-            for row in range(rows):
-                self.add(vertex, field, row, view.index(row))
-            return
-        assert isinstance(step, int)
-        first = view.space.base + view.off
-        self.vertex.extend([vertex] * rows)
-        self.field.extend([field] * rows)
-        self.row.extend(range(rows))
-        self.length.extend([size] * rows)
-        self.num_runs.extend([1] * rows)
-        self.begin.extend(first + row * step for row in range(rows))
-        self.count.extend([size] * rows)
+    cls: type[Vertex]
+    numbers: Series
+    fields: tuple[FieldEdges, ...]
+    state: Mapping[str, StateValues]
 
-    def table(self) -> EdgeTable:
-        """Return what was added."""
-        ptr = np.zeros(len(self.vertex) + 1, np.int64)
-        np.cumsum(self.num_runs, out=ptr[1:])
-        return EdgeTable(
-            vertex=np.array(self.vertex, np.int64),
-            field=np.array(self.field, np.int64),
-            row=np.array(self.row, np.int64),
-            length=np.array(self.length, np.int64),
-            ptr=ptr,
-            begin=np.array(self.begin, np.int64),
-            count=np.array(self.count, np.int64),
-        )
+
+class EdgeTable:
+    """The edges of a compute set.
+
+    Args:
+        families: its vertices: single ones by class, then blocks.
+
+    Attributes: the same.
+    """
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        self.families = tuple(families)
+
+    @property
+    def num_elements(self) -> int:
+        """Connected elements, repeats counted."""
+        return sum(part.edges.num_elements for part in self.fields())
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """What meets in the compute set; found when first asked for."""
+        # What finds it builds on this table.
+        from poplite.compile.crossings import find_crossings
+
+        return find_crossings(list(self.fields()))
+
+    def fields(self) -> Iterator[FieldEdges]:
+        """Yield the edges of every field that is connected to some elements."""
+        for family in self.families:
+            yield from (part for part in family.fields if part.edges.num_elements)
 
 
 def edge_table(compute_set: ComputeSet) -> EdgeTable:
-    """Collect the edges of a compute set; fields that are not connected have none.
+    """Collect the edges of a compute set whose fields are all connected.
 
     Args:
         compute_set: any compute set; zero vertices give an empty table.
     """
-    collected = _Collector()
-    for number, vertex in enumerate(compute_set.vertices):
-        for position, field in enumerate(vertex.vertex_class.fields.values()):
-            connected = vertex.connections.get(field.name)
-            if connected is None:
-                continue
-            if field.depth < 2:
-                assert isinstance(connected, Tensor)
-                collected.add(number, position, 0, connected.view)
-            else:
-                _add_list(collected, number, position, connected)
-    return collected.table()
+    by_class: dict[type[Vertex], list[VertexInstance]] = {}
+    for vertex in compute_set.vertices.singles():
+        by_class.setdefault(vertex.vertex_class, []).append(vertex)
+    families = [_family_of_singles(cls, vertices) for cls, vertices in by_class.items()]
+    families += [_family_of_block(block) for block in compute_set.vertices.blocks() if len(block)]
+    return EdgeTable(families)
 
 
-def _add_list(
-    collected: _Collector, vertex: int, field: int, connected: Tensor | Sequence[Tensor]
-) -> None:
-    if isinstance(connected, Tensor):
-        collected.add_rows(vertex, field, connected.view)
-        return
-    for row, tensor in enumerate(connected):
-        collected.add(vertex, field, row, tensor.view)
+def _family_of_block(block: VertexBlock) -> Family:
+    numbers = counting(block.first, len(block))
+    return _family(block.vertex_class, numbers, block.edges, block.state)
+
+
+def _family_of_singles(cls: type[Vertex], vertices: Sequence[VertexInstance]) -> Family:
+    numbers = compact(np.array([vertex.index for vertex in vertices], np.int64))
+    edges: dict[str, Edges] = {}
+    state: dict[str, StateValues] = {}
+    for name, field in cls.fields.items():
+        if field.is_edge:
+            edges[name] = _edges(field, [vertex.connections[name] for vertex in vertices])
+        else:
+            state[name] = _state(field, [vertex.state[name] for vertex in vertices])
+    return _family(cls, numbers, edges, state)
+
+
+def _family(
+    cls: type[Vertex],
+    numbers: Series,
+    edges: Mapping[str, Edges],
+    state: Mapping[str, StateValues],
+) -> Family:
+    fields = tuple(
+        FieldEdges(numbers, position, field, edges[name])
+        for position, (name, field) in enumerate(cls.fields.items())
+        if field.is_edge
+    )
+    return Family(cls, numbers, fields, state)
+
+
+def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Edges:
+    if field.depth < 2:
+        views = [tensor.view for tensor in connected if isinstance(tensor, Tensor)]
+        return of_views(views, constant(1, len(views)))
+    views, counts = [], []
+    for rows in connected:
+        if isinstance(rows, Tensor):
+            views += [rows.view.index(row) for row in range(rows.shape[0])]
+            counts.append(rows.shape[0])
+        else:
+            views += [row.view for row in rows]
+            counts.append(len(rows))
+    return of_views(views, compact(np.array(counts, np.int64)))
+
+
+def _state(field: Field, values: Sequence[Any]) -> StateValues:
+    if field.depth == 0:
+        return np.array(values, field.element.dtype)
+    vectors = [np.asarray(value) for value in values]
+    lengths = compact(np.array([len(vector) for vector in vectors], np.int64))
+    return Vectors(np.concatenate(vectors).astype(field.element.dtype), lengths)

@@ -11,21 +11,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.compile.check import check_program
 from poplite.compile.edges import EdgeTable, edge_table
+from poplite.compile.emit import Code, Emitter
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.lower import lower_compute_sets, lower_copy
-from poplite.compile.opcodes import AGAIN, CALL, END, LAUNCH, REPEAT
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compute_set import ComputeSet
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.graph import Graph
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, distinct_steps
+from poplite.program import (
+    Copy,
+    Execute,
+    PrintTensor,
+    Program,
+    Switch,
+    distinct_decisions,
+    distinct_steps,
+)
 from poplite.source import here
 
-Integers = npt.NDArray[np.int64]
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
 MAX_STEPS = 1 << 22
@@ -35,26 +41,6 @@ Checks = Literal["strict", "fast"]
 
 STRICT_LIMIT = 1_000_000
 """Connected elements up to which index checks are on by default."""
-
-GATHER, SAVE, COMPUTE, SCATTER = range(4)
-"""Phases of a compute set; a copy has the first only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One program as ops.
-
-    Attributes:
-        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
-        step_numbers: int64[rows], number of the program's step that a row belongs to.
-        num_steps: steps of the program.
-        num_loops: Repeats in it.
-    """
-
-    ops: Integers
-    step_numbers: Integers
-    num_steps: int
-    num_loops: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +52,8 @@ class Executable:
         layout: where everything lies in the arena.
         steps: lowered compute sets and copies.
         programs: the ops of each program.
-        prints: what the host callbacks print, by number.
+        callbacks: the steps that Python runs, by number: what is printed, and every Switch that
+            stops the run when no case matches.
         compute_sets: the compute set of each compute step, by step.
         checks: whether indices are checked.
         elements_per_tile: fewest and most variable elements on one tile.
@@ -76,7 +63,7 @@ class Executable:
     layout: ArenaLayout
     steps: tuple[ComputeStep | CopyStep, ...]
     programs: Mapping[str, Code]
-    prints: tuple[PrintTensor, ...]
+    callbacks: tuple[PrintTensor | Switch, ...]
     compute_sets: tuple[ComputeSet, ...]
     checks: Checks
     elements_per_tile: tuple[int, int]
@@ -113,9 +100,11 @@ def compile_graph(
     leaves = {step.program: None for p in named.values() for step in distinct_steps(p)}
     sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
     copies = [p for p in leaves if isinstance(p, Copy)]
-    prints = tuple(p for p in leaves if isinstance(p, PrintTensor))
+    callbacks: list[PrintTensor | Switch] = [p for p in leaves if isinstance(p, PrintTensor)]
+    decisions = dict.fromkeys(s.program for p in named.values() for s in distinct_decisions(p))
+    callbacks += [p for p in decisions if isinstance(p, Switch) and p.unmatched != "default"]
     if checks is None:
-        connected = sum(int(edges_of(compute_set).length.sum()) for compute_set in sets)
+        connected = sum(edges_of(compute_set).num_elements for compute_set in sets)
         checks = "strict" if connected <= STRICT_LIMIT else "fast"
     layout = ArenaLayout(graph.variables)
     steps: list[ComputeStep | CopyStep] = []
@@ -124,13 +113,14 @@ def compile_graph(
     steps += lower_compute_sets(with_edges, layout, checked=checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
-    number_of |= {leaf: n for n, leaf in enumerate(prints)}
+    number_of |= {program: n for n, program in enumerate(callbacks)}
+    emitter = Emitter(steps, number_of, layout)
     return Executable(
         graph=graph,
         layout=layout,
         steps=tuple(steps),
-        programs={name: _Emitter(steps, number_of).code(p) for name, p in named.items()},
-        prints=prints,
+        programs={name: emitter.code(p) for name, p in named.items()},
+        callbacks=tuple(callbacks),
         compute_sets=tuple(sets),
         checks=checks,
         elements_per_tile=_balance(graph),
@@ -176,76 +166,3 @@ def _named(programs: object) -> dict[str, Program]:
     if not programs:
         raise UnknownName("an engine needs at least one program", at=here(), fix="Sequence()")
     return dict(programs)
-
-
-class _Emitter:
-    """Writes a program tree down as ops.
-
-    Args:
-        steps: the lowered steps.
-        number_of: step number of compute sets and copies, callback number of prints.
-    """
-
-    def __init__(
-        self, steps: list[ComputeStep | CopyStep], number_of: Mapping[object, int]
-    ) -> None:
-        self._steps, self._number_of = steps, number_of
-        self._ops: list[list[int]] = []
-        self._step_numbers: list[int] = []
-        self._step = 0
-        self._loops = 0
-
-    def code(self, program: Program) -> Code:
-        """Return a program as ops."""
-        # A stack instead of recursion: programs may be as deep as they are long.
-        pending: list[Program | int] = [program]
-        while pending:
-            item = pending.pop()
-            if isinstance(item, int):
-                self._close(item)
-            elif isinstance(item, Repeat):
-                if item.is_empty:
-                    self._step += item.num_steps
-                else:
-                    pending += [self._open(item.count), item.body]
-            elif item.children:
-                pending.extend(reversed(item.children))
-            else:
-                self._step += item.num_steps
-                self._leaf(item)
-        self._emit(END)
-        return Code(
-            np.array(self._ops, np.int64),
-            np.array(self._step_numbers, np.int64),
-            program.num_steps,
-            self._loops,
-        )
-
-    def _emit(self, op: int, a: int = 0, b: int = 0, c: int = 0) -> None:
-        self._ops.append([op, a, b, c])
-        self._step_numbers.append(self._step)
-
-    def _open(self, count: int) -> int:
-        self._emit(REPEAT, self._loops, count)
-        self._loops += 1
-        return len(self._ops) - 1
-
-    def _close(self, row: int) -> None:
-        self._emit(AGAIN, self._ops[row][1], row + 1)
-        self._ops[row][3] = len(self._ops)
-
-    def _leaf(self, leaf: Program) -> None:
-        if isinstance(leaf, Execute):
-            number = self._number_of[leaf.compute_set]
-            step = self._steps[number]
-            assert isinstance(step, ComputeStep)
-            optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
-            for phase in (GATHER, SAVE, COMPUTE, SCATTER):
-                if phase == COMPUTE or len(optional[phase].records):
-                    self._emit(LAUNCH, number, phase)
-        elif isinstance(leaf, Copy):
-            self._emit(LAUNCH, self._number_of[leaf], GATHER)
-        elif isinstance(leaf, PrintTensor):
-            self._emit(CALL, self._number_of[leaf])
-        elif not leaf.is_empty:
-            raise AssertionError(f"no op for {leaf!r}")

@@ -77,9 +77,34 @@ class ArenaLayout:
         Args:
             addresses: element addresses of existing elements.
         """
-        variable = np.searchsorted(self._bases, addresses, side="right") - 1
+        if not len(addresses):
+            return addresses
+        variable: Any = self._one_variable(int(addresses.min()), int(addresses.max()))
+        if variable is None:
+            variable = np.searchsorted(self._bases, addresses, side="right") - 1
         within = (addresses - self._bases[variable]) * self._element_bytes[variable]
         return np.asarray(self._offsets[variable] + within)
+
+    def shift(self, low: int, high: int) -> int | None:
+        """Return how far ahead of its address an element lies, in elements of its variable.
+
+        Args:
+            low: least address.
+            high: greatest address.
+
+        Returns:
+            None where they are of several variables.
+        """
+        variable = self._one_variable(low, high)
+        if variable is None:
+            return None
+        offset = int(self._offsets[variable]) // int(self._element_bytes[variable])
+        return offset - int(self._bases[variable])
+
+    def _one_variable(self, low: int, high: int) -> int | None:
+        """Return the number of the variable that holds all of a range, or None."""
+        first, last = np.searchsorted(self._bases, [low, high], side="right").tolist()
+        return first - 1 if first == last else None
 
     def holds(self, storage: Storage) -> bool:
         """Tell whether a storage is that of one of the variables.

@@ -1,39 +1,72 @@
-"""The op-code program that the interpreter runs.
+"""The op-code program that the interpreter runs, and the tables that it refers to.
 
 A program is an int64 array, one op a row::
 
-    op      a            b           c
-    LAUNCH  first chunk  last chunk  work and flags        run a table of driver calls
-    REPEAT  loop number  count       row behind its AGAIN
-    AGAIN   loop number  row behind its REPEAT
-    CALL    number of a host callback                 return to Python, then go on
+    op               a              b            c
+    LAUNCH           step           phase                         run a table of driver calls
+    REPEAT           loop number    count        row behind its AGAIN
+    AGAIN            loop number    row behind its REPEAT
+    JUMP             row
+    JUMP_IF_ZERO     row            scalar       its bytes
+    JUMP_IF_NONZERO  row            scalar       its bytes
+    SWITCH           CASE rows      scalar       row where none matches
+    CASE             value          row                           these rows follow a SWITCH
+    CALL             row                                          run it until its RETURN
+    RETURN
+    CALLBACK         number                                       return to Python, then go on
     END
 
-A chunk is one driver call, also a row of int64 words (`CHUNK_WORDS`).  Gathers, vertices,
+A scalar is named by its byte position in the arena; the cases of a switch stand in rising order
+of their values, as signed numbers.
+
+An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
+goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
+group from one number in the first of its descriptor rows to one in the last.  Gathers, vertices,
 scatters and copies are all launches: a copy is a driver whose rows are copy records.
 """
 
-LAUNCH, REPEAT, AGAIN, CALL, END = range(5)
+(
+    LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
+    CALLBACK, END,
+) = range(12)  # fmt: skip
 
 OP_WORDS = 4
 
-PARALLEL, CHECKED, UNFINISHED = 1, 2, 4
-"""Flags of a launch; after an unfinished one the same step goes on, and is not interrupted."""
+(
+    LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
+    LAUNCH_UNMEASURED, LAUNCH_COST, LAUNCH_SPENT, LAUNCH_WORDS,
+) = range(9)  # fmt: skip
+"""Words of a launch: address and number of its chunks; the same of those that threads share,
+0 when one thread runs it all; whether vertices may record faults; runs left to measure; what a
+run costs, and what an unfinished one has cost so far, in nanoseconds."""
 
-FLAG_BITS = 3
-"""The word with the flags holds the launch's work, in elements, above them."""
+(
+    CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, FAULT_WORD,
+) = range(11)  # fmt: skip
+"""Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
+rows, the first vertex in the first of them and the end of those in the last; where it goes on
+after it was cut; its fault."""
 
-OP_WORK = 64
-"""Work of running any op, in elements."""
-
-FAULT_WORD, FAULT_WORDS = 5, 5
+FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""
 
+RAISED = -1
+"""In place of the field number: `compute` raised an exception."""
+
 CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
-"""Words of a chunk: driver address, arena, rows, low, high, and its fault record."""
 
 DONE, PAUSED, CALLED, FAULTED = range(4)
 """Why the interpreter returned."""
 
-STATE_ROW, STATE_CALLBACK, STATE_WORDS = 0, 1, 2
-"""Words of the interpreter's state: next row, callback number."""
+(
+    STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
+    STATE_LAUNCHES, STATE_ENTRIES, STATE_WORDS,
+) = range(9)  # fmt: skip
+"""Words of the interpreter's state: next row; why it returned; callback number; calls that have
+not returned; whether the next row was cut in the middle; when to return; launches in the table;
+and the address of the entries."""
+
+ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
+"""What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,
+get_num_threads, and the function that a thread runs."""

@@ -6,28 +6,26 @@ write.  One vertex may read what it writes itself::
     heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
 
-The check is on what is connected, not on what `compute` does.  Written runs are sorted and
-compared with the one before that reaches furthest; once they are known to be disjoint, the
-written runs that a read run meets lie next to each other, found by two binary searches:
-O(n log n) in the number of runs, no pair is ever listed that does not race.
+The check is on what is connected, not on what `compute` does.  What meets is found by
+`poplite.compile.crossings`; here it becomes names and lines.
 
 Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.compile.crossings import Listed
 from poplite.compile.edges import EdgeTable
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.graph import Graph
 from poplite.intervals import Int64
 from poplite.source import SourceLocation
 from poplite.tensor_text import elements
-from poplite.vertex import Vertex
 
 
 class Race(NamedTuple):
@@ -65,19 +63,7 @@ class Race(NamedTuple):
         )
 
 
-class _Runs(NamedTuple):
-    """Runs of addresses with the vertex and the edge behind each; never empty runs."""
-
-    vertex: Int64
-    edge: Int64
-    begin: Int64
-    end: Int64
-
-    def take(self, chosen: Int64 | npt.NDArray[np.bool_]) -> _Runs:
-        return _Runs(*(column[chosen] for column in self))
-
-
-def races(compute_set: ComputeSet, table: EdgeTable) -> list[Race]:
+def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
     """Return the races of a compute set: writes that meet, or else reads that meet writes.
 
     Args:
@@ -101,87 +87,60 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> list[Race]:
     >>> [(race.writer.tile, race.other.tile) for race in races(cs, edge_table(cs))]
     [(0, 1)]
     """
-    written, read = _written_and_read(compute_set, table)
-    first, second = _double_writes(written)
-    if len(first):
-        return _described(compute_set, table, written.take(first), written.take(second), "written")
-    first, second = _foreign_reads(written, read)
-    return _described(compute_set, table, written.take(first), read.take(second), "read")
+    found = table.crossings
+    (writers, others), other_runs, verb = found.double, found.written, "written"
+    if not len(writers):
+        (writers, others), other_runs, verb = found.foreign, found.read, "read"
+    return Races(compute_set, found.written, writers, other_runs, others, verb)
 
 
-def _written_and_read(compute_set: ComputeSet, table: EdgeTable) -> tuple[_Runs, _Runs]:
-    """Return written runs, sorted, and the runs of edges that only read."""
-    ids: dict[type[Vertex], int] = {}
-    kinds = [ids.setdefault(v.vertex_class, len(ids)) for v in compute_set.vertices]
-    width = max((len(cls.fields) for cls in ids), default=0)
-    writes = np.zeros((len(ids), width), np.bool_)
-    for cls, number in ids.items():
-        for position, field in enumerate(cls.fields.values()):
-            writes[number, position] = field.writes
-    edge = np.repeat(np.arange(len(table)), np.diff(table.ptr))
-    runs = _Runs(table.vertex[edge], edge, table.begin, table.begin + table.count)
-    is_written = writes[np.array(kinds, np.int64)[runs.vertex], table.field[edge]]
-    written = runs.take(is_written)
-    return written.take(np.argsort(written.begin, kind="stable")), runs.take(~is_written)
+class Races(Sequence[Race]):
+    """Races, described when they are asked for: there may be millions.
 
-
-def _double_writes(written: _Runs) -> tuple[Int64, Int64]:
-    """Return pairs of written runs of different vertices that overlap."""
-    if not len(written.begin):
-        return _none()
-    furthest = np.maximum.accumulate(written.end)
-    new = np.concatenate([[True], written.end[1:] > furthest[:-1]])
-    holder = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
-    second = np.flatnonzero(written.begin[1:] < furthest[:-1]) + 1
-    first = holder[second - 1]
-    apart = written.vertex[first] != written.vertex[second]
-    return first[apart], second[apart]
-
-
-def _foreign_reads(written: _Runs, read: _Runs) -> tuple[Int64, Int64]:
-    """Return, for each read run that meets another vertex's write, the first such write.
-
-    The written runs are sorted and disjoint.
+    Args:
+        compute_set: whose vertices race.
+        written: runs that are written.
+        writers: int64[n], the writing run of each pair.
+        touched: runs that are read or written too.
+        others: int64[n], the other run of each pair.
+        verb: "read" or "written".
     """
-    if not len(written.begin):
-        return _none()
-    low = np.searchsorted(written.end, read.begin, side="right")
-    high = np.searchsorted(written.begin, read.end, side="left")
-    reader = np.flatnonzero(low < high)
-    low, high = low[reader], high[reader]
-    changes = np.flatnonzero(np.diff(written.vertex)) + 1
-    other = np.append(changes, len(written.vertex))[np.searchsorted(changes, low, side="right")]
-    first = np.where(written.vertex[low] != read.vertex[reader], low, other)
-    met = first < high
-    return first[met], reader[met]
 
+    def __init__(
+        self,
+        compute_set: ComputeSet,
+        written: Listed,
+        writers: Int64,
+        touched: Listed,
+        others: Int64,
+        verb: str,
+    ) -> None:
+        self._compute_set, self._verb = compute_set, verb
+        self._written, self._touched = written, touched
+        pairs = np.hstack([touched.edges(others), written.edges(writers)])
+        # One race for each pair of edges, in the order of the other's edge.
+        self._edges, first = np.unique(pairs, axis=0, return_index=True)
+        self._writers, self._others = writers[first], others[first]
 
-def _none() -> tuple[Int64, Int64]:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    def __len__(self) -> int:
+        return len(self._edges)
 
+    @overload
+    def __getitem__(self, key: int) -> Race: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Race]: ...
 
-def _described(
-    compute_set: ComputeSet, table: EdgeTable, writers: _Runs, others: _Runs, verb: str
-) -> list[Race]:
-    """Return one race for each pair of edges, in the order of the other's edge."""
-    pairs = np.stack([others.edge, writers.edge], axis=1)
-    _, first = np.unique(pairs, axis=0, return_index=True)
-    vertices = compute_set.vertices
-    return [
-        Race(
-            vertices[writers.vertex[k]],
-            _field(compute_set, table, int(writers.edge[k])),
-            vertices[others.vertex[k]],
-            _field(compute_set, table, int(others.edge[k])),
-            verb,
-            int(max(writers.begin[k], others.begin[k])),
-            int(min(writers.end[k], others.end[k])),
-        )
-        for k in first
-    ]
+    def __getitem__(self, key: int | slice) -> Race | list[Race]:
+        if isinstance(key, slice):
+            return [self[k] for k in range(len(self))[key]]
+        edges = self._edges[key].tolist()
+        (other, other_field), (writer, field) = self._named(*edges[:3]), self._named(*edges[3:])
+        both = (self._written, self._writers[key]), (self._touched, self._others[key])
+        begin = max(runs.begin[run] for runs, run in both)
+        end = min(runs.begin[run] + runs.size[run] for runs, run in both)
+        return Race(writer, field, other, other_field, self._verb, int(begin), int(end))
 
-
-def _field(compute_set: ComputeSet, table: EdgeTable, edge: int) -> str:
-    fields = compute_set.vertices[table.vertex[edge]].vertex_class.fields
-    field = list(fields.values())[table.field[edge]]
-    return f"{field.name}[{table.row[edge]}]" if field.depth == 2 else field.name
+    def _named(self, vertex: int, position: int, row: int) -> tuple[VertexInstance, str]:
+        instance = self._compute_set.vertices[vertex]
+        field = list(instance.vertex_class.fields.values())[position]
+        return instance, f"{field.name}[{row}]" if field.depth == 2 else field.name

@@ -2,12 +2,13 @@
 
 `dialect` says what a `compute` may be written in, `helpers` which functions it calls, `infer`
 finds the kind of every number, `arithmetic` is the table of operations, `interpret` runs the
-method as Python.  The compiled form computes the same bits; docs/arithmetic.md is the table
-of both.
+method as Python, `compiled` hands it to a compiler.  Both forms compute the same bits;
+docs/arithmetic.md is the table.
 """
 
+from poplite.compute.compiled import compiled_form
 from poplite.compute.facts import Checked
 from poplite.compute.fields import InterpretedSelf
 from poplite.compute.interpret import calls_in, check, interpreted
 
-__all__ = ["Checked", "InterpretedSelf", "calls_in", "check", "interpreted"]
+__all__ = ["Checked", "InterpretedSelf", "calls_in", "check", "compiled_form", "interpreted"]

@@ -288,7 +288,9 @@ class Expressions:
                 self._number(node)
 
     def _JoinedStr(self, node: ast.JoinedStr) -> Number:
-        self._scope.refuse(node, "a string is no number", "strings stand in print(...) only")
+        self._scope.refuse(
+            node, "a string is no number", "strings stand in print(...), raise and assert only"
+        )
 
     def _Tuple(self, node: ast.Tuple) -> Number:
         self._scope.refuse(node, "a tuple is no value", "use one local for each number")

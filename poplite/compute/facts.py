@@ -37,6 +37,8 @@ class Facts:
         calls: calls by the function's name in `poplite.compute.arithmetic`.
         helpers: calls of the user's own functions.
         debugging: calls of `print` and `breakpoint`, by that name.
+        exceptions: names of what is raised.
+        raises: whether it may stop its vertex, by `raise` or `assert`.
     """
 
     kinds: dict[ast.expr, Kind] = field(default_factory=dict)
@@ -45,6 +47,8 @@ class Facts:
     calls: dict[ast.Call, str] = field(default_factory=dict)
     helpers: dict[ast.Call, Checked] = field(default_factory=dict)
     debugging: dict[ast.Call, str] = field(default_factory=dict)
+    exceptions: dict[ast.expr, type[Exception]] = field(default_factory=dict)
+    raises: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +81,11 @@ class Checked:
     def function(self) -> FunctionType:
         """The function itself."""
         return self.scope.text.function
+
+    @property
+    def raises(self) -> bool:
+        """Whether the function, or one that it calls, may stop its vertex."""
+        return any(checked.facts.raises for checked in self.functions())
 
     def functions(self) -> Iterator[Checked]:
         """Yield this function and all that it calls, each once, in the order of the text."""

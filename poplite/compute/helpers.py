@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import NoReturn
 
 from poplite.compute.dialect import Scope, check_range, is_self, scope_of
-from poplite.compute.source_text import NO_TEXT, WITH_TEXT, read
+from poplite.compute.source_text import read, why_no_text
 from poplite.errors import did_you_mean
 
 _PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -149,7 +149,8 @@ def scope_of_helper(scope: Scope, node: ast.Call, helper: Helper) -> Scope:
         scope.refuse(node, f"'{name}' is async", "write a plain def statement")
     text = read(function)
     if text is None:
-        scope.refuse(node, f"'{name}': there is no source text to check", WITH_TEXT, found=NO_TEXT)
+        found, fix = why_no_text(function)
+        scope.refuse(node, f"'{name}': there is no source text to check", fix, found=found)
     own = scope_of(
         scope.vertex,
         text,

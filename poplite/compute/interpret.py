@@ -31,8 +31,9 @@ from poplite.compute.fields import InterpretedSelf
 from poplite.compute.helpers import helper_of
 from poplite.compute.infer import infer
 from poplite.compute.kinds import Kind
-from poplite.compute.source_text import NO_TEXT, WITH_TEXT, read
+from poplite.compute.source_text import read, why_no_text
 from poplite.errors import VertexCompileError
+from poplite.fields import definition_error
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 
@@ -94,13 +95,17 @@ def check(vertex: type[Vertex]) -> Checked:
     if known is not None and _is_current(known):
         return known
     function = vertex.compute
-    text = read(function) if isinstance(function, FunctionType) else None
+    if not isinstance(function, FunctionType):
+        what = f"compute is of type {type(function).__name__}, not a function"
+        raise definition_error(vertex, what, "def compute(self) -> None: ...")
+    text = read(function)
     if text is None:
+        found, fix = why_no_text(function)
         raise VertexCompileError(
             f"'{vertex.__name__}.compute': there is no source text to check",
             at=vertex.location,
-            found=NO_TEXT,
-            fix=WITH_TEXT,
+            found=found,
+            fix=fix,
         )
     _checked[vertex] = infer(scope_of(vertex, text))
     return _checked[vertex]
@@ -119,6 +124,9 @@ def _is_current(checked: Checked) -> bool:
         for call, callee in each.facts.helpers.items():
             helper = helper_of(each.scope, call)
             if helper is None or not helper.is_of(callee.function):
+                return False
+        for name, raised in each.facts.exceptions.items():
+            if each.scope.global_of(name) is not raised:
                 return False
     return True
 
@@ -176,16 +184,19 @@ class _Compiler:
     def _compile(self, checked: Checked) -> Callable[..., Any]:
         callees = dict.fromkeys(in_order(checked.facts.helpers))
         names = {callee: f"@{callee.text.tree.name}{n}" for n, callee in enumerate(callees, 1)}
+        raised = dict.fromkeys(in_order(checked.facts.exceptions))
+        exceptions = {cls: f"@{cls.__name__}{n}" for n, cls in enumerate(raised, 1)}
         # One copy: facts keep pointing at nodes.  Callees stay what they are.
         kept: dict[int, Any] = {id(callee): callee for callee in callees}
         tree, facts = copy.deepcopy((checked.text.tree, checked.facts), kept)
-        tree = _Instrument(facts, checked, names).visit(tree)
+        tree = _Instrument(facts, checked, names, exceptions).visit(tree)
         module = ast.fix_missing_locations(ast.Module([tree], []))
         function = checked.function
         code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
         inner = next(const for const in code.co_consts if isinstance(const, CodeType))
         visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: arithmetic}
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
+        visible |= {name: cls for cls, name in exceptions.items()}
         return FunctionType(inner, visible, argdefs=function.__defaults__)
 
 
@@ -195,8 +206,15 @@ class _Instrument(ast.NodeTransformer):
     What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
     """
 
-    def __init__(self, facts: Facts, checked: Checked, names: Mapping[Checked, str]) -> None:
-        self._facts, self._checked, self._names = facts, checked, names
+    def __init__(
+        self,
+        facts: Facts,
+        checked: Checked,
+        names: Mapping[Checked, str],
+        exceptions: Mapping[type[Exception], str],
+    ) -> None:
+        self._facts, self._checked = facts, checked
+        self._names, self._exceptions = names, exceptions
         self._temporaries = 0
 
     def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
@@ -211,6 +229,9 @@ class _Instrument(ast.NodeTransformer):
             return super().visit(node)
         if node in self._facts.constants:
             return ast.copy_location(ast.Constant(self._facts.constants[node]), node)
+        if node in self._facts.exceptions:
+            name = self._exceptions[self._facts.exceptions[node]]
+            return ast.copy_location(ast.Name(name, ast.Load()), node)
         new: ast.expr = super().visit(node)
         is_target = isinstance(getattr(node, "ctx", None), ast.Store)
         return new if is_target else self._widened(node, new)
@@ -289,6 +310,8 @@ class _Instrument(ast.NodeTransformer):
                 node.args.insert(0, ast.Name("self", ast.Load()))
         elif node in self._facts.debugging:
             node.func = ast.Name(self._facts.debugging[node], ast.Load())
+        else:
+            node.func = self.visit(node.func)
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:

@@ -1,9 +1,9 @@
 """Finds the text of a `compute` method and parses it with the file's own line numbers.
 
-Both forms are checked by their text.  Files, notebook cells and `python -c` have one; the
-string given to `exec` has none, and the answer is None.  The text is also compared with the
-function that really runs, since a file may have been edited after its import: text that
-compiles to other byte code is as good as none.
+Both forms are checked by their text.  Files, notebook cells, `python -c` and a terminal's
+prompt have one; the string given to `exec` has none, and the answer is None.  The text is
+also compared with the function that really runs, since a file may have been edited after its
+import: text that compiles to other byte code is as good as none.
 
 A method is indented, so it is parsed inside a one-line class statement; every line and
 column number is then the file's own::
@@ -17,6 +17,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import dis
 import functools
 import inspect
@@ -24,20 +25,20 @@ import linecache
 import operator
 import sys
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 _COMMAND = "<string>"
 """File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
-_FUTURE_FLAGS: int = functools.reduce(
+_PROMPTS = ("<stdin>", "<console>")
+"""File names of code that is typed at a prompt that keeps no text, or piped into Python."""
+
+FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
-NO_TEXT = "it comes from a string, or its file changed since it was imported"
-WITH_TEXT = "put it into a file or a notebook cell, or run the program again"
-"""What was found, and what to try, where a function has no text."""
-
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
@@ -90,30 +91,91 @@ def read(function: FunctionType) -> SourceText | None:
     ('read', 'def read(function: FunctionType) -> SourceText | None:')
     """
     code = function.__code__
+    for lines in _texts(code):
+        try:
+            module = _parse("".join(lines), code)
+        except SyntaxError:
+            continue
+        body = module.body[0]
+        tree = body.body[0] if isinstance(body, ast.ClassDef) else body
+        if isinstance(tree, ast.FunctionDef) and _is_text_of(module, tree, code):
+            return SourceText(function, tree, tuple(lines), code, function.__defaults__)
+    return None
+
+
+def _texts(code: CodeType) -> Iterator[list[str]]:
+    """Yield what may be the text of a function, as lines."""
+    if code.co_filename in _PROMPTS:
+        yield from _typed_texts(code)
+        return
     if code.co_filename == _COMMAND:
         _remember_command()
-    try:
-        lines, first = inspect.getsourcelines(code)
-        module = _parse("".join(lines), first, code)
-    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
-        return None
-    body = module.body[0]
-    tree = body.body[0] if isinstance(body, ast.ClassDef) else body
-    if not isinstance(tree, ast.FunctionDef) or not _is_text_of(module, tree, code):
-        return None
-    return SourceText(function, tree, tuple(lines), code, function.__defaults__)
+    with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):
+        yield inspect.getsourcelines(code)[0]
+
+
+def _typed_texts(code: CodeType) -> Iterator[list[str]]:
+    """Yield functions that were typed at a prompt, the last one first.
+
+    A prompt before Python 3.13 keeps no text, but where there is `readline` it does, for the
+    key that goes back in history.
+    """
+    readline = sys.modules.get("readline")
+    if readline is None:
+        return
+    length = readline.get_current_history_length()
+    typed = [f"{readline.get_history_item(number + 1)}\n" for number in range(length)]
+    for start in reversed(range(length)):
+        if typed[start].lstrip().startswith(("def ", "@")):
+            with contextlib.suppress(SyntaxError, tokenize.TokenError):
+                yield inspect.getblock(typed[start:])
+
+
+def why_no_text(function: FunctionType) -> tuple[str, str]:
+    """Return what was found, and what to try, where a function has no text.
+
+    Args:
+        function: what `read` gave nothing for.
+
+    >>> exec("def f(): pass")
+    >>> why_no_text(f)
+    ('it was made from a string', 'put it into a file or a notebook cell')
+    """
+    file = function.__code__.co_filename
+    if file in _PROMPTS:
+        found = "Python keeps no text of what is typed at this prompt, or piped into it"
+        return found, "put it into a file, a notebook cell, or python -c"
+    if file.startswith("<"):
+        return "it was made from a string", "put it into a file or a notebook cell"
+    if not linecache.getlines(file, function.__globals__):
+        return f"'{file}' is not there, only its byte code", "keep the .py file beside the program"
+    return f"'{file}' changed since it was imported", "run the program again"
 
 
 def _remember_command() -> None:
     """Let Python's source look-up know the text of `python -c`, as it does from 3.13 on."""
-    arguments = sys.orig_argv
-    if _COMMAND not in linecache.cache and "-c" in arguments[:-1]:
-        text = arguments[arguments.index("-c") + 1]
+    text = _command_text()
+    if _COMMAND not in linecache.cache and text is not None:
         lines = [line + "\n" for line in text.splitlines()]
         linecache.cache[_COMMAND] = len(text), None, lines, _COMMAND
 
 
-def _parse(text: str, first: int, code: CodeType) -> ast.Module:
+def _command_text() -> str | None:
+    """Return what follows -c, which may share its word with others: `python -Ic text`."""
+    arguments = iter(sys.orig_argv[1:])
+    for argument in arguments:
+        options = argument[1:] if argument.startswith("-") else ""
+        for position, letter in enumerate(options, 1):
+            if letter in "cmWX":  # they take a value, at once or as the next word
+                value = options[position:] or next(arguments, "")
+                if letter != "c":
+                    break
+                return value
+    return None
+
+
+def _parse(text: str, code: CodeType) -> ast.Module:
+    first = code.co_firstlineno
     if text[:1].isspace():
         owner = code.co_qualname.split(".")[-2:][0]  # a part of names that start with __
         owner = owner if owner.isidentifier() else "C"
@@ -126,20 +188,25 @@ def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bo
 
     Under pytest an `assert` runs as other code than its text says; it is accepted.
     """
-    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+    if "@pytest_ar" in code.co_names:
         return tree.name == code.co_name
     compiled = compile(
-        _with_free_names(module, code.co_freevars),
+        with_free_names(module, code.co_freevars),
         code.co_filename,
         "exec",
-        flags=code.co_flags & _FUTURE_FLAGS,
+        flags=code.co_flags & FUTURE_FLAGS,
         dont_inherit=True,
     )
-    return any(_fingerprint(inner) == _fingerprint(code) for inner in _nested(compiled))
+    return any(_fingerprint(inner) == _fingerprint(code) for inner in nested(compiled))
 
 
-def _with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
-    """Put the text into a function that owns the names which the original closes over."""
+def with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
+    """Put a function's text into a function that owns the names which it closes over.
+
+    Args:
+        module: the definition of the function.
+        names: the names, which the definition's byte code lists as `co_freevars`.
+    """
     if not names:
         return module
     outer = ast.parse(f"def outer():\n {' = '.join(names)} = 0")
@@ -148,9 +215,10 @@ def _with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
     return outer
 
 
-def _nested(code: CodeType) -> list[CodeType]:
+def nested(code: CodeType) -> list[CodeType]:
+    """Return the byte code of all functions inside of another, outer ones first."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]
-    return inner + [deeper for const in inner for deeper in _nested(const)]
+    return inner + [deeper for const in inner for deeper in nested(const)]
 
 
 def _fingerprint(code: CodeType) -> tuple[object, ...]:

@@ -20,9 +20,10 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from poplite.compute.calls import Calls, TypeHelper
+from poplite.compute.calls import TypeHelper
 from poplite.compute.dialect import Scope, is_num_workers
 from poplite.compute.kinds import Kind, element_kind
+from poplite.compute.raising import Raising
 from poplite.compute.values import (
     Elements,
     Local,
@@ -43,7 +44,7 @@ class _Loop:
     continues: list[State] = field(default_factory=list)
 
 
-class Statements(Calls):
+class Statements(Raising):
     """One walk over the statements of a function that keeps the state of all locals."""
 
     def __init__(self, scope: Scope, arguments: tuple[Value, ...], type_helper: TypeHelper) -> None:

@@ -51,19 +51,13 @@ def digest(*parts: object) -> str:
 @cache
 def _environment() -> tuple[str, ...]:
     import hashlib
-    from importlib import import_module
     from importlib.metadata import version
 
     import llvmlite.binding as llvm
 
     sources = hashlib.sha256()
-    packages = ("poplite.jit", "poplite.simulator", "poplite.compile", "poplite.view.kernels")
-    for package in packages:
-        (folder,) = import_module(package).__path__
-        for path in sorted(Path(folder).glob("*.py")):
-            sources.update(path.read_bytes())
-    for module in ("poplite.fields", "poplite.quarter", "poplite.types", "poplite.vertex"):
-        sources.update(Path(str(import_module(module).__file__)).read_bytes())
+    for module in _modules():
+        sources.update(_content(module))
     return (
         sys.version,
         version("numba"),
@@ -73,6 +67,34 @@ def _environment() -> tuple[str, ...]:
         *(os.environ.get(f"NUMBA_CPU_{choice}", "") for choice in ("NAME", "FEATURES")),
         sources.hexdigest(),
     )
+
+
+def _modules() -> list[str]:
+    """Return the modules of this package that have a say in compiled code."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    packages = ("compile", "compute", "jit", "simulator", "view.kernels")
+    inside = [
+        f"poplite.{package}.{module.name}"
+        for package in packages
+        for module in iter_modules(import_module(f"poplite.{package}").__path__)
+    ]
+    return sorted(inside) + [f"poplite.{name}" for name in ("fields", "quarter", "types", "vertex")]
+
+
+def _content(module: str) -> bytes:
+    """Return a module's text, also from a zip file; where there is none, its byte code."""
+    import marshal
+    from importlib.util import find_spec
+
+    spec = find_spec(module)
+    assert spec is not None
+    loader: Any = spec.loader
+    try:
+        return bytes(loader.get_data(spec.origin))
+    except (AttributeError, OSError):  # frozen into a program
+        return marshal.dumps(loader.get_code(module), 2)  # later forms count references
 
 
 def find(name: str) -> bytes | None:
@@ -126,6 +148,26 @@ def pack(code: bytes, exported: str, needed: list[str]) -> bytes:
     return json.dumps(head).encode() + b"\n" + code
 
 
+def undefined_symbols(code: bytes) -> list[str]:
+    """Return the names that an object file takes from the process.
+
+    Args:
+        code: an ELF file of 64 bits, least byte first.
+    """
+    import struct
+
+    import llvmlite.binding as llvm
+
+    sections = {s.name(): s.data() for s in llvm.ObjectFileRef.from_data(code).sections()}
+    names = sections[b".strtab"]
+    undefined = (
+        names[name : names.index(b"\0", name)].decode()
+        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", sections[b".symtab"])
+        if name and not section
+    )
+    return sorted(name for name in undefined if name != "_GLOBAL_OFFSET_TABLE_")
+
+
 def store(name: str, content: bytes) -> None:
     """Write a cache file, whole or not at all.
 
@@ -172,6 +214,7 @@ def load(content: bytes) -> int:
 
     import llvmlite.binding as llvm
 
+    engine = _engine()  # from now on symbols of the process are found
     head, _, code = content.partition(b"\n")
     described = json.loads(head)
     missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
@@ -180,7 +223,6 @@ def load(content: bytes) -> int:
             f"compiled vertex needs {', '.join(missing)}, which this process does not have",
             fix=f"delete '{cache_folder()}' and run again",
         )
-    engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return int(engine.get_function_address(described["exported"]))

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from poplite.errors import ControlProgramError
 from poplite.source import SourceLocation, here
+from poplite.words import clipped
+
+if TYPE_CHECKING:
+    from poplite.tensor import Tensor
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
@@ -15,7 +21,8 @@ class Program:
 
     Attributes:
         location: the user's line that made it.
-        num_steps: leaves under it, each place counted; the body of a Repeat counts once.
+        num_steps: leaves under it, each place counted, whether and how often they run or not.
+        is_empty: whether it does nothing.
 
     >>> Program()
     <Program empty>
@@ -23,6 +30,7 @@ class Program:
 
     location: SourceLocation = field(init=False)
     num_steps: int = field(init=False)
+    is_empty: bool = field(init=False)
 
     def __post_init__(self) -> None:
         set_once(self, num_steps=0)
@@ -33,9 +41,12 @@ class Program:
         return ()
 
     @property
-    def is_empty(self) -> bool:
-        """Whether it does nothing."""
-        return self.num_steps == 0
+    def decided_by(self) -> Tensor | None:
+        """The scalar that decides which of its children runs next, if there is one."""
+        return None
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of another program, so that it does not change any more."""
 
     def __repr__(self) -> str:
         return "<Program empty>"
@@ -53,5 +64,28 @@ class Program:
 def set_once(program: Program, **attributes: object) -> None:
     """Fill in a frozen program while it is being made; adds the user's location."""
     object.__setattr__(program, "location", here())
-    for name, value in attributes.items():
+    for name, value in {"is_empty": not attributes["num_steps"], **attributes}.items():
         object.__setattr__(program, name, value)
+
+
+def child(value: object, where: str) -> Program:
+    """Return a program that becomes part of another, and cannot change from then on.
+
+    Args:
+        value: what the user gave.
+        where: which call and part of it, for the message.
+
+    Raises:
+        ControlProgramError: when it is no program.
+
+    >>> child(Program(), "Repeat, body")
+    <Program empty>
+    """
+    if not isinstance(value, Program):
+        raise ControlProgramError(
+            f"{where}: {clipped(value, 80)} is no program",
+            at=here(),
+            fix="wrap a compute set in Execute(cs); build sequences as Sequence(a, b)",
+        )
+    value.mark_used(here())
+    return value

@@ -1,8 +1,9 @@
 """Going through a program step by step.
 
 Steps are the leaves, numbered from 1 in the order they are written down (the body of a
-Repeat once), so that a message can say `step 3 of 5: Execute 'blur'`.  No recursion: a
-program built as `program = Sequence(program, next)` may be as deep as it is long.
+Repeat once, both bodies of an If, a function in each place that calls it), so that a message
+can say `step 3 of 5: Execute 'blur'`.  No recursion: a program built as
+`program = Sequence(program, next)` may be as deep as it is long.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from poplite.words import fitted
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step:
-    """One leaf of a program, in one place.
+    """One leaf of a program, in one place; or a program in which a scalar decides what runs.
 
     Attributes:
-        number: its number, from 1.
+        number: its number, from 1; of what decides, that of the first step under it.
         total: steps of the whole program.
-        program: the leaf.
+        program: the leaf, or what decides.
     """
 
     number: int
@@ -32,7 +33,13 @@ class Step:
         return fitted("<Step {}>", str(self))
 
     def __str__(self) -> str:
-        return f"step {self.number:,} of {self.total:,}: {self.program}"
+        first, last = self.number, self.number + self.program.num_steps - 1
+        if not self.program.children:
+            return f"step {first:,} of {self.total:,}: {self.program}"
+        if last < first:
+            return str(self.program)
+        steps = f"step {first:,}" if last == first else f"steps {first:,}-{last:,}"
+        return f"{steps} of {self.total:,}, which {self.program} decides on"
 
 
 def walk(program: Program) -> Iterator[Step]:
@@ -47,7 +54,7 @@ def walk(program: Program) -> Iterator[Step]:
     >>> [str(step) for step in walk(Sequence(blur, Repeat(9, blur)))]
     ["step 1 of 2: Execute 'blur'", "step 2 of 2: Execute 'blur'"]
     """
-    yield from _walk(program, once=False)
+    return _steps(program, once=False)
 
 
 def distinct_steps(program: Program) -> Iterator[Step]:
@@ -64,10 +71,58 @@ def distinct_steps(program: Program) -> Iterator[Step]:
     >>> [str(step) for step in distinct_steps(Sequence(blur, Sequence(blur)))]
     ["step 1 of 2: Execute 'blur'"]
     """
-    yield from _walk(program, once=True)
+    return _steps(program, once=True)
 
 
-def _walk(program: Program, once: bool) -> Iterator[Step]:
+def distinct_decisions(program: Program) -> Iterator[Step]:
+    """Yield every program in which a scalar decides once, where it stands first.
+
+    Args:
+        program: the whole program.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, If, Program, Sequence
+    >>> graph = Graph()
+    >>> blur = Execute(graph.add_compute_set("blur"))
+    >>> large = graph.add_variable("bool", (), "large")
+    >>> list(distinct_decisions(Sequence(blur, If(large, blur, Program()))))
+    [<Step step 2 of 2, which If 'large' decides on>]
+    """
+    for number, node in _nodes(program, once=True):
+        if node.decided_by is not None:
+            yield Step(number, program.num_steps, node)
+
+
+def _steps(program: Program, once: bool) -> Iterator[Step]:
+    for number, node in _nodes(program, once):
+        if node.num_steps and not node.children:
+            yield Step(number, program.num_steps, node)
+
+
+def children_first(program: Program) -> Iterator[Program]:
+    """Yield each distinct sub-tree once, after those below it.
+
+    Args:
+        program: the whole program.
+
+    >>> from poplite.program import Repeat, Sequence
+    >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))
+    [<Program empty>, <Repeat 2 times, 0 steps>, <Sequence 0 steps>]
+    """
+    seen: set[int] = set()
+    pending = [(program, False)]
+    while pending:
+        node, below_done = pending.pop()
+        if below_done:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending.append((node, True))
+            pending.extend((child, False) for child in reversed(node.children))
+
+
+def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:
+    """Yield every node, before what is under it, with the number of its first step."""
     seen: set[int] = set()
     number = 1
     pending = [program]
@@ -77,8 +132,8 @@ def _walk(program: Program, once: bool) -> Iterator[Step]:
             number += node.num_steps
             continue
         seen.add(id(node))
+        yield number, node
         if node.children:
             pending.extend(reversed(node.children))
-        elif node.num_steps:
-            yield Step(number, program.num_steps, node)
-            number += 1
+        else:
+            number += node.num_steps

@@ -40,6 +40,7 @@ KIND_TITLES: dict[NodeKind, str] = {
     "constant": "constants",
     "compute": "compute sets",
     "copy": "copies",
+    "control": "decisions",
     "host": "prints",
     "scope": "scopes",
 }
@@ -104,7 +105,7 @@ def _neighbours(links: Links, start: Mask, hops: int) -> Mask:
 
 
 def _named(items: Sequence[Item], name: str) -> Mask:
-    has_name = [item.kind not in ("copy", "host") for item in items]
+    has_name = [item.kind not in ("copy", "control", "host") for item in items]
     named = [own and item.name == name for item, own in zip(items, has_name, strict=True)]
     if any(named):
         return np.array(named, np.bool_)

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -31,8 +32,18 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compute_set import ComputeSet
+from poplite.edges import Edges
 from poplite.errors import ControlProgramError
-from poplite.program import Copy, Execute, PrintTensor, Program, Step, distinct_steps
+from poplite.program import (
+    Copy,
+    Execute,
+    PrintTensor,
+    Program,
+    Step,
+    distinct_decisions,
+    distinct_steps,
+)
+from poplite.tensor import Tensor
 from poplite.variable import Variable
 from poplite.view import Storage, View, runs, storages
 from poplite.viz.program_words import no_picture
@@ -41,11 +52,13 @@ from poplite.viz.words import name_text
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
-    from poplite.tensor import Tensor
 
 Int64 = npt.NDArray[np.int64]
-Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "host"]
+Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]
 Scope: TypeAlias = tuple[str, ...]
+Share: TypeAlias = tuple[int, int]
+"""Number of a variable, and how many of its elements something touches."""
+
 Thing: TypeAlias = Variable | ComputeSet | Program | tuple[Variable, ...]
 
 
@@ -53,10 +66,10 @@ class Item(NamedTuple):
     """One thing that data flows through.
 
     Attributes:
-        kind: what it is; "host" is a print.
+        kind: what it is; "host" is a print, "control" a program in which data decide.
         name: with its scopes; of a copy, the names of both its ends.
         scope: its scopes, the outermost first; of a copy, those that both its ends share.
-        thing: the variable, compute set or program leaf; the numbers given to vertices.
+        thing: the variable, compute set or program; the numbers given to vertices.
         step: where it first stands in the program, from 1; 0 for what is no step of it.
     """
 
@@ -140,7 +153,7 @@ def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
     for compute_set in graph.compute_sets:
         given = [
             graph.variable_of(storage)
-            for vertex in compute_set.vertices
+            for vertex in compute_set.vertices.items()
             for tensor in vertex.constants
             for storage in storages(tensor.view)
         ]
@@ -179,7 +192,7 @@ def shared(scopes: Iterable[Scope]) -> Scope:
 def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
     """Yield what reads and writes, each once: the program's steps, then what it leaves out."""
     seen: set[ComputeSet | tuple[Tensor, Tensor]] = set()
-    for step in () if program is None else distinct_steps(program):
+    for step in () if program is None else _reading(program):
         match step.program:
             case Execute(compute_set=compute_set):
                 _check_graph(graph, compute_set.graph, step)
@@ -195,11 +208,20 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
             case PrintTensor(title=title, tensor=tensor) as leaf:
                 _check_graph(graph, tensor.graph, step)
                 yield Item("host", title, _scope(tensor.name), leaf, step.number)
+            case Program(decided_by=Tensor() as tensor) as node:
+                _check_graph(graph, tensor.graph, step)
+                yield Item("control", tensor.name, _scope(tensor.name), node, step.number)
             case leaf:
                 raise no_picture(leaf)
     for compute_set in graph.compute_sets:
         if compute_set not in seen:
             yield _compute_item(compute_set, 0)
+
+
+def _reading(program: Program) -> Iterator[Step]:
+    """Return the steps of a program and what decides in it, in its order."""
+    decisions, steps = distinct_decisions(program), distinct_steps(program)
+    return merge(decisions, steps, key=lambda step: step.number)
 
 
 def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
@@ -246,10 +268,25 @@ def _shares(view: View) -> list[tuple[int, int]]:
     return [(s.id, n) for s, n in zip(owners, elements.tolist(), strict=True)]
 
 
+def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
+    """Return (number of the variable, elements) for the edges of many vertices."""
+    if not edges.num_elements:
+        return []
+    low, high = edges.envelope()
+    first, last = graph._owners(np.array([low, high - 1])).tolist()
+    if first == last:
+        return [(first, edges.num_elements)]
+    _, begin, count = edges.runs()
+    elements = np.zeros(last + 1, np.int64)
+    np.add.at(elements, graph._owners(begin), count)
+    used = np.flatnonzero(elements)
+    return list(zip(used.tolist(), elements[used].tolist(), strict=True))
+
+
 def _touched(thing: Thing, count: _Counter) -> Touched:
     touched = Touched(defaultdict(int), defaultdict(int))
-    for tensor, reads, writes in _ends(thing):
-        for number, elements in count(tensor.view):
+    for shares, reads, writes in _ends(thing, count):
+        for number, elements in shares:
             if reads:
                 touched.read[number] += elements
             if writes:
@@ -257,20 +294,24 @@ def _touched(thing: Thing, count: _Counter) -> Touched:
     return touched
 
 
-def _ends(thing: Thing) -> Iterator[tuple[Tensor, bool, bool]]:
-    """Yield every tensor that something touches, whether it reads it, whether it writes it."""
+def _ends(thing: Thing, count: _Counter) -> Iterator[tuple[Iterable[Share], bool, bool]]:
+    """Yield what something touches in each place, whether it reads it, whether it writes it."""
     match thing:
         case ComputeSet():
-            for vertex in thing.vertices:
+            for vertex in thing.vertices.singles():
                 for field, tensor in edges_of(vertex):
-                    yield tensor, field.reads, field.writes
+                    yield count(tensor.view), field.reads, field.writes
+            for block in thing.vertices.blocks():
+                for name, edges in block.edges.items():
+                    field = block.vertex_class.fields[name]
+                    yield _shares_of_edges(block.graph, edges), field.reads, field.writes
         case Copy():
-            yield thing.source, True, False
-            yield thing.destination, False, True
+            yield count(thing.source.view), True, False
+            yield count(thing.destination.view), False, True
         case PrintTensor():
-            yield thing.tensor, True, False
-        case Program():
-            raise no_picture(thing)
+            yield count(thing.tensor.view), True, False
+        case Program(decided_by=Tensor() as tensor):
+            yield count(tensor.view), True, False
 
 
 def _bytes(

@@ -20,7 +20,7 @@ from poplite.types import type_text
 from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
 from poplite.viz.dataflow_links import Int64, Item, Kind, Thing
-from poplite.viz.vertices import class_counts, tiles_of
+from poplite.viz.vertices import class_counts
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted
 
@@ -29,6 +29,7 @@ NOUNS: dict[Kind, tuple[str, str]] = {
     "constant": ("constant", "constants"),
     "compute": ("compute set", "compute sets"),
     "copy": ("copy", "copies"),
+    "control": ("decision", "decisions"),
     "host": ("print", "prints"),
 }
 """What the kinds are called, in the order in which they are counted."""
@@ -63,7 +64,8 @@ class Node:
     """Something that data flows through, or several such things put together.
 
     Attributes:
-        kind: what it is; "host" is a print, "scope" what is in a scope.
+        kind: what it is; "host" is a print, "control" a program in which data decide, "scope"
+            what is in a scope.
         name: with its scopes, verbatim; of several things, the name of them all.
         members: how many things of each kind it stands for; empty for one thing.
         type_name: element type of data, and of what is copied or printed.
@@ -75,6 +77,7 @@ class Node:
         step: where it first stands in the program, from 1; 0 for none.
         location: the user's line that made it.
         focus: whether it was asked for by name.
+        verb: what it does with what its name says; empty where that needs no word.
     """
 
     kind: NodeKind
@@ -89,6 +92,7 @@ class Node:
     step: int = 0
     location: str = ""
     focus: bool = False
+    verb: str = ""
 
     @property
     def is_data(self) -> bool:
@@ -100,8 +104,7 @@ class Node:
         """Its name on one line, or what it does."""
         if self.kind == "copy" and not self.members:
             return "Copy"
-        name = name_text(self.name)
-        return f"Print {name}" if self.kind == "host" and not self.members else name
+        return f"{self.verb} {name_text(self.name)}".lstrip()
 
     @property
     def detail(self) -> str:
@@ -166,18 +169,18 @@ def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
             return _of_compute_set(node, compute_set)
         case Variable() as variable:
             return _of_variable(node, variable)
-        case Program() as leaf:
-            return _of_leaf(node, leaf)
+        case Program() as program:
+            return _of_program(node, program)
         case numbers:
             size = _data_bytes(numbers)
             return replace(node, members=tuple(members_of(items).items()), size_bytes=size)
 
 
 def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:
-    tiles = tiles_of(compute_set.vertices)
+    tiles = sorted(compute_set.vertices.tiles())
     return replace(
         node,
-        vertices=class_counts(compute_set.vertices),
+        vertices=class_counts(compute_set.vertices.items()),
         tiles=_ranges(tiles),
         num_tiles=len(tiles),
         location=str(compute_set.location),
@@ -198,15 +201,21 @@ def _of_variable(node: Node, variable: Variable) -> Node:
     )
 
 
-def _of_leaf(node: Node, leaf: Program) -> Node:
-    assert isinstance(leaf, Copy | PrintTensor)
-    tensor = leaf.source if isinstance(leaf, Copy) else leaf.tensor
+def _of_program(node: Node, program: Program) -> Node:
+    if isinstance(program, Copy):
+        tensor, verb = program.source, ""
+    elif isinstance(program, PrintTensor):
+        tensor, verb = program.tensor, "Print"
+    else:
+        assert program.decided_by is not None
+        tensor, verb = program.decided_by, type(program).__name__
     return replace(
         node,
+        verb=verb,
         type_name=type_text(tensor.element_type),
         shape=tensor.shape,
         size_bytes=tensor.num_elements * tensor.element_type.size_bytes,
-        location=str(leaf.location),
+        location=str(program.location),
     )
 
 

@@ -34,6 +34,7 @@ LEGEND = {
     "constant": "constant",
     "compute": "compute set",
     "copy": "copy",
+    "control": "decision",
     "host": "print",
     "scope": "scope",
 }

@@ -117,7 +117,6 @@ def _fitting(facts: list[str], room: int) -> str:
 
 
 def _name(node: Node, room: int = LONGEST_NAME) -> str:
-    name = quoted(node.name, min(room, LONGEST_NAME))
-    if node.members or node.kind not in ("copy", "host"):
-        return name
-    return "Copy" if node.kind == "copy" else f"Print {name}"
+    if node.kind == "copy" and not node.members:
+        return "Copy"
+    return f"{node.verb} {quoted(node.name, min(room, LONGEST_NAME))}".lstrip()

@@ -160,7 +160,7 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
     facts = {
         "name": name_text(compute_set.name),
         "vertices": f"{len(vertices):,}",
-        "classes": classes_text(class_counts(vertices)) or "none",
+        "classes": classes_text(class_counts(vertices.items())) or "none",
         "where": name_text(str(compute_set.location)),
     }
     return _shown_with_map(compute_set, facts, vertices_map(compute_set))

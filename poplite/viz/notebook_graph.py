@@ -19,9 +19,9 @@ from poplite.program import Program
 from poplite.viz.colors import CATEGORIES, KINDS
 from poplite.viz.html import escaped, facts_table, folded, table
 from poplite.viz.notebook import rows_text, shown
-from poplite.viz.program_words import label_of
+from poplite.viz.program_words import label_of, roles_of
 from poplite.viz.summary import summary_of
-from poplite.viz.vertices import class_counts, classes_text, tiles_of
+from poplite.viz.vertices import class_counts, classes_text
 from poplite.viz.words import name_text, shape_text, size_text
 from poplite.words import counted, shortened
 
@@ -119,9 +119,10 @@ def _variable(variable: Variable) -> list[str]:
 
 def _compute_set(compute_set: ComputeSet) -> list[str]:
     name, vertices = shortened(compute_set.name, NAME_LENGTH), compute_set.vertices
-    if len(vertices) > MOST_VERTICES:
+    if sum(1 for _ in islice(vertices.singles(), MOST_VERTICES + 1)) > MOST_VERTICES:
         return [name, f"{len(vertices):,}", "not counted"]
-    return [name, classes_text(class_counts(vertices)) or "0", ranges(tiles_of(vertices))]
+    classes = classes_text(class_counts(vertices.items()))
+    return [name, classes or "0", ranges(sorted(vertices.tiles()))]
 
 
 class _Line(NamedTuple):
@@ -129,6 +130,7 @@ class _Line(NamedTuple):
 
     level: int
     node: Program
+    role: str
     first_step: int
     is_folded: bool
 
@@ -152,20 +154,22 @@ def program_cell(program: Program) -> str:
 
 def _lines(program: Program) -> Iterator[_Line]:
     """Yield the nodes from top to bottom, down to a level."""
-    pending = [(0, program, 1)]
+    pending = [(0, program, "", 1)]
     while pending:
-        level, node, first = pending.pop()
+        level, node, role, first = pending.pop()
         is_folded = level == MOST_LEVELS and bool(node.children)
-        yield _Line(level, node, first, is_folded)
+        yield _Line(level, node, role, first, is_folded)
         below = []
-        for child in islice(node.children if not is_folded else (), MOST_LINES):
-            below.append((level + 1, child, first))
+        children = () if is_folded else zip(node.children, roles_of(node), strict=True)
+        for child, role in islice(children, MOST_LINES):
+            below.append((level + 1, child, role, first))
             first += child.num_steps
         pending += reversed(below)
 
 
 def _words(line: _Line) -> str:
-    return f"{repr(line.node)[1:-1]}{', not shown' if line.is_folded else ''}"
+    role = f"{line.role}: " if line.role else ""
+    return f"{role}{repr(line.node)[1:-1]}{', not shown' if line.is_folded else ''}"
 
 
 def _step(line: _Line) -> str:

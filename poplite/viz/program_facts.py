@@ -10,11 +10,10 @@ nothing; and without recursion.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from poplite.program import Program
-from poplite.viz.program_words import MOST, line_of, times_of
+from poplite.program import Program, children_first
+from poplite.viz.program_words import MOST, line_of, product, times_of
 
 
 class Facts(NamedTuple):
@@ -23,22 +22,22 @@ class Facts(NamedTuple):
     Attributes:
         lines: nodes, each place counted.
         matched: steps that were asked for.
-        runs: how often those run, with what repeats in the sub-tree.
+        runs: how often those run, with what repeats in the sub-tree; None where data decide.
     """
 
     lines: int
     matched: int
-    runs: int
+    runs: int | None
 
 
-def runs_of(program: Program) -> int:
+def runs_of(program: Program) -> int | None:
     """Count how often the steps of a program run, with what repeats.
 
     Args:
         program: the whole program.
 
     Returns:
-        At most `MOST`.
+        At most `MOST`; None where data decide.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat
@@ -63,27 +62,15 @@ def facts_of(program: Program, wanted: re.Pattern[str] | None = None) -> dict[in
     Facts(lines=2, matched=0, runs=0)
     """
     facts: dict[int, Facts] = {}
-    for node in _children_first(program):
+    for node in children_first(program):
         if not node.children:
             matched = node.num_steps if wanted is None or wanted.search(line_of(node)) else 0
             facts[id(node)] = Facts(1, matched, matched)
             continue
         below = [facts[id(child)] for child in node.children]
-        lines, matched, runs = map(sum, zip(*below, strict=True))
-        times = times_of(node)
-        facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), min(runs * times, MOST))
+        lines, matched = (sum(each) for each in list(zip(*below, strict=True))[:2])
+        known = [fact.runs for fact in below if fact.runs is not None]
+        runs = sum(known) if len(known) == len(below) else None
+        runs = product(runs, times_of(node))
+        facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), runs)
     return facts
-
-
-def _children_first(program: Program) -> Iterator[Program]:
-    """Yield each distinct sub-tree once, after those below it."""
-    seen: set[int] = set()
-    pending = [(program, False)]
-    while pending:
-        node, below_done = pending.pop()
-        if below_done:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pending.append((node, True))
-            pending.extend((child, False) for child in node.children)

@@ -25,11 +25,12 @@ from poplite.viz.columns import filled
 from poplite.viz.json_text import json_text
 from poplite.viz.program_facts import facts_of
 from poplite.viz.program_words import (
-    MOST,
     Label,
     count_text,
     label_of,
     many,
+    product,
+    roles_of,
     runs_text,
     step_numbers,
     times_of,
@@ -53,7 +54,7 @@ class TreeRow:
         note: why nothing is drawn below it, if that is so.
         first_step: number of its first step, from 1.
         num_steps: steps in it.
-        runs: how often it runs in all, at most `MOST`.
+        runs: how often it runs in all, at most `MOST`; None where data decide.
         location: the user's line that made it.
     """
 
@@ -63,7 +64,7 @@ class TreeRow:
     note: str
     first_step: int
     num_steps: int
-    runs: int
+    runs: int | None
     location: SourceLocation
 
     @property
@@ -83,7 +84,7 @@ class ProgramTree:
         num_steps: steps of the whole program.
         match: the regular expression that chose steps, if any.
         matched: steps that it chose; all of them when there is none.
-        runs: how often those run in all, at most `MOST`.
+        runs: how often those run in all, at most `MOST`; None where data decide.
     """
 
     rows: tuple[TreeRow, ...]
@@ -91,7 +92,7 @@ class ProgramTree:
     num_steps: int
     match: str | None
     matched: int
-    runs: int
+    runs: int | None
 
     def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
         """Return the numbers beside the rows.
@@ -173,9 +174,9 @@ def program_tree(
     hidden = 0
     drawn: dict[int, int] = {}  # first steps of what is drawn with its children
     number = 1
-    pending = [(program, -1, 0, 1)]
+    pending: list[tuple[Program, str, int, int, int | None]] = [(program, "", -1, 0, 1)]
     while pending:
-        node, parent, level, runs = pending.pop()
+        node, role, parent, level, runs = pending.pop()
         fact, first = facts[id(node)], number
         number += node.num_steps
         if match is not None and not fact.matched:
@@ -184,13 +185,17 @@ def program_tree(
         note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
         if node.children and not note:
             drawn.setdefault(id(node), first)
-            inner, place = min(runs * times_of(node), MOST), len(rows)
-            pending += [(child, place, level + 1, inner) for child in reversed(node.children)]
+            inner, place = product(runs, times_of(node)), len(rows)
+            below = [
+                (child, role, place, level + 1, inner)
+                for child, role in zip(node.children, roles_of(node), strict=True)
+            ]
+            pending += reversed(below)
             number = first
         if len(rows) == most:
             hidden += 1
             continue
-        label, steps = label_of(node), node.num_steps
+        label, steps = label_of(node, role), node.num_steps
         rows.append(TreeRow(level, parent, label, note, first, steps, runs, node.location))
     return ProgramTree(tuple(rows), hidden, program.num_steps, match, whole.matched, whole.runs)
 

@@ -7,10 +7,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from poplite.errors import ControlProgramError
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.program import (
+    Call,
+    Copy,
+    Execute,
+    If,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhile,
+    Sequence,
+    Switch,
+)
 from poplite.source import SourceLocation
 from poplite.tensor_text import type_and_shape
 from poplite.viz.words import name_text, size_text
@@ -47,11 +58,12 @@ class Label:
         return self.pattern.format(*(f"'{name}'" for name in self.names))
 
 
-def label_of(node: Program) -> Label:
+def label_of(node: Program, role: str = "") -> Label:
     """Return what a node of a program is.
 
     Args:
         node: the node; what lies below it does not matter.
+        role: what it is there for, written before it.
 
     Raises:
         ControlProgramError: when it is of a kind that is not known here.
@@ -59,6 +71,11 @@ def label_of(node: Program) -> Label:
     >>> label_of(Sequence(name="main")).names
     ('main',)
     """
+    label = _label(node)
+    return replace(label, pattern=f"{role}: {label.pattern}") if role else label
+
+
+def _label(node: Program) -> Label:
     match node:
         case Execute(compute_set=compute_set):
             count = len(compute_set.vertices)
@@ -75,6 +92,12 @@ def label_of(node: Program) -> Label:
             return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
         case Repeat(count=count):
             return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
+        case Call(function=function):
+            return Label("control", "Call {}", (function.name,), {}, "")
+        case If() | RepeatWhile() | Switch():
+            assert node.decided_by is not None
+            kind, name = type(node).__name__, node.decided_by.name
+            return Label("control", f"{kind} {{}}", (name,), {}, _unmatched(node))
         case Sequence(name=name):
             detail = "" if node.children else "empty"
             if name:
@@ -85,11 +108,39 @@ def label_of(node: Program) -> Label:
     return Label("control", type(node).__name__, (), {}, "empty")
 
 
-def times_of(node: Program) -> int:
+def _unmatched(node: Program) -> str:
+    """Return what a Switch without a default does."""
+    default = node.unmatched if isinstance(node, Switch) else "default"
+    return {"default": "", "error": "bounds checked", "unreachable": "no default"}[default]
+
+
+def roles_of(node: Program) -> list[str]:
+    """Return what each child of a node is there for; empty where it needs no word.
+
+    Args:
+        node: the node.
+
+    >>> roles_of(Sequence(Program(), Program()))
+    ['', '']
+    """
+    match node:
+        case If():
+            return ["then", "else"]
+        case RepeatWhile():
+            return ["condition", "body"]
+        case Switch(cases=cases):
+            return [*(f"case {value:,}" for value in cases), "default"][: len(node.children)]
+    return [""] * len(node.children)
+
+
+def times_of(node: Program) -> int | None:
     """Return how often what is under a node runs each time that the node runs.
 
     Args:
         node: the node.
+
+    Returns:
+        A number; None where data decide.
 
     Raises:
         ControlProgramError: when it is of a kind that is not known here.
@@ -99,9 +150,29 @@ def times_of(node: Program) -> int:
     """
     if isinstance(node, Repeat):
         return node.count
-    if node.children and not isinstance(node, Sequence):
+    if node.decided_by is not None:
+        return None
+    if node.children and not isinstance(node, Sequence | Call):
         raise no_picture(node)
     return 1
+
+
+def product(runs: int | None, times: int | None) -> int | None:
+    """Return how often something runs that is repeated.
+
+    Args:
+        runs: how often each time; None where data decide.
+        times: how many times; None where data decide.
+
+    Returns:
+        At most `MOST`; None where data decide.
+
+    >>> product(3, 4), product(3, None), product(0, None)
+    (12, None, 0)
+    """
+    if 0 in (runs, times):
+        return 0
+    return None if runs is None or times is None else min(runs * times, MOST)
 
 
 def no_picture(node: Program) -> ControlProgramError:
@@ -117,7 +188,7 @@ def no_picture(node: Program) -> ControlProgramError:
         f"no picture shows what a {type(node).__name__} does",
         at=node.location,
         found=name_text(str(node)),
-        fix="build programs of Execute, Copy, PrintTensor, Sequence and Repeat",
+        fix="build programs of the classes in poplite.program",
     )
 
 
@@ -134,15 +205,17 @@ def line_of(node: Program) -> str:
     return f"{label.title}  {label.detail}  {node.location}"
 
 
-def count_text(count: int) -> str:
+def count_text(count: int | None) -> str:
     """Return a count with separators; one that stopped at `MOST` says so.
 
     Args:
-        count: from 0.
+        count: from 0; None where data decide.
 
-    >>> count_text(1234), count_text(MOST)
-    ('1,234', '10^12 or more')
+    >>> count_text(1234), count_text(MOST), count_text(None)
+    ('1,234', '10^12 or more', '?')
     """
+    if count is None:
+        return "?"
     return f"{count:,}" if count < MOST else "10^12 or more"
 
 
@@ -159,16 +232,16 @@ def many(count: int, noun: str) -> str:
     return f"{count_text(count)} {noun if count == 1 else noun + 's'}"
 
 
-def runs_text(runs: int) -> str:
+def runs_text(runs: int | None) -> str:
     """Return how often steps run.
 
     Args:
-        runs: of all of them together.
+        runs: of all of them together; None where data decide.
 
-    >>> runs_text(200)
-    'run 200 times in all'
+    >>> runs_text(200), runs_text(None)
+    ('run 200 times in all', 'run as often as data decide')
     """
-    return f"run {many(runs, 'time')} in all"
+    return "run as often as data decide" if runs is None else f"run {many(runs, 'time')} in all"
 
 
 def step_numbers(first: int, count: int) -> str:

@@ -16,7 +16,7 @@ from poplite.viz.json_text import json_text
 from poplite.viz.load import tile_load
 from poplite.viz.program_facts import runs_of
 from poplite.viz.program_words import many, runs_text
-from poplite.viz.vertices import class_counts, classes_text, edges_of, tiles_of
+from poplite.viz.vertices import class_counts, classes_text, num_edges
 from poplite.viz.words import size_text
 from poplite.words import counted
 
@@ -46,11 +46,11 @@ class Steps:
 
     Attributes:
         steps: its leaves, each place counted.
-        runs: how often they run in all, with what repeats.
+        runs: how often they run in all, with what repeats; None where data decide.
     """
 
     steps: int
-    runs: int
+    runs: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,8 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     for variable in graph.variables:
         counts[variable.constant] += 1
         sizes[variable.constant] += variable.num_elements * variable.element_type.size_bytes
-    vertices = [vertex for compute_set in graph.compute_sets for vertex in compute_set.vertices]
+    lists = [compute_set.vertices for compute_set in graph.compute_sets]
+    vertices = [vertex for listed in lists for vertex in listed.items()]
     return Summary(
         machine=_machine(graph.target),
         target=graph.target,
@@ -209,9 +210,11 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
         constant_bytes=sizes[True],
         compute_sets=len(graph.compute_sets),
         classes=tuple(VertexCount(*pair) for pair in class_counts(vertices)),
-        edges=sum(1 for vertex in vertices for _ in edges_of(vertex)),
-        vertex_tiles=len(tiles_of(vertices)),
-        unplaced_vertices=sum(vertex.tile is None for vertex in vertices),
+        edges=num_edges(vertices),
+        vertex_tiles=len(set[int]().union(*(listed.tiles() for listed in lists))),
+        unplaced_vertices=sum(
+            vertex.tile is None for listed in lists for vertex in listed.singles()
+        ),
         used_tiles=int(np.count_nonzero(load.elements)),
         unmapped_elements=load.unmapped,
         unmapped_variables=sum(not v.mapping.is_complete for v in graph.variables)

@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.compute_set import VertexInstance
 from poplite.mapping import ranges
+from poplite.vertex_block import VertexBlock
 from poplite.viz.columns import cut
 from poplite.viz.tiles import TileMap
 from poplite.viz.words import name_text
 from poplite.words import counted
 
 if TYPE_CHECKING:
-    from poplite.compute_set import ComputeSet, VertexInstance
+    from poplite.compute_set import ComputeSet
     from poplite.tensor import Tensor
-    from poplite.vertex import Field
+    from poplite.vertex import Field, Vertex
+
+Vertices = VertexInstance | VertexBlock
 
 SHOWN_CLASSES = 6
 LONGEST_CLASS = 32
@@ -58,11 +62,26 @@ def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
             yield fields[name], tensor
 
 
-def class_counts(vertices: Iterable[VertexInstance]) -> tuple[tuple[str, int], ...]:
+def num_edges(vertices: Iterable[Vertices]) -> int:
+    """Count the edges of vertices.
+
+    Args:
+        vertices: single ones and blocks.
+
+    >>> num_edges([])
+    0
+    """
+    return sum(
+        vertex.num_edges if isinstance(vertex, VertexBlock) else sum(1 for _ in edges_of(vertex))
+        for vertex in vertices
+    )
+
+
+def class_counts(vertices: Iterable[Vertices]) -> tuple[tuple[str, int], ...]:
     """Count vertices by class.
 
     Args:
-        vertices: any.
+        vertices: single ones and blocks.
 
     Returns:
         Name and vertices of each class, most first, else in the order met; classes of one
@@ -71,7 +90,9 @@ def class_counts(vertices: Iterable[VertexInstance]) -> tuple[tuple[str, int], .
     >>> class_counts([])
     ()
     """
-    counts = Counter(vertex.vertex_class for vertex in vertices)
+    counts: Counter[type[Vertex]] = Counter()
+    for vertex in vertices:
+        counts[vertex.vertex_class] += len(vertex) if isinstance(vertex, VertexBlock) else 1
     return tuple((cls.__name__, count) for cls, count in counts.most_common())
 
 
@@ -91,16 +112,6 @@ def classes_text(counts: Sequence[tuple[str, int]]) -> str:
     return ", ".join(shown + ([counted(hidden, "more class", "more classes")] if hidden else []))
 
 
-def tiles_of(vertices: Iterable[VertexInstance]) -> list[int]:
-    """Return the tiles that vertices run on, rising; those without a tile are left out.
-
-    Args:
-        vertices: any.
-
-    >>> tiles_of([])
-    []
-    """
-    return sorted({vertex.tile for vertex in vertices if vertex.tile is not None})
 
 
 def vertices_map(compute_set: ComputeSet) -> TileMap:
@@ -112,16 +123,19 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
     Returns:
         The map, in vertices.
     """
-    placed = [vertex.tile for vertex in compute_set.vertices if vertex.tile is not None]
-    count = np.bincount(np.array(placed, np.int64), minlength=compute_set.graph.target.tiles)
+    vertices, tiles = compute_set.vertices, compute_set.graph.target.tiles
+    placed = [vertex.tile for vertex in vertices.singles() if vertex.tile is not None]
+    count = np.bincount(np.array(placed, np.int64), minlength=tiles)
+    for block in vertices.blocks():
+        count += block.tiles.counts()
     used = np.flatnonzero(count)
     where = f" ({ranges(used)})" if 0 < len(used) < len(count) else ""
     on = f"on {len(used):,} of {counted(len(count), 'tile')}{where}"
-    missing = len(compute_set.vertices) - len(placed)
+    missing = len(vertices) - int(count.sum())
     have = "has" if missing == 1 else "have"
     return TileMap(
         f"vertices per tile: '{name_text(compute_set.name)}'",
-        [f"{_vertices(len(placed))} {on}"]
+        [f"{_vertices(int(count.sum()))} {on}"]
         + ([f"! {_vertices(missing)} {have} no tile"] if missing else []),
         count,
         count < 0,

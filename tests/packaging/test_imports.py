@@ -19,12 +19,15 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors source types target intervals quarter values words",
         "jit",
         "view",
-        "sweep linear tile_table variable_mapping mapping mapping_input directory",
+        "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "
+        "mapping_input directory",
         "fields annotations template vertex",
         "compute",
         "tensor tensor_queries tensor_shape joining tensor_text var_regions slices explain "
         "metadata indexing partition variable compute_set deduce connect connect_rules names "
-        "placement sorted_regions rearrange grouping clone graph_variables graph",
+        "placement sorted_regions rearrange grouping clone graph_variables graph "
+        "vertex_list vertex_block many_given many_probe many_rules many_values "
+        "connect_many",
         "program",
         "report",
         "compile",
@@ -48,6 +51,7 @@ NUMBA_MODULES = frozenset(
         "poplite.simulator.fields",
         "poplite.simulator.functions",
         "poplite.simulator.interpreter",
+        "poplite.simulator.launching",
     }
 )
 """Modules that may import numba or llvmlite at top level; others load them to compile."""

@@ -2,7 +2,8 @@
 
 Each program has plain functions, methods and a static method that call those before them,
 with arguments of all kinds, with returns on several paths and in loops, and with stores to
-fields, so that the order of calls counts.
+fields, so that the order of calls counts.  Some raise exceptions: then the first vertex that
+stops, its line and its message are equal, too.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ import pytest
 
 import poplite as pl
 
-PROGRAMS = 15
+PROGRAMS, RAISING = 15, 15
 HEAD = """
 import math
 
 import poplite as pl
 
 LIMIT = 0.75
+
+
+class Stopped(Exception):
+    pass
+
 {functions}
 
 class Drawn(pl.Vertex):
@@ -45,8 +51,10 @@ WHOLE = ["0", "1", "-3", "123456789", "self.n", "self.i[0]", "self.i[1]", "self.
 class Writer:
     """Writes helpers (int, number, vector) -> int or number, and a compute that calls them."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, raises: bool) -> None:
         self.random = random.Random(seed)
+        self.kinds = ["float", "int", "if", "for", "store", "call"]
+        self.kinds += ["raise", "assert"] * raises
         self.helpers: list[tuple[str, bool]] = []  # how it is called, whether it gives an int
         self.lines: list[str] = []
         self.owner = True
@@ -94,7 +102,7 @@ class Writer:
         return self.whole(2) if gives_int else self.number(2)
 
     def statement(self, depth: int, nesting: int) -> None:
-        kind = self.random.choice(["float", "int", "if", "for", "store", "call"])
+        kind = self.random.choice(self.kinds)
         if nesting and kind == "if":
             self.line(depth, f"if {self.condition()}:")
             self.statement(depth + 1, nesting - 1)
@@ -109,8 +117,21 @@ class Writer:
             self.line(depth, f"{target} {self.random.choice(['', '+'])}= {self.number(1)}")
         elif kind == "call" and self.visible(None):
             self.line(depth, self.call(None))
+        elif kind == "raise":
+            self.line(depth, f"if {self.condition()} and {self.condition()}:")
+            self.line(depth + 1, f"raise {self.exception()}")
+        elif kind == "assert":
+            self.line(depth, f"assert {self.condition()} or {self.condition()}, {self.text()}")
         else:
             self.line(depth, f"c = {self.number(2)}")
+
+    def exception(self) -> str:
+        return self.random.choice(
+            ["ValueError", "OSError()", f"Stopped({self.whole(1)}, {self.text()})"]
+        )
+
+    def text(self) -> str:
+        return self.random.choice(['"text"', f'f"{{{self.number(1)}}} {{a}}"', self.number(1)])
 
     def visible(self, gives_int: bool | None) -> list[str]:
         """Return the helpers that may be called here."""
@@ -148,10 +169,10 @@ class Writer:
         return f"{self.number(1)} {self.random.choice(['<', '>=', '!='])} {self.number(1)}"
 
 
-@pytest.mark.parametrize("seed", range(PROGRAMS))
+@pytest.mark.parametrize("seed", range(PROGRAMS + RAISING))
 def test_forms_agree(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "drawn.py"
-    path.write_text(Writer(seed).write())
+    path.write_text(Writer(seed, raises=seed >= PROGRAMS).write())
     spec = importlib.util.spec_from_file_location(f"drawn_helpers_{seed}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -160,12 +181,13 @@ def test_forms_agree(seed: int, tmp_path: Path) -> None:
     interpreted = outputs(module.Drawn, seed, interpret=True)
     for checks in ("strict", "fast"):
         compiled = outputs(module.Drawn, seed, checks=checks)
-        for one, other in zip(interpreted, compiled, strict=True):
+        assert interpreted[0] == compiled[0], path.read_text()
+        for one, other in zip(interpreted[1], compiled[1], strict=True):
             assert one.tobytes() == other.tobytes(), path.read_text()
 
 
-def outputs(cls: type[pl.Vertex], seed: int, **options: Any) -> list[np.ndarray]:
-    """Run three vertices with drawn data and return everything they may write."""
+def outputs(cls: type[pl.Vertex], seed: int, **options: Any) -> tuple[str, list[np.ndarray]]:
+    """Run three vertices with drawn data; return what they raised and all they may write."""
     drawn = np.random.default_rng(seed)
     graph = pl.Graph(pl.Target(tiles=1))
     work = graph.add_compute_set()
@@ -184,7 +206,12 @@ def outputs(cls: type[pl.Vertex], seed: int, **options: Any) -> list[np.ndarray]
         fields = {"n": v, "x": x[v], "i": i[v], "b": b[v], "w": w[v], "k": k[v], "y": y[v]}
         graph.add_vertex(work, cls, tile=0, **fields)
     engine = pl.Engine(graph, pl.Execute(work), **options)
-    engine.run()
+    raised = ""
+    try:
+        engine.run()
+    except pl.ApplicationRuntimeError as error:
+        raised = f"{error.what} {error.at} {error.found}"
     read = [engine.read(t) for t in (w, k, y)]
     # NaNs compare by being NaN: which NaN an operation makes is the processor's choice.
-    return [np.where(np.isnan(a), np.nan, a) if a.dtype.kind == "f" else a for a in read]
+    bits = [np.where(np.isnan(a), np.nan, a) if a.dtype.kind == "f" else a for a in read]
+    return raised, bits

@@ -340,7 +340,7 @@ def test_a_file_edited_after_its_import_is_refused(tmp_path: Path) -> None:
     vertex = load(path).V
     path.write_text(text.replace("+", "-"))
     os.utime(path, (1, 1))
-    with pytest.raises(VertexCompileError, match="its file changed since it was imported"):
+    with pytest.raises(VertexCompileError, match="edited.py' changed since it was imported"):
         check(vertex)
 
 

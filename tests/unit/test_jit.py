@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,6 @@ import pytest
 
 import poplite as pl
 from poplite.jit import objects
-from poplite.simulator import native
 from poplite.simulator.identity import code_identity
 
 PROGRAM = """
@@ -110,16 +110,49 @@ class Constant(pl.Vertex):
 
 
 class Opens(pl.Vertex):
-    x: pl.InOut[pl.FLOAT]
+    x: pl.InOut[pl.Vector[pl.INT]]
 
     def compute(self) -> None:
-        open("file")  # noqa: SIM115
+        pass
+
+
+class Clear(pl.Vertex):
+    x: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = 0
+
+
+def engine_of(cls: type[pl.Vertex]) -> pl.Engine:
+    """Return an engine with one vertex of a class that has one vector, without checks."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (9,), "x", mapping=0)
+    compute_set = graph.add_compute_set()
+    graph.add_vertex(compute_set, cls, tile=0, x=x)
+    return pl.Engine(graph, pl.Execute(compute_set), checks="fast")
 
 
 def test_what_the_compiler_refuses_is_a_compile_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "code_identity", lambda cls: cls.__name__)  # skips the dialect
+    from poplite.simulator import driver
+
+    def opens(self: Opens) -> None:
+        open("file")  # noqa: SIM115
+
+    monkeypatch.setattr(driver, "compiled_form", lambda checked: opens)  # skips the dialect
     with pytest.raises(pl.VertexCompileError, match="(?s)Opens.compute cannot be compiled: .*open"):
-        native.driver(Opens, (None,), checked=False)
+        engine_of(Opens)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no ELF files")
+def test_needed_symbols_are_those_of_the_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what only code generation asks for, here the C library's fill."""
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    engine_of(Clear)
+    heads = [path.read_bytes().partition(b"\n")[0] for path in tmp_path.iterdir()]
+    assert ["memset"] in [json.loads(head)["needed"] for head in heads]
 
 
 def test_numbers_outside_are_read_again_for_each_engine(monkeypatch: pytest.MonkeyPatch) -> None:

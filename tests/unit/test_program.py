@@ -4,21 +4,34 @@ import itertools
 
 import pytest
 
-from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    GraphConnectionError,
+    GraphRecursionError,
+    SizeOverflowError,
+    TensorCreationError,
+)
 from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.program import (
+    Call,
     Copy,
     Execute,
+    If,
     PrintTensor,
     Program,
     Repeat,
+    RepeatWhileFalse,
+    RepeatWhileTrue,
     Sequence,
+    Switch,
+    distinct_decisions,
     distinct_steps,
     walk,
 )
 from poplite.tensor import Tensor
-from poplite.types import FLOAT, INT
+from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 
 @pytest.fixture
@@ -94,6 +107,153 @@ class TestTree:
         assert repr(Repeat(1000, step)) == "<Repeat 1,000 times, 1 step>"
         assert repr(PrintTensor("result", x)) == "<PrintTensor 'result' float32[8]>"
         assert repr(Program()) == "<Program empty>"
+
+
+class TestPredicates:
+    def test_they_are_one_element_of_three_types(self, graph: Graph, x: Tensor) -> None:
+        for element in (BOOL, INT, UNSIGNED_INT):
+            flags = Graph().add_variable(element, (2, 3), "flags")
+            assert If(flags[1, 2], Program(), Program()).predicate == flags[1, 2]
+            RepeatWhileTrue(Program(), flags[:1, 1:2], Program())
+            with pytest.raises(
+                ControlProgramError,
+                match=r"(?s)RepeatWhileFalse: predicate 'flags' has 6 elements, but one .*t\[0\]",
+            ):
+                RepeatWhileFalse(Program(), flags, Program())
+            with pytest.raises(ControlProgramError, match="If: predicate '' has 0 elements"):
+                If(flags[:0], Program(), Program())
+        with pytest.raises(
+            ElementTypeError, match="If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT"
+        ):
+            If(x[0], Program(), Program())
+        with pytest.raises(ElementTypeError, match="RepeatWhileTrue: predicate True is not a ten"):
+            RepeatWhileTrue(Program(), True, Program())  # type: ignore[arg-type]
+
+    def test_a_switch_needs_a_number(self, graph: Graph) -> None:
+        with pytest.raises(ElementTypeError, match="control 'b' is of BOOL, not INT or UNSIGNED"):
+            Switch(graph.add_variable(BOOL, (), "b"))
+        with pytest.raises(ControlProgramError, match="Switch: control 'n' has 2 elements"):
+            Switch(graph.add_variable(INT, (2,), "n"))
+
+    def test_bodies_are_programs(self, graph: Graph) -> None:
+        flag, cs = graph.add_variable(BOOL, (), "flag"), graph.add_compute_set("a")
+        nothing = Program()
+        for make, part in (
+            (lambda: If(flag, cs, nothing), "If, true body"),  # type: ignore[arg-type]
+            (lambda: If(flag, nothing, None), "If, false body"),  # type: ignore[arg-type]
+            (lambda: RepeatWhileTrue(cs, flag, nothing), "True, condition"),  # type: ignore[arg-type]
+            (lambda: RepeatWhileFalse(nothing, flag, 3), "False, body"),  # type: ignore[arg-type]
+            (lambda: graph.add_function(cs), "add_function"),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(ControlProgramError, match=f"{part}: .* is no program"):
+                make()
+
+    def test_steps_and_reprs(self, graph: Graph) -> None:
+        flag, step = graph.add_variable(BOOL, (), "flag"), Execute(graph.add_compute_set("a"))
+        two = Sequence(step, step)
+        assert repr(If(flag, two, step)) == "<If 'flag', 3 steps>"
+        assert repr(RepeatWhileTrue(step, flag, two)) == "<RepeatWhileTrue 'flag', 3 steps>"
+        assert repr(RepeatWhileFalse(two, flag, two)) == "<RepeatWhileFalse 'flag', 4 steps>"
+
+    def test_what_decides_nothing_is_empty_but_a_loop_may_not_end(self, graph: Graph) -> None:
+        flag = graph.add_variable(BOOL, (), "flag")
+        number = graph.add_variable(INT, (), "number")
+        nothing = Program()
+        assert If(flag, nothing, nothing).is_empty
+        assert Switch(number, {0: nothing}).is_empty
+        assert not Switch.with_bounds_checking(number).is_empty
+        loop = RepeatWhileTrue(nothing, flag, nothing)
+        assert not loop.is_empty
+        assert not Sequence(Repeat(2, loop)).is_empty
+        assert Sequence(loop).num_steps == 0
+
+
+class TestSwitch:
+    @pytest.fixture
+    def mode(self, graph: Graph) -> Tensor:
+        return graph.add_variable(INT, (), "mode")
+
+    def test_cases_come_at_once_or_one_by_one(self, graph: Graph, mode: Tensor) -> None:
+        a, b = Execute(graph.add_compute_set("a")), Execute(graph.add_compute_set("b"))
+        switch = Switch(mode, [(3, a)], default=a).add(-1, Sequence(a, b))
+        assert switch.add(7, b) is switch
+        assert list(switch.cases) == [3, -1, 7]
+        assert switch.children == (*switch.cases.values(), a)
+        assert Switch(mode, {3: a}).cases == {3: a}
+        assert repr(switch) == "<Switch 'mode', 3 cases, 5 steps>"
+        checked = Switch.with_bounds_checking(mode, {3: a}).add(4, b)
+        assert checked.children == (a, b)
+
+    def test_values_are_whole_and_come_once(self, graph: Graph, mode: Tensor) -> None:
+        switch = Switch(mode, {1: Program()})
+        with pytest.raises(
+            ControlProgramError, match="(?s)Switch 'mode': two programs for the value 1 .*cases: 1"
+        ):
+            switch.add(1, Program())
+        with pytest.raises(ControlProgramError, match="a case for 1.5, which is no whole number"):
+            switch.add(1.5, Program())  # type: ignore[arg-type]
+        with pytest.raises(ControlProgramError, match="Switch, case 2: .* is no program"):
+            switch.add(2, 3)  # type: ignore[arg-type]
+        with pytest.raises(ControlProgramError, match="(?s)in place of cases.*default=program"):
+            Switch(mode, Program())  # type: ignore[arg-type]
+        assert switch.cases.keys() == {1}
+
+    @pytest.mark.parametrize(
+        ("element", "low", "high"), [(INT, -(2**31), 2**31 - 1), (UNSIGNED_INT, 0, 2**32 - 1)]
+    )
+    def test_values_are_those_that_the_control_can_have(
+        self, graph: Graph, element: type[INT], low: int, high: int
+    ) -> None:
+        switch = Switch(graph.add_variable(element, (), "n"), {low: Program(), high: Program()})
+        for value in (low - 1, high + 1):
+            with pytest.raises(SizeOverflowError, match=f"{value:,}, but .* {low:,} to {high:,}"):
+                switch.add(value, Program())
+
+    def test_it_does_not_change_once_it_is_part_of_a_program(
+        self, graph: Graph, mode: Tensor
+    ) -> None:
+        switch = Switch(mode)
+        Sequence(switch)
+        with pytest.raises(
+            ControlProgramError,
+            match=r"(?s)Switch 'mode': a case is added after it became part.*used at .*test_it_doe",
+        ):
+            switch.add(1, Program())
+        assert switch.num_steps == 0
+
+    def test_recursion_is_refused_by_name(self, graph: Graph, mode: Tensor) -> None:
+        switch = Switch(mode)
+        inner = graph.add_function(Sequence(switch), "inner")
+        outer = graph.add_function(Repeat(2, Call(inner)), "outer")
+        with pytest.raises(
+            GraphRecursionError,
+            match="(?s)Switch 'mode': case 1 would run the Switch itself.* 'outer', 'inner'",
+        ):
+            switch.add(1, Call(outer))
+
+
+class TestFunctions:
+    def test_names_are_unique_within_scopes(self, graph: Graph) -> None:
+        with graph.scope("net"):
+            names = [graph.add_function(Program(), "blur").name for _ in range(2)]
+        assert names == ["net/blur", "net/blur_1"]
+        assert graph.addFunction(Program()).name == "function"
+        with pytest.raises(TensorCreationError, match="the name of a function is text, but 3"):
+            graph.add_function(Program(), 3)  # type: ignore[arg-type]
+
+    def test_reprs_and_steps(self, graph: Graph) -> None:
+        step = Execute(graph.add_compute_set("a"))
+        function = graph.add_function(Repeat(3, Sequence(step, step)), "f")
+        assert repr(function) == "<Function 'f' 2 steps>"
+        assert function.location.function == "test_reprs_and_steps"
+        assert repr(Call(function)) == "<Call 'f', 2 steps>"
+        assert [str(s) for s in walk(Sequence(step, Call(function), Call(function)))] == [
+            f"step {number} of 5: Execute 'a'" for number in range(1, 6)
+        ]
+
+    def test_only_functions_are_called(self) -> None:
+        with pytest.raises(ControlProgramError, match="(?s)Call: .*is no function.*add_function"):
+            Call(Program())  # type: ignore[arg-type]
 
 
 class TestCopy:
@@ -174,6 +334,17 @@ class TestSteps:
             "step 2 of 4: Execute 'a'",
             "step 3 of 4: Execute 'b'",
             "step 4 of 4: PrintTensor 'y'",
+        ]
+
+    def test_decisions_are_named_by_their_steps(self, graph: Graph) -> None:
+        a, flag = Execute(graph.add_compute_set("a")), graph.add_variable(BOOL, (), "flag")
+        either = If(flag, a, Sequence(a, a))
+        loop = RepeatWhileTrue(Program(), flag, Program())
+        program = Sequence(a, either, RepeatWhileFalse(a, flag, Program()), loop, either)
+        assert [str(step) for step in distinct_decisions(program)] == [
+            "steps 2-4 of 8, which If 'flag' decides on",
+            "step 5 of 8, which RepeatWhileFalse 'flag' decides on",
+            "RepeatWhileTrue 'flag'",
         ]
 
     def test_a_shared_program_is_walked_in_each_place(self, graph: Graph) -> None:

@@ -8,9 +8,22 @@ from collections.abc import Callable
 import pytest
 
 import poplite.program
-from poplite import INT, ControlProgramError
+from poplite import BOOL, INT, ControlProgramError
 from poplite.graph import Graph
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.program import (
+    Call,
+    Copy,
+    Execute,
+    If,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhile,
+    RepeatWhileFalse,
+    RepeatWhileTrue,
+    Sequence,
+    Switch,
+)
 from poplite.program.base import set_once
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 
@@ -38,14 +51,26 @@ def test_every_kind_is_drawn() -> None:
     x, y = graph.add_variable(INT, (2,), "x"), graph.add_variable(INT, (2,), "y")
     cell = Execute(graph.add_compute_set("work"))
     leaves: list[Program] = [cell, Copy(x, y), PrintTensor("all", x)]
-    program = Sequence(Repeat(9, Sequence(*leaves, Program())), name="main")
+    go = graph.add_variable(BOOL, (), "go")
+    deciding: list[Program] = [
+        If(go, cell, Program()),
+        RepeatWhileTrue(cell, go, cell),
+        RepeatWhileFalse(Program(), go, Program()),
+        Switch(y[1], {7: cell}, default=cell),
+    ]
+    call = Call(graph.add_function(cell, "shared"))
+    body = Sequence(*leaves, Program(), *deciding, call)
+    program = Sequence(Repeat(9, body), name="main")
     kinds = [kind for _, kind in inspect.getmembers(poplite.program, inspect.isclass)]
-    drawn = {Sequence, Repeat, Program, *map(type, leaves)}
+    drawn = {Sequence, Repeat, RepeatWhile, Program}
+    drawn |= {type(node) for node in (*leaves, *deciding, call)}
     assert {kind for kind in kinds if issubclass(kind, Program)} == drawn
     tree, flow = program_text(program), graph_text(graph, program)
-    for told in ("Sequence 'main'", "Repeat 9 times", *map(str, leaves)):
+    for told in ("Sequence 'main'", "Repeat 9 times", *map(str, [*leaves, *deciding, call])):
         assert told in tree
     for told in ("step 1  'work'", "step 2  Copy", "step 3  Print 'all'"):
+        assert told in flow
+    for told in ("step 4  If 'go'", "step 5  RepeatWhileTrue 'go'", "step 7  Switch 'y'"):
         assert told in flow
 
 

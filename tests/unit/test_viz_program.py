@@ -9,9 +9,21 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from poplite import FLOAT, INT, Target, UnknownName
+from poplite import BOOL, FLOAT, INT, Target, UnknownName
 from poplite.graph import Graph
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence, walk
+from poplite.program import (
+    Call,
+    Copy,
+    Execute,
+    If,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhileTrue,
+    Sequence,
+    Switch,
+    walk,
+)
 from poplite.viz import program_svg, program_text
 from poplite.viz.colors import KINDS
 from poplite.viz.columns import cells
@@ -100,6 +112,42 @@ def test_rows_say_what_every_node_is(graph: Graph) -> None:
     assert [row.runs for row in tree.rows] == [1, 1, 1, 100, 100, 100, 1, 1, 1, 1, 1, 0, 1]
     assert tree.runs == 1 + 200 + 2
     assert {row.label.kind for row in tree.rows} == {"compute", "control", "copy", "host"}
+
+
+def test_what_data_decide_on_runs_nobody_knows_how_often(graph: Graph) -> None:
+    go, mode = graph.add_variable(BOOL, (), "go"), graph.add_variable(INT, (), "mode")
+    test, step = execute(graph, "test"), execute(graph, "step")
+    blur = graph.add_function(Repeat(2, step), "blur")
+    switch = Switch.with_bounds_checking(mode, {4: step, -1: Repeat(0, step)})
+    program = Sequence(
+        Repeat(3, Call(blur)), RepeatWhileTrue(test, go, If(go, step, Program())), switch
+    )
+    tree = program_tree(program)
+    lines = [f"{'  ' * row.level}{row.label.title}" for row in tree.rows]
+    assert list(zip(lines, [row.runs for row in tree.rows], strict=True)) == [
+        ("Sequence", 1),
+        ("  Repeat 3 times", 1),
+        ("    Call 'blur'", 3),
+        ("      Repeat 2 times", 3),
+        ("        Execute 'step'", 6),
+        ("  RepeatWhileTrue 'go'", 1),
+        ("    condition: Execute 'test'", None),
+        ("    body: If 'go'", None),
+        ("      then: Execute 'step'", None),
+        ("      else: Program", None),
+        ("  Switch 'mode'", 1),
+        ("    case 4: Execute 'step'", None),
+        ("    case -1: Repeat 0 times", None),
+        ("      Execute 'step'", 0),
+    ]
+    assert tree.heading(counts=True) == "program: 5 steps, run as often as data decide"
+    assert program_tree(program.programs[0]).runs == 6
+    assert program_tree(program, match="test").runs is None
+    rows = json.loads(program_json(tree))["rows"]
+    assert [row["runs"] for row in rows][5:8] == [1, None, None]
+    assert "     2     ?      condition: Execute 'test'" in program_text(program, counts=True)
+    assert "<summary>" in program._repr_html_()
+    assert "then: Execute &#x27;step&#x27;" in program._repr_html_()
 
 
 def test_step_numbers_are_those_of_messages(graph: Graph) -> None:

@@ -76,6 +76,30 @@ def slice_(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {**state, "partial": floats(rng, 1)}, {"partial": partial}
 
 
+def sum_of_two(rng: np.random.Generator) -> tuple[Values, Expected]:
+    a, b = floats(rng, 1)[0], floats(rng, 1)[0]
+    return {"a": a, "b": b, "total": floats(rng, 1)[0]}, {"total": a + b}
+
+
+def sum_(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    return {"x": x, "total": floats(rng, 1)}, {"total": in_order(np.float32(0), x)}
+
+
+def product(rows: int, cols: int) -> Callable[[np.random.Generator], tuple[Values, Expected]]:
+    """Return the recipe of a matrix product of this shape, added in order."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        inner = 4 * int(rng.integers(1, 3))
+        a, b = floats(rng, rows, inner), floats(rng, inner, cols)
+        c = np.zeros((rows, cols), np.float32)
+        for k in range(inner):
+            c = c + a[:, k : k + 1] * b[k]
+        return {"a": a, "b": b, "c": floats(rng, rows * cols)}, {"c": c.ravel()}
+
+    return recipe
+
+
 def suffix_sum(rng: np.random.Generator) -> tuple[Values, Expected]:
     tail = floats(rng, int(rng.integers(0, 40)))
     return {"tail": tail, "total": floats(rng, 1)}, {"total": in_order(np.float32(0), tail)}
@@ -169,6 +193,23 @@ def quantise(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "q": x * 0}, {"q": q}
 
 
+def halve(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = rng.integers(-(2**31), 2**31, (), np.int32)
+    half = np.array(n // 2 if n % 2 == 0 else n, np.int32)
+    written = {"n": half, "above_one": np.array(half > 1), "is_even": np.array(half % 2 == 0)}
+    return {"n": n, "above_one": np.False_, "is_even": np.False_}, written
+
+
+def grow(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = rng.integers(-1000, 1000, (), np.int32)
+    return {"n": n}, {"n": np.array(3 * n + 1, np.int32)}
+
+
+def invert(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = 1 + np.abs(floats(rng, int(rng.integers(0, 9)))) % np.float32(900)
+    return {"x": x}, {"x": np.float32(1) / x}
+
+
 def running(rng: np.random.Generator) -> tuple[Values, Expected]:
     x = floats(rng, int(rng.integers(0, 9)))
     sums = [in_order(np.float32(0), x[: i + 1])[0] for i in range(len(x))]
@@ -177,12 +218,20 @@ def running(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
     ("README.md", "Slice"): slice_,
-    ("benchmarks/engine.py", "Axpy"): axpy("a"),
+    ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
+    ("benchmarks/engine_bulk.py", "Add"): sum_of_two,
+    ("benchmarks/engine_heat.py", "Diffuse"): diffuse,
+    ("benchmarks/engine_matmul.py", "Product"): product(16, 128),
+    ("benchmarks/engine_matmul.py", "SquareProduct"): product(32, 32),
+    ("benchmarks/engine_reduction.py", "Sum"): sum_,
     ("docs/arithmetic.md", "Total"): total,
     ("docs/guide.md", "Axpy"): axpy("factor"),
+    ("docs/guide.md", "Grow"): grow,
+    ("docs/guide.md", "Halve"): halve,
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),
     ("docs/vertices.md", "Half"): scaled(0.5),
+    ("docs/vertices.md", "Invert"): invert,
     ("docs/vertices.md", "Negate"): negate,
     ("docs/vertices.md", "Quantise"): quantise,
     ("docs/vertices.md", "Rows"): nothing,

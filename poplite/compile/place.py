@@ -1,0 +1,169 @@
+"""Where the edges of a compute set start in the arena, and what is copied for it.
+
+A field whose elements are one run points straight into its variable.  Any other edge gets a
+temporary: gathered before the vertices run (also for outputs, whose unwritten elements keep
+their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
+its own vertex is gathered too, so that it reads the values from before the compute set
+whether or not its elements happen to be contiguous.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.edges import EdgeTable, FieldEdges
+from poplite.compile.layout import ArenaLayout
+from poplite.compile.moves import Moves
+from poplite.compile.swaps import Swaps
+from poplite.intervals import Int64
+from poplite.series import Series, Steps, compact, constant
+
+TEMPORARY_ALIGNMENT = 16
+"""Bytes that each gathered field is aligned to: a vector register's worth of loads."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """The edges of one field, placed.
+
+    Attributes:
+        field: the field.
+        start: where each edge starts, in elements of its type from the start of the arena.
+        gathered: which of them are temporaries; one answer where all are alike.
+    """
+
+    field: FieldEdges
+    start: Series
+    gathered: Mask | bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.field.field.element.size_bytes
+
+
+class Places:
+    """The places of all edges of a compute set.
+
+    Args:
+        table: the edges.
+        layout: where variables and state lie; temporaries are reserved in it.
+    """
+
+    def __init__(self, table: EdgeTable, layout: ArenaLayout) -> None:
+        self._table, self._layout = table, layout
+        self._end = 0
+        self._placed = {
+            field: self._place(field) for family in table.families for field in family.fields
+        }
+        layout.reserve_temporaries(self._end)
+
+    def __getitem__(self, field: FieldEdges) -> Placed:
+        return self._placed[field]
+
+    def _place(self, field: FieldEdges) -> Placed:
+        gathered = self._gathered(field)
+        if gathered is False:
+            return Placed(field, self._direct(field), False)
+        size, length = field.field.element.size_bytes, field.edges.length
+        first = self._layout.temporary_base + self._end
+        if gathered is True and length.only is not None:
+            room = _aligned(length.only * size)
+            self._end += room * length.count
+            return Placed(field, Steps(first // size, ((length.count, room // size),)), True)
+        rooms = np.where(gathered, _aligned(length.array() * size), 0)
+        at = first + np.cumsum(rooms) - rooms
+        self._end += int(rooms.sum())
+        if gathered is not True:
+            first_run, begin, _ = field.runs
+            straight = ~gathered & (np.diff(first_run) == 1)
+            at[straight] = self._layout.byte_positions(begin[first_run[:-1][straight]])
+        return Placed(field, compact(at // size), gathered)
+
+    def _gathered(self, field: FieldEdges) -> Mask | bool:
+        """Return which edges of a field are not contiguous, or read what their vertex writes."""
+        edges, own = field.edges, self._table.crossings.own.get(field)
+        if edges.start is not None:
+            return False if own is None else True if own.all() else own
+        if edges.are_alike:
+            return True
+        scattered = np.diff(field.runs.first) > 1
+        return scattered if own is None else own | scattered
+
+    def _direct(self, field: FieldEdges) -> Series:
+        edges = field.edges
+        assert edges.start is not None
+        if not edges.num_elements:
+            return constant(0, edges.length.count)
+        shift = self._layout.shift(edges.start.low, edges.start.high)
+        if shift is not None:
+            return edges.start.moved(shift)
+        size = field.field.element.size_bytes
+        return compact(self._layout.byte_positions(edges.start.array()) // size)
+
+    def moves(self) -> tuple[Moves, Moves]:
+        """Return the copies into temporaries, and those from temporaries that are written."""
+        swaps = Swaps()
+        for placed in self._placed.values():
+            if placed.gathered is False or not placed.field.edges.num_elements:
+                continue
+            back, there = placed.field.field.writes, self._elements(placed.field)
+            here, size = placed.start, placed.field.edges.length.only
+            if there and size and placed.gathered is True and isinstance(here, Steps):
+                into = Steps(here.first, (*here.digits, (size, 1)))
+                if swaps.add_regular(into, there, placed.size, back=back):
+                    continue
+            swaps.add_runs(*self._gathered_runs(placed), back=back)
+        return swaps.moves()
+
+    def _elements(self, field: FieldEdges) -> Steps | None:
+        """Return where the elements of a field are in the arena, where they are regular."""
+        elements = field.edges.elements()
+        shift = None if elements is None else self._layout.shift(elements.low, elements.high)
+        return None if elements is None or shift is None else elements.moved(shift)
+
+    def _gathered_runs(self, placed: Placed) -> tuple[Int64, Int64, Int64]:
+        """Return where the runs of gathered edges are in temporaries, where else, and bytes."""
+        runs = placed.field.runs
+        edge = runs.edge()
+        size = runs.size * placed.size
+        # A run's place in its temporary: bytes of the runs before it in the same edge.
+        before = np.cumsum(size) - size
+        before -= before[runs.first[:-1][edge]]
+        chosen = np.flatnonzero(np.broadcast_to(placed.gathered, len(runs.first) - 1)[edge])
+        here = placed.start.array()[edge[chosen]] * placed.size + before[chosen]
+        return here, self._layout.byte_positions(runs.begin[chosen]), size[chosen]
+
+    def saves(self) -> tuple[Moves, Moves]:
+        """Return copies of what vertices write in place, behind the temporaries, and back.
+
+        After a fault they make memory what it was before the compute set.
+        """
+        swaps = Swaps()
+        for placed in self._placed.values():
+            edges = placed.field.edges
+            if placed.gathered is True or not placed.field.field.writes or not edges.num_elements:
+                continue
+            first = _aligned(self._layout.temporary_base + self._end)
+            there, size, count = self._elements(placed.field), placed.size, edges.num_elements
+            self._end = first + count * size - self._layout.temporary_base
+            into = Steps(first // size, ((count, 1),))
+            straight = there if placed.gathered is False else None
+            if straight and swaps.add_regular(into, straight, size, back=True):
+                continue
+            kept = ~np.broadcast_to(placed.gathered, edges.length.count)
+            sizes = edges.length.array()[kept] * size
+            here = first + np.cumsum(sizes) - sizes
+            swaps.add_runs(here, placed.start.array()[kept] * size, sizes, back=True)
+        self._layout.reserve_temporaries(self._end)
+        return swaps.moves()
+
+
+def _aligned(size: Any) -> Any:
+    return (size + TEMPORARY_ALIGNMENT - 1) // TEMPORARY_ALIGNMENT * TEMPORARY_ALIGNMENT

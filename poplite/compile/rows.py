@@ -1,0 +1,202 @@
+"""Descriptor rows of vertices: few runs where they are regular, tables where they are not.
+
+    starts 0 64 128 ...       one row for all
+    starts in stretches       a row each
+    starts in any order       one row and the table that the graph keeps them in
+
+Runs are taken as long as they have `LEAST_RUN` vertices on average: a driver that looks starts up
+in a table reads four bytes for each, and needs compiling besides the one for runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.affine import affine_runs
+from poplite.compile.descriptor import (
+    COUNT,
+    Column,
+    Columns,
+    Forms,
+    Kind,
+    columns,
+    positions,
+    width,
+)
+from poplite.compile.step import Vertices
+from poplite.intervals import Int64
+from poplite.series import MOST_NARROW, NARROW, Listed, Series
+from poplite.vertex import Vertex
+
+LEAST_RUN = 4
+"""Vertices of a run, on average, below which tables are faster."""
+
+FEW_VERTICES = 4096
+"""Up to so many stay in runs, whatever they are: not worth a driver of their own."""
+
+FLAT_ROW = 4096
+"""Vertices of a row with tables, where their work differs; only balances chunks."""
+
+Values = Mapping[tuple[int, str], Series]
+"""The numbers of each column that is none of a table, by field and part."""
+
+Tables = Mapping[int, npt.NDArray[Any]]
+"""The table of each list field that has one, by position of the field."""
+
+
+def vertices_of(
+    cls: type[Vertex], forms: Forms, values: Values, tables: Tables, work: Int64 | int
+) -> Vertices:
+    """Return the descriptor rows of vertices.
+
+    Args:
+        cls: their class.
+        forms: how the rows of list fields are found.
+        values: for each column, the number of each vertex.
+        tables: of list fields.
+        work: of each vertex, in elements; a number where all are alike.
+    """
+    described = columns(list(cls.fields.values()), forms)
+    series = [None if c.kind == "table" else values[c.field, c.part] for c in described]
+    kept = {n: tables[c.field] for n, c in enumerate(described) if c.kind == "table"}
+    if all(_is_even(c, s) for c, s in zip(described, series, strict=True)):
+        rows = _first_row(described, series)
+        return Vertices(cls, described, rows, kept, _work(work, rows[:, COUNT]))
+    flat = _flat(described, series)
+    if flat is not None and _least_runs(described, series) * LEAST_RUN > _count(series):
+        return _with_tables(cls, flat, series, kept, work)
+    runs = _runs(described, series)
+    if flat is not None and len(runs) * LEAST_RUN > _count(series):
+        return _with_tables(cls, flat, series, kept, work)
+    return Vertices(cls, described, runs, kept, _work(work, runs[:, COUNT]))
+
+
+def _count(series: Sequence[Series | None]) -> int:
+    assert series[0] is not None, "the first column is the vertex's number"
+    return series[0].count
+
+
+def _is_even(column: Column, series: Series | None) -> bool:
+    """Tell whether one word, or two, describe the numbers of all vertices."""
+    if series is None:
+        return True
+    return series.step is not None and (column.kind == "affine" or series.step == 0)
+
+
+def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
+    """Return one row: the first number of each column, the step of affine ones, else zeros."""
+    row = np.zeros((1, width(described)), np.int64)
+    row[0, COUNT] = _count(series)
+    for (column, at), numbers in zip(positions(described), series, strict=True):
+        if numbers is None or column.kind == "flat":
+            continue
+        row[0, at] = numbers.at(0)
+        if column.kind == "affine":
+            row[0, at + 1] = numbers.step or 0
+    return row
+
+
+def _work(work: Int64 | int, count: Int64) -> Int64:
+    """Return the work of runs of so many vertices, one after the other."""
+    if isinstance(work, int):
+        return count * work
+    return np.add.reduceat(work, np.cumsum(count) - count)
+
+
+# -- runs ------------------------------------------------------------------------------------
+
+
+def _runs(described: Columns, series: Sequence[Series | None]) -> Int64:
+    """Return a row for each run of vertices that are even in all columns."""
+    arrays = [None if numbers is None else numbers.array() for numbers in series]
+    by_kind: dict[Kind, list[Int64]] = {"affine": [], "fixed": [], "table": []}
+    for column, array in zip(described, arrays, strict=True):
+        if array is not None:
+            by_kind[column.kind].append(array)
+    count = _count(series)
+    moving = np.stack(by_kind["affine"], axis=1)
+    fixed = np.stack([np.zeros(count, np.int64), *by_kind["fixed"]], axis=1)
+    first, length, steps = affine_runs(moving, fixed)
+    rows = np.zeros((len(first), width(described)), np.int64)
+    rows[:, COUNT] = length
+    step = iter(steps.T)
+    for (column, at), array in zip(positions(described), arrays, strict=True):
+        if array is not None:
+            rows[:, at] = array[first]
+        if column.kind == "affine":
+            rows[:, at + 1] = next(step)
+    return rows
+
+
+def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
+    """Return a number of runs that the vertices have at least, without listing any."""
+    most = 1
+    for column, numbers in zip(described, series, strict=True):
+        if isinstance(numbers, Listed):
+            change = np.diff(numbers.offset)
+            if column.kind == "affine":
+                # Two steps in a row differ at most twice where one run ends.
+                most = max(most, int(np.count_nonzero(change[1:] != change[:-1])) // 2 + 1)
+            else:
+                most = max(most, int(np.count_nonzero(change)) + 1)
+    return most
+
+
+# -- tables ----------------------------------------------------------------------------------
+
+
+def _flat(described: Columns, series: Sequence[Series | None]) -> Columns | None:
+    """Return the columns with tables in place of uneven ones; None where they will not do."""
+    if _count(series) <= FEW_VERTICES:
+        return None
+    changed: list[Column] = []
+    for column, numbers in zip(described, series, strict=True):
+        if numbers is None or _is_even(column, numbers):
+            changed.append(column)
+        elif numbers.high - numbers.low < MOST_NARROW:
+            changed.append(Column(column.field, column.part, "flat"))
+        else:
+            return None
+    return tuple(changed)
+
+
+def _with_tables(
+    cls: type[Vertex],
+    described: Columns,
+    series: Sequence[Series | None],
+    kept: Mapping[int, npt.NDArray[Any]],
+    work: Int64 | int,
+) -> Vertices:
+    tables = dict(kept)
+    row = _first_row(described, series)
+    for number, ((column, at), numbers) in enumerate(
+        zip(positions(described), series, strict=True)
+    ):
+        if column.kind == "flat":
+            assert numbers is not None
+            row[0, at], tables[number] = _table(numbers)
+    count = _count(series)
+    if isinstance(work, int):
+        return Vertices(cls, described, row, tables, np.array([count * work]))
+    first = np.arange(0, count, FLAT_ROW)
+    rows = np.repeat(row, len(first), axis=0)
+    rows[:, COUNT] = np.minimum(FLAT_ROW, count - first)
+    for column, at in positions(described):
+        if column.kind == "affine":
+            rows[:, at] += first * row[0, at + 1]
+        elif column.kind == "flat":
+            rows[:, at + 1] = first
+    return Vertices(cls, described, rows, tables, _work(work, rows[:, COUNT]))
+
+
+def _table(numbers: Series) -> tuple[int, npt.NDArray[np.uint32]]:
+    """Return what to add to each number of a table, and the table: the graph's own if it can be."""
+    if isinstance(numbers, Listed) and numbers.offset.dtype == NARROW:
+        return numbers.base, np.ascontiguousarray(numbers.offset)
+    array = numbers.array()
+    low = int(array.min())
+    return low, (array - low).astype(NARROW)

@@ -1,0 +1,64 @@
+"""The compiled form of a function that raises: a compiler learns only that the vertex stops.
+
+::
+
+    raise EmptyBlock(n)                 ->    raise @Raised
+    assert x > 0, f"pivot {x}"          ->    if not x > 0: raise @Raised
+
+Which exception it is, and its text, tells the interpreted form, in which the vertex runs
+again after it stopped.  A function that does not raise is compiled as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from types import CodeType, FunctionType
+
+from poplite.compute.facts import Checked
+from poplite.compute.source_text import FUTURE_FLAGS, nested, with_free_names
+
+_RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
+
+
+def compiled_form(checked: Checked) -> FunctionType:
+    """Return the function to give to a compiler.
+
+    Args:
+        checked: a `compute`, or a function that it calls.
+    """
+    function = checked.text.function
+    if not checked.facts.raises:
+        return function
+    tree = _Bare().visit(copy.deepcopy(checked.text.tree))
+    tree.decorator_list = []
+    code = function.__code__
+    whole = compile(
+        ast.fix_missing_locations(with_free_names(ast.Module([tree], []), code.co_freevars)),
+        code.co_filename,
+        "exec",
+        flags=code.co_flags & FUTURE_FLAGS,
+        dont_inherit=True,
+    )
+    inner: CodeType = next(each for each in nested(whole) if each.co_name == code.co_name)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    return FunctionType(
+        inner,
+        {**function.__globals__, _RAISED: Exception},
+        argdefs=function.__defaults__,
+        closure=tuple(cells[name] for name in inner.co_freevars),
+    )
+
+
+class _Bare(ast.NodeTransformer):
+    """Replaces what raises by a bare exception; consumes the tree it visits."""
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        return ast.copy_location(ast.Raise(ast.Name(_RAISED, ast.Load()), None), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        if not __debug__:
+            return ast.copy_location(ast.Pass(), node)
+        test = ast.UnaryOp(ast.Not(), node.test)
+        raised = self.visit_Raise(ast.copy_location(ast.Raise(None, None), node))
+        return ast.copy_location(ast.If(test, [raised], []), node)

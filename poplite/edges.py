@@ -1,0 +1,298 @@
+"""The edges behind one field of many vertices, in few bytes.
+
+Edges are counted by vertex, then by row of a list.  One whose elements are consecutive is an
+address and a length; what is regular takes no more for more vertices::
+
+    x[i]                of shape (n,)           start  5, 6, 7 ...          length 1
+    x[i, :]             of shape (n, 16)        start  0, 16, 32 ...        length 16
+    x.slices(random)                            start  uint32[n]            length as given
+    x.T[i, :]           not consecutive         the view itself
+
+    >>> from poplite.view import Storage, whole
+    >>> matrix = whole(Storage(0, 100, 12), (3, 4))
+    >>> of_view(matrix, 1).start
+    Steps(first=100, digits=((3, 4),))
+    >>> of_view(matrix.dim_shuffle((1, 0)), 1).start is None
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.intervals import Int64
+from poplite.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
+from poplite.view import Storage, View, addresses, runs, runs_of_many
+from poplite.view.digits import digits_of
+
+
+class Runs(NamedTuple):
+    """Consecutive elements of edges.
+
+    Attributes:
+        first: int64[edges + 1]; the runs of edge e are `first[e]` to `first[e + 1]`.
+        begin: int64[runs], address of the first element.
+        size: int64[runs], elements, at least one.
+    """
+
+    first: Int64
+    begin: Int64
+    size: Int64
+
+    def edge(self) -> Int64:
+        """Return int64[runs], the edge of each run."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """What stands behind one field of many vertices.
+
+    Attributes:
+        rows: edges of each vertex: 1, or the rows of a list.
+        length: elements of each edge.
+        start: address of each edge's first element; None unless all are consecutive. An edge
+            without elements has any address of the others.
+        pieces: where they are not: a view of shape (vertices, ...), one of all elements in
+            order, of one dimension, or the runs.
+        pairs: uint32[edges, 2], what `start` and `length` hold, side by side as drivers read
+            irregular lists: offset and length.
+    """
+
+    rows: Series
+    length: Series
+    start: Series | None
+    pieces: View | Runs | None = None
+    pairs: npt.NDArray[np.uint32] | None = None
+
+    @property
+    def num_vertices(self) -> int:
+        """How many vertices."""
+        return self.rows.count
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of all edges, repeats counted."""
+        return self.length.total()
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all have their elements at the same distances, which are not consecutive."""
+        view = self.pieces
+        if not isinstance(view, View) or len(view.shape) == 1:
+            return False
+        return isinstance(view.space, Storage)
+
+    def runs(self) -> Runs:
+        """Return the runs of all edges."""
+        if isinstance(self.pieces, Runs):
+            return self.pieces
+        if self.pieces is not None:
+            return cut(*runs(self.pieces), self.length)
+        assert self.start is not None
+        begin, count = self.start.array(), self.length.array()
+        if not len(count) or self.length.low > 0:
+            return Runs(np.arange(len(count) + 1), begin, count)
+        filled = count > 0
+        first = np.zeros(len(count) + 1, np.int64)
+        np.cumsum(filled, out=first[1:])
+        return Runs(first, begin[filled], count[filled])
+
+    def elements(self) -> Steps | None:
+        """Return the addresses of all elements where they are regular; innermost are edges'."""
+        size = self.length.only
+        if isinstance(self.start, Steps) and size is not None:
+            return Steps(self.start.first, (*self.start.digits, (size, 1)))
+        view = self.pieces
+        if isinstance(view, View) and isinstance(view.space, Storage):
+            return Steps(view.space.base + view.off, tuple(view.flat_digits()))
+        return None
+
+    def envelope(self) -> tuple[int, int]:
+        """Return an interval of addresses that holds all elements; there are some."""
+        elements = self.elements()
+        if elements is not None:
+            return elements.low, elements.high + 1
+        if self.start is not None:
+            return self.start.low, self.start.high + self.length.high
+        _, begin, size = self.runs()
+        return int(begin.min()), int((begin + size).max())
+
+    def are_apart(self) -> bool:
+        """Tell whether it is plain that no two edges share an element."""
+        elements = self.elements()
+        if elements is not None:
+            return _are_apart(elements.digits)
+        return isinstance(self.start, Steps) and _are_apart(
+            (*self.start.digits, (self.length.high, 1))
+        )
+
+
+def _are_apart(digits: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether it is plain that no address occurs twice."""
+    reach = 1
+    for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
+        if extent > 1 and abs(stride) < reach:
+            return False
+        reach += abs(stride) * (extent - 1)
+    return True
+
+
+def cut(begin: Int64, count: Int64, length: Series) -> Runs:
+    """Cut the runs of all elements where one edge ends and the next begins.
+
+    Args:
+        begin: int64[runs], first addresses, in the order of the edges.
+        count: int64[runs], elements, at least one.
+        length: elements of each edge, as many altogether.
+
+    >>> [a.tolist() for a in cut(np.array([0, 9]), np.array([4, 2]), constant(3, 2))]
+    [[0, 1, 3], [0, 3, 9], [3, 1, 2]]
+    """
+    size = length.only
+    if size and (count == size).all():
+        return Runs(np.arange(len(count) + 1), begin, count)
+    ends = np.cumsum(length.array())
+    run_ends = np.cumsum(count)
+    both = np.concatenate([run_ends, ends])
+    both.sort(kind="stable")  # merges two rising sequences in one pass
+    stops = both[np.diff(both, prepend=0) > 0]
+    starts = np.concatenate([np.zeros(min(1, len(stops)), np.int64), stops[:-1]])
+    run = np.searchsorted(run_ends, starts, side="right")
+    first = np.searchsorted(starts, np.concatenate([[0], ends]))
+    return Runs(first, begin[run] + starts - (run_ends - count)[run], stops - starts)
+
+
+def of_view(view: View, depth: int) -> Edges:
+    """Return the edges that one tensor gives to vertices, one index of its first dimension each.
+
+    Args:
+        view: shape (n,), (n, length) or (n, rows, length).
+        depth: of the field: 0, 1 or 2.
+    """
+    count, *inner = view.shape
+    num_rows, size = (inner[0] if depth == 2 else 1), (inner[-1] if depth else 1)
+    rows, length = constant(num_rows, count), constant(size, count * num_rows)
+    if not view.num_elements:
+        return Edges(rows, length, constant(0, count * num_rows))
+    if isinstance(view.space, Storage):
+        of_edges = view.dims[: 2 if depth == 2 else 1]
+        digits = [digits_of(n, dim) for n, dim in zip(view.shape, of_edges, strict=False)]
+        if size == 1 or view.dims[-1] == 1:
+            flat = tuple(digit for each in digits for digit in each)
+            return Edges(rows, length, Steps(view.space.base + view.off, flat or ((1, 0),)))
+        return Edges(rows, length, None, view)
+    if size == 1:
+        return Edges(rows, length, compact(addresses(view).reshape(-1)))
+    begin, in_run = runs(view)
+    if (in_run % size != 0).any():
+        return Edges(rows, length, None, view)
+    return Edges(rows, length, compact(_split_evenly(begin, in_run // size, size)))
+
+
+def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
+    """Return where edges of one size begin in runs of several each."""
+    if (times == 1).all():
+        return begin
+    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    return np.repeat(begin, times) + within * size
+
+
+def of_views(views: Sequence[View], rows: Series) -> Edges:
+    """Return the edges that a list of views gives to vertices, one view an edge.
+
+    Args:
+        views: of rank 1, or of one element.
+        rows: edges of each vertex.
+    """
+    plain = _plain(views)
+    if plain is not None:
+        begins, sizes = plain
+        return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
+    first, begin, count = runs_of_many(views)
+    length = compact(np.array([view.num_elements for view in views], np.int64))
+    if (np.diff(first) > 1).any():
+        return Edges(rows, length, None, Runs(first, begin, count))
+    return listed(begin, length, rows)
+
+
+def _plain(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
+    """Return starts and lengths, the quick way of most lists; None where it does not do."""
+    begins, sizes = [], []
+    for view in views:
+        space, shape = view.space, view.shape
+        if not isinstance(space, Storage) or (shape and (len(shape) > 1 or not shape[0])):
+            return None
+        size = shape[0] if shape else 1
+        if size > 1 and view.dims[0] != 1:
+            return None
+        begins.append(space.base + view.off)
+        sizes.append(size)
+    return begins, sizes
+
+
+def listed(begin: Int64, length: Series, rows: Series) -> Edges:
+    """Return edges of consecutive elements.
+
+    Args:
+        begin: int64, address of the first element of each edge that has elements.
+        length: elements of each edge.
+        rows: edges of each vertex.
+    """
+    if len(begin) < length.count:
+        every = np.full(length.count, begin.min() if len(begin) else 0)
+        every[length.array() > 0] = begin
+        begin = every
+    return Edges(rows, length, compact(begin))
+
+
+def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
+    """Return the edges that slices of one view give to vertices.
+
+    Args:
+        view: of the rank of the field, or of rank 1 for a scalar field.
+        begin: int64[n], first indices along dimension 0.
+        end: int64[n], one past the last.
+        depth: of the field: 0, 1 or 2.
+
+    Returns:
+        None where the elements of an edge are not consecutive, or the view is of several
+        variables.
+    """
+    stride = view.dims[0]
+    last = 1 if depth < 2 or view.shape[1] == 1 else view.dims[1]
+    if not isinstance(view.space, Storage) or not isinstance(stride, int) or last != 1:
+        return None
+    length = compact(end - begin)
+    if depth < 2 and stride != 1 and length.count and length.high > 1:
+        return None
+    start = begin * stride
+    start += view.space.base + view.off
+    if depth < 2:
+        return listed(start[end > begin], length, constant(1, len(start)))
+    counts = end - begin
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    every = np.repeat(start, counts) + within * stride
+    size = constant(view.shape[1], len(every))
+    return listed(every if size.count and view.shape[1] else every[:0], size, length)
+
+
+def paired(edges: Edges) -> Edges:
+    """Return the edges of lists with addresses and lengths side by side, as drivers read them.
+
+    Args:
+        edges: of a list field; others than irregular, consecutive ones stay as they are.
+    """
+    start, length = edges.start, edges.length
+    if not isinstance(start, Listed) or max(start.high - start.base, length.high) >= MOST_NARROW:
+        return edges
+    pairs = np.empty((start.count, 2), NARROW)
+    pairs[:, 0], pairs[:, 1] = start.offset, length.array()
+    if isinstance(length, Listed):
+        length = Listed(0, pairs[:, 1])
+    return Edges(edges.rows, length, Listed(start.base, pairs[:, 0]), None, pairs)

@@ -1,0 +1,267 @@
+"""Programs of which a scalar chooses one: either of two, or one of many.
+
+If(is_large, shrink, grow)
+Switch(mode, {0: forward, 1: backward}, default=report)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from operator import index as whole_number
+from types import MappingProxyType
+from typing import Literal, Self
+
+from poplite.errors import ControlProgramError, GraphRecursionError, SizeOverflowError
+from poplite.program.base import Program, child, set_once
+from poplite.program.function import functions_between
+from poplite.program.scalar import deciding
+from poplite.source import SourceLocation, here
+from poplite.tensor import Tensor
+from poplite.types import INT
+from poplite.words import clipped, counted, fitted
+
+Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class If(Program):
+    """One of two programs.
+
+    Args:
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        true_body: what runs when it is true.
+        false_body: what runs when it is false; `Sequence()` for nothing.
+
+    Raises:
+        ControlProgramError: when a body is no program, or the predicate not one element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> large = Graph().add_variable("bool", (), "large")
+    >>> If(large, Program(), Program())
+    <If 'large', 0 steps>
+    """
+
+    predicate: Tensor
+    true_body: Program
+    false_body: Program
+
+    def __init__(self, predicate: Tensor, true_body: Program, false_body: Program) -> None:
+        bodies = child(true_body, "If, true body"), child(false_body, "If, false body")
+        set_once(
+            self,
+            predicate=deciding(predicate, "If", "predicate"),
+            true_body=bodies[0],
+            false_body=bodies[1],
+            num_steps=sum(body.num_steps for body in bodies),
+            is_empty=all(body.is_empty for body in bodies),
+        )
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """Both bodies, the one for true first."""
+        return self.true_body, self.false_body
+
+    @property
+    def decided_by(self) -> Tensor:
+        """The predicate."""
+        return self.predicate
+
+    def __str__(self) -> str:
+        return f"If '{self.predicate.name}'"
+
+    def __repr__(self) -> str:
+        return fitted(f"<If '{{}}', {counted(self.num_steps, 'step')}>", self.predicate.name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Switch(Program):
+    """The program whose number a scalar holds.
+
+    Cases may be added until the Switch becomes part of another program or of a function.
+
+    Args:
+        control: one element of INT or UNSIGNED_INT.
+        cases: programs by the value that chooses them, or pairs of both.
+        default: what runs for any other value; left out, nothing.
+
+    Attributes:
+        unmatched: what any other value means: "default", "error", or "unreachable".
+        used_at: the line that made it part of another program.
+
+    Raises:
+        ControlProgramError: when a value is no whole number or comes twice, a case no program,
+            or the control not one element.
+        ElementTypeError: when the control is no tensor of these types.
+        SizeOverflowError: when the control can never have a value.
+
+    >>> from poplite.graph import Graph
+    >>> mode = Graph().add_variable("int32", (), "mode")
+    >>> Switch(mode, {0: Program()}).add(1, Program()).add(2, Program())
+    <Switch 'mode', 3 cases, 0 steps>
+    """
+
+    control: Tensor
+    default: Program
+    unmatched: Literal["default", "error", "unreachable"]
+    used_at: SourceLocation | None
+    _cases: dict[int, Program]
+
+    def __init__(self, control: Tensor, cases: Cases = (), default: Program | None = None) -> None:
+        self._fill(control, cases, "default", Program() if default is None else default)
+
+    @classmethod
+    def with_bounds_checking(cls, control: Tensor, cases: Cases = ()) -> Self:
+        """Make a Switch that stops the run with an error when no case matches.
+
+        Args:
+            control: one element of INT or UNSIGNED_INT.
+            cases: programs by the value that chooses them, or pairs of both.
+        """
+        switch = cls.__new__(cls)
+        switch._fill(control, cases, "error", Program())
+        return switch
+
+    @classmethod
+    def with_unreachable_default(cls, control: Tensor, cases: Cases = ()) -> Self:
+        """Make a Switch of which you know that a case always matches.
+
+        On a machine anything may happen when none does; here the run stops with an error.
+
+        Args:
+            control: one element of INT or UNSIGNED_INT.
+            cases: programs by the value that chooses them, or pairs of both.
+        """
+        switch = cls.__new__(cls)
+        switch._fill(control, cases, "unreachable", Program())
+        return switch
+
+    def _fill(self, control: Tensor, cases: Cases, unmatched: str, default: Program) -> None:
+        if isinstance(cases, Program):
+            raise ControlProgramError(
+                f"Switch: {clipped(cases, 60)} in place of cases",
+                at=here(),
+                fix="Switch(control, {0: program}), or Switch(control, default=program)",
+            )
+        part = child(default, "Switch, default")
+        set_once(
+            self,
+            control=deciding(control, "Switch", "control"),
+            default=part,
+            unmatched=unmatched,
+            used_at=None,
+            _cases={},
+            num_steps=part.num_steps,
+            is_empty=part.is_empty and unmatched == "default",
+        )
+        for value, program in cases.items() if isinstance(cases, Mapping) else cases:
+            self.add(value, program)
+
+    def add(self, value: int, program: Program) -> Self:
+        """Add a case.
+
+        Args:
+            value: what chooses it.
+            program: what runs.
+
+        Returns:
+            The Switch, so that calls can be chained.
+
+        Raises:
+            ControlProgramError: when the value is no whole number or has a case already,
+                `program` is no program, or the Switch is part of another program.
+            SizeOverflowError: when the control can never have that value.
+            GraphRecursionError: when the program runs this very Switch.
+        """
+        number, part = self._number(value), child(program, f"Switch, case {clipped(value)}")
+        if self.used_at is not None:
+            raise self._used(number, part)
+        if number in self._cases:
+            raise ControlProgramError(
+                f"Switch '{self.control.name}': two programs for the value {number:,}",
+                at=here(),
+                found=f"cases: {self.values_text()}",
+                fix="Sequence(first, second) runs both",
+            )
+        self._cases[number] = part
+        object.__setattr__(self, "num_steps", self.num_steps + part.num_steps)
+        object.__setattr__(self, "is_empty", self.is_empty and part.is_empty)
+        return self
+
+    def _number(self, value: object) -> int:
+        try:
+            number = whole_number(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise ControlProgramError(
+                f"Switch: a case for {clipped(value)}, which is no whole number",
+                at=here(),
+                fix="Switch(control, {0: program})",
+            ) from None
+        low, high = (-(1 << 31), 1 << 31) if self.control.element_type is INT else (0, 1 << 32)
+        if not low <= number < high:
+            raise SizeOverflowError(
+                f"Switch '{self.control.name}': a case for {number:,}, but "
+                f"{self.control.element_type!r} holds {low:,} to {high - 1:,}",
+                at=here(),
+                fix="a value in that range",
+            )
+        return number
+
+    def _used(self, value: int, program: Program) -> ControlProgramError | GraphRecursionError:
+        path = functions_between(program, self)
+        if path is not None:
+            names = ", ".join(f"'{function.name}'" for function in path)
+            return GraphRecursionError(
+                f"Switch '{self.control.name}': case {value:,} would run the Switch itself",
+                at=here(),
+                found=f"by way of the functions {names}" if path else "",
+                fix="functions cannot recurse: loop with RepeatWhileTrue",
+            )
+        return ControlProgramError(
+            f"Switch '{self.control.name}': a case is added after it became part of a program",
+            at=here(),
+            found=f"used at {self.used_at}",
+            fix="add all cases first",
+        )
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of another program, so that no case may be added."""
+        if self.used_at is None:
+            object.__setattr__(self, "used_at", at)
+
+    def values_text(self) -> str:
+        """Return the values of the cases, the first few of many."""
+        values = [f"{value:,}" for value in self._cases]
+        more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
+        return ", ".join(values[:MOST_VALUES]) + more if values else "none"
+
+    @property
+    def cases(self) -> Mapping[int, Program]:
+        """The programs by the value that chooses them, in the order they were given."""
+        return MappingProxyType(self._cases)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The programs of the cases, then the default if there is one."""
+        default = [self.default] if self.unmatched == "default" else []
+        return (*self._cases.values(), *default)
+
+    @property
+    def decided_by(self) -> Tensor:
+        """The control."""
+        return self.control
+
+    def __str__(self) -> str:
+        return f"Switch '{self.control.name}'"
+
+    def __repr__(self) -> str:
+        numbers = f"{counted(len(self._cases), 'case')}, {counted(self.num_steps, 'step')}"
+        return fitted(f"<Switch '{{}}', {numbers}>", self.control.name)
+
+    switchWithBoundsChecking = with_bounds_checking
+    switchWithUnreachableDefault = with_unreachable_default
+
+
+MOST_VALUES = 8
+"""Values of cases that a message lists."""

@@ -1,0 +1,112 @@
+"""Functions: programs that are written down once, and run from many places.
+
+    blur = graph.add_function(Sequence(horizontal, vertical), "blur")
+    Sequence(Call(blur), Copy(a, b), Call(blur))
+
+They have no arguments: data goes through variables.  A program can only call functions that were
+there before it, so none can call itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poplite.errors import ControlProgramError
+from poplite.program.base import Program, set_once
+from poplite.source import SourceLocation, here
+from poplite.words import clipped, counted, fitted
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Function:
+    """A program that `Call` runs; made by `graph.add_function`.
+
+    Attributes:
+        graph: the graph.
+        name: unique among its functions.
+        program: what runs.
+        location: the user's line that made it.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().add_function(Program(), "blur")
+    <Function 'blur' 0 steps>
+    """
+
+    graph: Graph
+    name: str
+    program: Program
+    location: SourceLocation
+
+    def __repr__(self) -> str:
+        steps = counted(self.program.num_steps, "step")
+        return fitted(f"<Function '{{}}' {steps}>", self.name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Call(Program):
+    """Runs a function.
+
+    Args:
+        function: what runs.
+
+    Raises:
+        ControlProgramError: when it is no function.
+
+    >>> from poplite.graph import Graph
+    >>> Call(Graph().add_function(Program(), "blur"))
+    <Call 'blur', 0 steps>
+    """
+
+    function: Function
+
+    def __init__(self, function: Function) -> None:
+        if not isinstance(function, Function):
+            raise ControlProgramError(
+                f"Call: {clipped(function, 80)} is no function",
+                at=here(),
+                fix="Call(graph.add_function(program)); a program itself needs no Call",
+            )
+        body = function.program
+        set_once(self, function=function, num_steps=body.num_steps, is_empty=body.is_empty)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The program of the function."""
+        return (self.function.program,)
+
+    def __str__(self) -> str:
+        return f"Call '{self.function.name}'"
+
+    def __repr__(self) -> str:
+        return fitted(f"<Call '{{}}', {counted(self.num_steps, 'step')}>", self.function.name)
+
+
+def functions_between(program: Program, inner: Program) -> list[Function] | None:
+    """Return the functions through which a program runs another; None when it does not.
+
+    Args:
+        program: the outer one.
+        inner: the one that is looked for.
+
+    >>> from poplite.graph import Graph
+    >>> inner = Program()
+    >>> blur = Graph().add_function(inner, "blur")
+    >>> functions_between(Call(blur), inner), functions_between(Program(), inner)
+    ([<Function 'blur' 0 steps>], None)
+    """
+    seen = {id(program)}
+    pending: list[tuple[Program, list[Function]]] = [(program, [])]
+    while pending:
+        node, path = pending.pop()
+        if node is inner:
+            return path
+        for part in node.children:
+            if id(part) not in seen:
+                seen.add(id(part))
+                below = [*path, node.function] if isinstance(node, Call) else path
+                pending.append((part, below))
+    return None

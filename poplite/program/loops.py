@@ -1,0 +1,154 @@
+"""Programs that run again and again: a number of times, or as long as a scalar says so.
+
+Repeat(100, step)                         100 times
+RepeatWhileTrue(test, go_on, step)        test; while go_on: step, test
+RepeatWhileFalse(test, done, step)        test; while not done: step, test
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index as whole_number
+from typing import ClassVar
+
+from poplite.errors import ControlProgramError
+from poplite.program.base import Program, child, set_once
+from poplite.program.scalar import deciding
+from poplite.source import here
+from poplite.tensor import Tensor
+from poplite.words import clipped, counted, fitted
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Repeat(Program):
+    """A program that runs a fixed number of times.
+
+    Args:
+        count: how often; 0 is never.
+        body: what runs.
+
+    Raises:
+        ControlProgramError: when `count` is no whole number from 0, or `body` no program.
+
+    >>> Repeat(100, Program())
+    <Repeat 100 times, 0 steps>
+    """
+
+    count: int
+    body: Program
+
+    def __init__(self, count: int, body: Program) -> None:
+        try:
+            times = whole_number(count)
+        except TypeError:
+            times = -1
+        if not 0 <= times < 1 << 63:
+            raise ControlProgramError(
+                f"Repeat: {clipped(count)} times, but a whole number from 0 is needed",
+                at=here(),
+                fix="Repeat(100, body)",
+            )
+        part = child(body, "Repeat, body")
+        is_empty = times == 0 or part.is_empty
+        set_once(self, count=times, body=part, num_steps=part.num_steps, is_empty=is_empty)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The body."""
+        return (self.body,)
+
+    def __repr__(self) -> str:
+        return f"<Repeat {counted(self.count, 'time')}, {counted(self.num_steps, 'step')}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class RepeatWhile(Program):
+    """Base of the loops that a scalar ends.
+
+    `condition` runs, then the predicate is read; where that ends the loop, `body` does not run
+    any more.  So `condition` runs at least once, `body` maybe never.
+
+    Attributes:
+        goes_on_if: what the predicate must be for the body to run.
+    """
+
+    condition: Program
+    predicate: Tensor
+    body: Program
+
+    goes_on_if: ClassVar[bool]
+
+    def __init__(self, condition: Program, predicate: Tensor, body: Program) -> None:
+        kind = type(self).__name__
+        parts = child(condition, f"{kind}, condition"), child(body, f"{kind}, body")
+        set_once(
+            self,
+            condition=parts[0],
+            predicate=deciding(predicate, kind, "predicate"),
+            body=parts[1],
+            num_steps=sum(part.num_steps for part in parts),
+            is_empty=False,  # a loop that does nothing may still not end
+        )
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """Condition and body."""
+        return self.condition, self.body
+
+    @property
+    def decided_by(self) -> Tensor:
+        """The predicate."""
+        return self.predicate
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} '{self.predicate.name}'"
+
+    def __repr__(self) -> str:
+        steps = counted(self.num_steps, "step")
+        return fitted(f"<{type(self).__name__} '{{}}', {steps}>", self.predicate.name)
+
+
+class RepeatWhileTrue(RepeatWhile):
+    """A program that runs while a scalar is true, which another program sets before each time.
+
+    Args:
+        condition: what runs before the predicate is read, each time; at least once.
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        body: what runs as long as it is true; maybe never.
+
+    Raises:
+        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+            element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> go_on = Graph().add_variable("bool", (), "go_on")
+    >>> RepeatWhileTrue(Program(), go_on, Program())
+    <RepeatWhileTrue 'go_on', 0 steps>
+    """
+
+    __slots__ = ()
+    goes_on_if = True
+
+
+class RepeatWhileFalse(RepeatWhile):
+    """A program that runs until a scalar is true, which another program sets before each time.
+
+    Args:
+        condition: what runs before the predicate is read, each time; at least once.
+        predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
+        body: what runs as long as it is false; maybe never.
+
+    Raises:
+        ControlProgramError: when `condition` or `body` is no program, or the predicate not one
+            element.
+        ElementTypeError: when the predicate is no tensor of these types.
+
+    >>> from poplite.graph import Graph
+    >>> done = Graph().add_variable("bool", (), "done")
+    >>> RepeatWhileFalse(Program(), done, Program())
+    <RepeatWhileFalse 'done', 0 steps>
+    """
+
+    __slots__ = ()
+    goes_on_if = False

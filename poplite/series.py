@@ -1,0 +1,244 @@
+"""Long sequences of whole numbers in few bytes: steps where they are regular, offsets where not.
+
+    0 64 128 192 ...                    Steps(0, ((1000000, 64),))        nothing of that size
+    0 1 2  100 101 102                  Steps(0, ((2, 100), (3, 1)))
+    5007 5001 5044 ...                  Listed(5001, uint32[6 0 43 ...])  four bytes each
+
+Where fields of a million vertices begin, how long they are and which rows they have is kept so.
+
+    >>> compact(np.array([7, 7, 7]))
+    Steps(first=7, digits=((3, 0),))
+    >>> compact(np.array([5007, 5001, 5044])).array().tolist()
+    [5007, 5001, 5044]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.intervals import Int64
+from poplite.view.digits import Digits, coalesce, digits_of, locate, regroup
+from poplite.view.expand import grid
+
+NARROW = np.dtype(np.uint32)
+"""How offsets are kept."""
+
+FEW = 8
+"""Numbers at the beginning that are looked at first."""
+
+MOST_NARROW = 2**32
+"""Offsets below it are kept in 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Numbers at regular distances.
+
+    Attributes:
+        first: the number at index 0.
+        digits: (extent, stride) outermost first, as in `poplite.view.digits`; extents may be 1.
+    """
+
+    first: int
+    digits: Digits
+
+    @property
+    def count(self) -> int:
+        """How many numbers."""
+        return math.prod([extent for extent, _ in self.digits])
+
+    @property
+    def step(self) -> int | None:
+        """The one distance from each number to the next, or None."""
+        digits = coalesce([digit for digit in self.digits if digit[0] != 1])
+        return None if len(digits) > 1 else digits[0][1] if digits else 0
+
+    @property
+    def only(self) -> int | None:
+        """The one value that all have, or None."""
+        return self.first if self.step == 0 else None
+
+    @property
+    def low(self) -> int:
+        """The least number; there is one."""
+        return self.first + sum([min(0, (extent - 1) * stride) for extent, stride in self.digits])
+
+    @property
+    def high(self) -> int:
+        """The greatest number; there is one."""
+        return self.first + sum([max(0, (extent - 1) * stride) for extent, stride in self.digits])
+
+    def total(self) -> int:
+        """Return the sum."""
+        count = self.count
+        # Each digit takes its values equally often, so that their mean counts.
+        return self.first * count + sum([count * (e - 1) * s // 2 for e, s in self.digits])
+
+    def at(self, index: int) -> int:
+        """Return one number."""
+        return self.first + locate(self.digits, index)
+
+    def split(self, count: int) -> tuple[Digits, Digits] | None:
+        """Return the digits of `count` equal parts, and those within a part, or None.
+
+        >>> Steps(0, ((6, 4),)).split(2)
+        (((2, 12),), ((3, 4),))
+        """
+        if not self.count:
+            return ((count, 0),), ()
+        dims = regroup(
+            coalesce([digit for digit in self.digits if digit[0] != 1]),
+            (count, self.count // count),
+        )
+        if dims is None:
+            return None
+        return digits_of(count, dims[0]), digits_of(self.count // count, dims[1])
+
+    def array(self) -> Int64:
+        """Return int64[count], to be read, not written: it may be one number repeated."""
+        if self.step == 0:
+            return np.broadcast_to(np.int64(self.first), self.count)
+        return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
+
+    def times(self, factor: int) -> Steps:
+        """Return the numbers multiplied by one."""
+        digits = tuple([(extent, factor * stride) for extent, stride in self.digits])
+        return Steps(factor * self.first, digits)
+
+    def moved(self, distance: int) -> Steps:
+        """Return the numbers with something added to each."""
+        return Steps(self.first + distance, self.digits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """Any numbers.
+
+    Attributes:
+        base: added to each offset.
+        offset: integers[count]; uint32 where that is enough.
+    """
+
+    base: int
+    offset: npt.NDArray[np.integer[Any]]
+
+    @property
+    def count(self) -> int:
+        """How many numbers."""
+        return len(self.offset)
+
+    @property
+    def step(self) -> int | None:
+        """The one distance from each number to the next, or None."""
+        return progression(self.offset)
+
+    @property
+    def only(self) -> int | None:
+        """The one value that all have, or None."""
+        return self.base + int(self.offset[0]) if self.step == 0 else None
+
+    @property
+    def low(self) -> int:
+        """The least number; there is one."""
+        return self.base + int(self.offset.min())
+
+    @property
+    def high(self) -> int:
+        """The greatest number; there is one."""
+        return self.base + int(self.offset.max())
+
+    def total(self) -> int:
+        """Return the sum."""
+        return self.base * self.count + int(self.offset.sum(dtype=np.int64))
+
+    def at(self, index: int) -> int:
+        """Return one number."""
+        return self.base + int(self.offset[index])
+
+    def array(self) -> Int64:
+        """Return int64[count], to be read, not written."""
+        values = self.offset.astype(np.int64)
+        values += self.base
+        return values
+
+    def moved(self, distance: int) -> Listed:
+        """Return the numbers with something added to each; the offsets are shared."""
+        return Listed(self.base + distance, self.offset)
+
+
+Series = Steps | Listed
+
+
+def taken(series: Series, chosen: Int64) -> Series:
+    """Return some of the numbers.
+
+    >>> taken(counting(5, 100), np.array([1, 40])).array().tolist()
+    [6, 45]
+    """
+    if isinstance(series, Steps):
+        return compact(series.array()[chosen])
+    return Listed(series.base, series.offset[chosen])
+
+
+def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
+    """Return the one distance from each number to the next, or None; 0 where there is none.
+
+    Args:
+        values: integers[n], at least one.
+
+    >>> progression(np.array([3, 5, 7])), progression(np.array([3, 5, 8]))
+    (2, None)
+    """
+    begin = values[:FEW].tolist()
+    if len(begin) < 2:
+        return 0
+    step: int = begin[1] - begin[0]
+    if any([b - a != step for a, b in pairwise(begin)]):
+        return None  # as nearly all irregular ones
+    if int(values[-1]) - begin[0] != step * (len(values) - 1):
+        return None
+    # Differences of unsigned numbers wrap around, and so does the step; the ends have told that
+    # no number is where it is by wrapping.
+    same = np.diff(values) == np.array(step).astype(values.dtype)
+    return step if same.all() else None
+
+
+def constant(value: int, count: int) -> Steps:
+    """Return one number repeated.
+
+    >>> constant(4, 1000000).total()
+    4000000
+    """
+    return Steps(value, ((count, 0),))
+
+
+def counting(first: int, count: int) -> Steps:
+    """Return consecutive numbers.
+
+    >>> counting(5, 3).array().tolist()
+    [5, 6, 7]
+    """
+    return Steps(first, ((count, 1),))
+
+
+def compact(values: Int64) -> Series:
+    """Return numbers in few bytes.
+
+    Args:
+        values: int64[n].
+    """
+    if not len(values):
+        return constant(0, 0)
+    first, step = int(values[0]), progression(values)
+    if step is not None:
+        return Steps(first, ((len(values), step),))
+    low, high = int(values.min()), int(values.max())
+    if high - low >= MOST_NARROW:
+        return Listed(0, values)
+    return Listed(low, (values - low).astype(NARROW))

@@ -1,0 +1,254 @@
+"""Compiled code that runs one launch: chunk after chunk, or shared by threads.
+
+What a launch costs is known from its first runs.  In those, and always where it takes long, it
+runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
+each.  So a launch of a million slow vertices can be cut wherever one of them ends, and a launch
+of six quick ones is not slowed down.
+
+Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
+`run_shares` as the function that one thread runs on one chunk.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from poplite.compile.opcodes import (
+    CHUNK_ARENA,
+    CHUNK_DRIVER,
+    CHUNK_FIRST,
+    CHUNK_HIGH,
+    CHUNK_LAST,
+    CHUNK_LOW,
+    CHUNK_ROW,
+    CHUNK_ROWS,
+    CHUNK_VERTEX,
+    CHUNK_WIDTH,
+    CHUNK_WORDS,
+    ENTRY_CLOCK,
+    ENTRY_CLOCK_KIND,
+    ENTRY_KERNEL,
+    ENTRY_PARALLEL_FOR,
+    ENTRY_THREADS,
+    FAULT_WORD,
+    LAUNCH_CHECKED,
+    LAUNCH_CHUNKS,
+    LAUNCH_COST,
+    LAUNCH_COUNT,
+    LAUNCH_SHARE_COUNT,
+    LAUNCH_SHARES,
+    LAUNCH_SPENT,
+    LAUNCH_UNMEASURED,
+    STATE_CUT,
+    STATE_DEADLINE,
+    STATE_ENTRIES,
+)
+from poplite.jit.context import emitted
+from poplite.simulator.driver import WORDS
+
+LONG_NS = 2_000_000
+"""What a launch costs that always runs in pieces."""
+
+PIECE_NS = 1_000_000
+"""A piece that took longer is followed by a smaller one."""
+
+CHUNK_BYTES = 8 * CHUNK_WORDS
+
+_WORD = ir.IntType(64)
+_POINTER, _BYTES = _WORD.as_pointer(), ir.IntType(8).as_pointer()
+
+
+def _emit_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    return builder.load(builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
+
+
+def _emit_set_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    builder.store(args[2], builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
+
+
+def _emit_address(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    return builder.ptrtoint(args[0], _WORD)
+
+
+def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
+    """Load some of the addresses of what the interpreter calls."""
+    place = builder.load(builder.gep(state, [_WORD(STATE_ENTRIES)]))
+    table = builder.inttoptr(place, _POINTER)
+    return [builder.load(builder.gep(table, [_WORD(number)])) for number in numbers]
+
+
+def _emit_clock(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    clock, kind = _entries(builder, args[0], ENTRY_CLOCK, ENTRY_CLOCK_KIND)
+    time = cgutils.alloca_once(builder, ir.ArrayType(_WORD, 2))
+    number = ir.IntType(32)
+    function = ir.FunctionType(number, [number, time.type]).as_pointer()
+    builder.call(builder.inttoptr(clock, function), [builder.trunc(kind, number), time])
+    seconds, rest = (builder.extract_value(builder.load(time), i) for i in range(2))
+    return builder.add(builder.mul(seconds, _WORD(1_000_000_000)), rest)
+
+
+def _emit_call(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    chunk = builder.inttoptr(args[0], _POINTER)
+    driver, arena, rows = (
+        builder.load(builder.gep(chunk, [_WORD(word)]))
+        for word in (CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS)
+    )
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, *[_WORD] * 4, _POINTER])
+    function = builder.inttoptr(driver, kind.as_pointer())
+    data = [builder.inttoptr(arena, _BYTES), builder.inttoptr(rows, _POINTER)]
+    builder.call(function, [*data, *args[1:], builder.gep(chunk, [_WORD(FAULT_WORD)])])
+
+
+def _emit_share(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    """Emit `parallel_for(kernel, args, dimensions, steps, data, 0, 1, get_num_threads())`.
+
+    Source of the signature: numba/np/ufunc/omppool.cpp; a thread sees `args` advanced by
+    `steps` and `dimensions[0]` set to its share.
+    """
+    chunks, count, state, data = args
+    passed = [builder.inttoptr(chunks, _BYTES), count, _WORD(CHUNK_BYTES)]
+    blocks = [builder.bitcast(cgutils.alloca_once_value(builder, p), _BYTES) for p in passed]
+    called = ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL
+    parallel_for, get_num_threads, kernel = _entries(builder, state, *called)
+    count_type = ir.FunctionType(_WORD, []).as_pointer()
+    threads = builder.call(builder.inttoptr(get_num_threads, count_type), [])
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3).as_pointer()
+    callee = [builder.inttoptr(kernel, _BYTES), *blocks, builder.inttoptr(data, _BYTES)]
+    builder.call(builder.inttoptr(parallel_for, kind), [*callee, _WORD(0), _WORD(1), threads])
+
+
+_INT = types.int64
+_word = emitted(_emit_word, (_INT, _INT), _INT)
+_set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
+address = emitted(_emit_address, (WORDS,), _INT)
+clock = emitted(_emit_clock, (WORDS,), _INT)
+_call_driver = emitted(_emit_call, (_INT,) * 5, types.none)
+_share = emitted(_emit_share, (_INT, _INT, WORDS, _INT), types.none)
+
+
+def _run_chunk(chunk: Any) -> None:
+    """Run all vertices of a chunk."""
+    low, high = _word(chunk, CHUNK_LOW), _word(chunk, CHUNK_HIGH)
+    _call_driver(chunk, low, high, _word(chunk, CHUNK_FIRST), _word(chunk, CHUNK_LAST))
+
+
+def _run_pieces(chunk: Any, state: Any) -> None:
+    """Run a chunk from where it goes on, until its end, a fault or the deadline."""
+    rows, width = _word(chunk, CHUNK_ROWS), _word(chunk, CHUNK_WIDTH)
+    high, last = _word(chunk, CHUNK_HIGH), _word(chunk, CHUNK_LAST)
+    row, vertex = _word(chunk, CHUNK_ROW), _word(chunk, CHUNK_VERTEX)
+    now, deadline, size = clock(state), state[STATE_DEADLINE], 1
+    while row < high and now < deadline:
+        end_row, end = row, vertex + size
+        while True:
+            count = 1 if width == 0 else _word(rows, end_row * width)
+            count = last if end_row == high - 1 else count
+            if end <= count or end_row == high - 1:
+                break
+            end -= count
+            end_row += 1
+        end = min(end, count)
+        _call_driver(chunk, row, end_row + 1, vertex, end)
+        row, vertex = (end_row + 1, 0) if end == count else (end_row, end)
+        if _word(chunk, FAULT_WORD) != 0:
+            row = high
+        before, now = now, clock(state)
+        size = 2 * size if now - before < PIECE_NS else max(1, size // 2)
+    _set_word(chunk, CHUNK_ROW, row)
+    _set_word(chunk, CHUNK_VERTEX, vertex)
+
+
+def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
+    """Run one thread's share of a launch; the kernel given to the threading layer.
+
+    Args:
+        chunks: address of its first chunk.
+        dimensions: how many chunks.
+        steps: bytes from chunk to chunk.
+        state: the interpreter's state to run in pieces, or null.
+    """
+    first = address(chunks[0])
+    for number in range(dimensions[0]):
+        chunk = first + number * steps[0]
+        if address(state) == 0:
+            _run_chunk(chunk)
+        else:
+            _run_pieces(chunk, state)
+
+
+def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any) -> bool:
+    """Run a launch in pieces and note what it costs; return whether it came to its end."""
+    begin = clock(state)
+    if state[STATE_CUT] == 0:
+        for number in range(count):
+            chunk = chunks + CHUNK_BYTES * number
+            _set_word(chunk, CHUNK_ROW, _word(chunk, CHUNK_LOW))
+            _set_word(chunk, CHUNK_VERTEX, _word(chunk, CHUNK_FIRST))
+    if shared:
+        _share(chunks, count, state, address(state))
+    else:
+        for number in range(count):
+            _run_pieces(chunks + CHUNK_BYTES * number, state)
+    unfinished = 0
+    for number in range(count):
+        chunk = chunks + CHUNK_BYTES * number
+        if _word(chunk, CHUNK_ROW) < _word(chunk, CHUNK_HIGH):
+            unfinished += 1
+    spent = _word(launch, LAUNCH_SPENT) + clock(state) - begin
+    if unfinished > 0:
+        _set_word(launch, LAUNCH_SPENT, spent)
+        state[STATE_CUT] = 1
+        return False
+    _set_word(launch, LAUNCH_SPENT, 0)
+    state[STATE_CUT] = 0
+    # The first run of all also brings data into the caches: the quickest counts.
+    known = _word(launch, LAUNCH_COST)
+    _set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
+    if spent < LONG_NS:
+        _set_word(launch, LAUNCH_UNMEASURED, _word(launch, LAUNCH_UNMEASURED) - 1)
+    return True
+
+
+def run_launch(launch: Any, state: Any) -> Any:
+    """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
+    chunks, count = _word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT)
+    shared = False
+    shares = _word(launch, LAUNCH_SHARE_COUNT)
+    if shares > 0 and _word(state[STATE_ENTRIES], ENTRY_PARALLEL_FOR) != 0:
+        chunks, count = _word(launch, LAUNCH_SHARES), shares
+        shared = True
+    if _word(launch, LAUNCH_UNMEASURED) != 0:
+        finished = _run_measured(launch, chunks, count, shared, state)
+        return _word(launch, LAUNCH_COST) if finished else -1
+    if shared:
+        _share(chunks, count, state, 0)
+    else:
+        for number in range(count):
+            _run_chunk(chunks + CHUNK_BYTES * number)
+    return _word(launch, LAUNCH_COST)
+
+
+def faulted(launch: Any) -> bool:
+    """Tell whether a vertex of a launch left a fault record."""
+    if _word(launch, LAUNCH_CHECKED) == 0:
+        return False
+    for number in range(_word(launch, LAUNCH_COUNT)):
+        chunk = _word(launch, LAUNCH_CHUNKS) + CHUNK_BYTES * number
+        if _word(chunk, FAULT_WORD) != 0:
+            return True
+    for number in range(_word(launch, LAUNCH_SHARE_COUNT)):
+        chunk = _word(launch, LAUNCH_SHARES) + CHUNK_BYTES * number
+        if _word(chunk, FAULT_WORD) != 0:
+            return True
+    return False
+
+
+def run_shares_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for `run_shares`."""
+    return run_shares, (types.CPointer(WORDS), WORDS, WORDS, WORDS), types.none

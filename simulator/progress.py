@@ -1,0 +1,191 @@
+"""How far something has come, told on standard error; standard output is left alone.
+
+    poplite: compiling vertex 3 of 17: Blur             when compiling takes longer than a second
+    poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
+
+Where a person looks on, `rich` draws a bar; otherwise there are lines, one a second at most.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, ClassVar, Self
+
+PATIENCE = 1.0
+"""Seconds of compiling that nobody is told of."""
+
+
+class Progress:
+    """Progress that is not shown; base of the forms that are.
+
+    Attributes:
+        total: steps there are; None while nobody knows.
+
+    >>> with Progress() as progress:
+    ...     progress.update(lambda: 3)
+    """
+
+    is_shown: ClassVar[bool] = False
+    total: int | None = None
+
+    def note(self, text: str) -> None:
+        """Tell what is being done."""
+
+    def update(self, done: Callable[[], int]) -> None:
+        """Tell how many steps are done; they are counted only when they are shown."""
+
+    def close(self) -> None:
+        """Tell how many steps were done in the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Lines(Progress):
+    """Progress as lines on standard error.
+
+    Args:
+        title: what is going on.
+        unit: what is counted, in the plural.
+        total: how many there are; None while nobody knows.
+    """
+
+    is_shown = True
+    period: ClassVar[float] = 1.0
+    """Seconds between two pictures of the steps."""
+
+    def __init__(self, title: str, unit: str, total: int | None) -> None:
+        self.title, self.unit, self.total = title, unit, total
+        self.begin = self._last = monotonic()
+        self._done: Callable[[], int] | None = None
+
+    def note(self, text: str) -> None:
+        """Write what is being done."""
+        _write(f"{self.title}: {text}")
+
+    def update(self, done: Callable[[], int]) -> None:
+        """Show how many steps are done, when the last time is long enough ago."""
+        self._done = done
+        if monotonic() - self._last >= self.period:
+            self._last = monotonic()
+            self.draw(done())
+
+    def close(self) -> None:
+        """Show how many steps were done in the end."""
+        if self._done is not None:
+            self.draw(self._done())
+
+    def counted(self, done: int) -> str:
+        """Return how many steps are done, in words."""
+        return f"{done:,}{'' if self.total is None else f' of {self.total:,}'} {self.unit}"
+
+    def draw(self, done: int) -> None:
+        """Write how many steps are done."""
+        _write(f"{self.title}: {self.counted(done)}, {monotonic() - self.begin:.0f} s")
+
+
+class Bar(Lines):
+    """Progress as a bar that rich draws.
+
+    Args:
+        title: what is going on.
+        unit: what is counted, in the plural.
+        total: how many there are; None while nobody knows.
+        console: where rich draws.
+    """
+
+    period = 0.1
+
+    def __init__(self, title: str, unit: str, total: int | None, console: Any) -> None:
+        from rich import progress as rich
+
+        super().__init__(title, unit, total)
+        words = rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[counted]}")
+        self._bar = rich.Progress(
+            words[0], rich.BarColumn(), words[1], rich.TimeElapsedColumn(), console=console
+        )
+        self._task = self._bar.add_task(title, total=total, counted="")
+        self._bar.start()
+
+    def note(self, text: str) -> None:
+        """Show what is being done."""
+        self._bar.update(self._task, description=f"{self.title}: {text}")
+
+    def close(self) -> None:
+        """Draw the bar for the last time."""
+        super().close()
+        self._bar.stop()
+
+    def draw(self, done: int) -> None:
+        """Draw how many steps are done."""
+        counted = self.counted(done)
+        self._bar.update(self._task, completed=done, total=self.total, counted=counted)
+
+
+def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
+    """Return how progress is told here.
+
+    Args:
+        title: what is going on.
+        unit: what is counted, in the plural.
+        total: how many there are; None while nobody knows.
+        wanted: whether it is to be told at all.
+    """
+    if not wanted:
+        return Progress()
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console
+        except ImportError:
+            return Lines(title, unit, total)
+        console = Console(stderr=True)
+        if not console.is_dumb_terminal:
+            return Bar(title, unit, total, console)
+    return Lines(title, unit, total)
+
+
+class Announcer:
+    """Tells what is compiled, when that takes long or progress is shown anyway.
+
+    Args:
+        progress: how; while it is not shown, lines tell from the first second on.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._what = ""
+        self._is_late = False
+        self._timer: threading.Timer | None = None
+
+    def __call__(self, what: str) -> None:
+        """Tell what is compiled from now on."""
+        self._what = what
+        if self._progress.is_shown:
+            self._progress.note(f"compiling {what}")
+        elif self._is_late:
+            self._tell()
+        elif self._timer is None:
+            self._timer = threading.Timer(PATIENCE, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _tell(self) -> None:
+        self._is_late = True
+        _write(f"compiling {self._what}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _write(text: str) -> None:
+    print(f"poplite: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,172 @@
+"""The threads that share a launch: Numba's threading layer, started when first needed.
+
+Starting it imports Numba, so small programs never do.  What it costs to hand a launch to the
+threads is measured then; they pay from four times of that.
+
+After a `fork` the threads of the parent do not exist in the child, which GNU OpenMP does not
+notice.  A child of a process that had started them therefore runs everything on one thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from contextlib import nullcontext
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.opcodes import (
+    AGAIN,
+    CHUNK_DRIVER,
+    CHUNK_WORDS,
+    END,
+    ENTRIES,
+    ENTRY_CLOCK,
+    ENTRY_CLOCK_KIND,
+    ENTRY_KERNEL,
+    ENTRY_PARALLEL_FOR,
+    ENTRY_THREADS,
+    LAUNCH,
+    LAUNCH_SHARE_COUNT,
+    LAUNCH_SHARES,
+    LAUNCH_WORDS,
+    REPEAT,
+    STATE_ENTRIES,
+    STATE_WORDS,
+)
+from poplite.simulator import native
+
+Integers = npt.NDArray[np.int64]
+
+PAYS = 4
+"""Times the cost of handing it to threads that a launch must take on one of them."""
+
+LEAST_NS = 4_000
+"""What no launch is shared below, whatever the threading layer."""
+
+DOUBTFUL_NS = 5_000
+"""A cost above is measured again.
+
+For a second or so after they start, threads may share one processor until the system moves one
+of them; a launch then costs thirty times as much.
+"""
+
+MOST_SAMPLES, SAMPLE_S = 50, 0.03
+"""Times that it is measured again at most, and seconds between them."""
+
+
+class _Threads:
+    """The threads of this process."""
+
+    def __init__(self) -> None:
+        self.entries = np.zeros(ENTRIES, np.int64)
+        clock = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p)
+        self.entries[ENTRY_CLOCK] = clock.value or 0
+        self.entries[ENTRY_CLOCK_KIND] = time.CLOCK_MONOTONIC
+        self.forget(lost=False)
+
+    def forget(self, *, lost: bool) -> None:
+        self.lost = lost
+        self.starting = threading.Lock()
+        self.entries[ENTRY_PARALLEL_FOR] = 0
+        self.launch_ns = 0
+        self.samples, self.sampled_at = 0, 0.0
+        self.lock_of_layer: threading.RLock | None = None
+
+    def start(self) -> None:
+        # GNU OpenMP spins for milliseconds between launches unless told otherwise, which costs
+        # whole scheduler slices when another process wants the core.  Read when it loads.
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+        import llvmlite.binding as llvm
+        from numba.np.ufunc import parallel
+
+        parallel._launch_threads()
+        if parallel.threading_layer() == "workqueue":  # the one that two threads may not call
+            self.lock_of_layer = threading.RLock()
+        self.entries[ENTRY_KERNEL] = native.thread_kernel()
+        self.entries[ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
+        self.entries[ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
+        self.launch_ns = min(_launch_ns() for _ in range(3))
+
+    def after_fork(self) -> None:
+        """Forget threads that only the parent has."""
+        layer = sys.modules.get("numba.np.ufunc.parallel")
+        self.forget(lost=self.lost or getattr(layer, "_is_initialized", False))
+
+
+_threads = _Threads()
+os.register_at_fork(after_in_child=_threads.after_fork)
+
+
+def count() -> int:
+    """Return how many threads may share a launch.
+
+    One where there is one processor, and in a child whose parent has the threads.
+
+    >>> count() > 0
+    True
+    """
+    if _threads.lost:
+        return 1
+    if "numba.core.config" in sys.modules:
+        return int(sys.modules["numba.core.config"].NUMBA_NUM_THREADS)
+    chosen = os.environ.get("NUMBA_NUM_THREADS", "")
+    if chosen.isdigit():
+        return int(chosen)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def started() -> bool:
+    """Tell whether there are threads now."""
+    return bool(_threads.entries[ENTRY_PARALLEL_FOR])
+
+
+def pays_ns() -> int:
+    """Return what a launch must take on one thread to be worth sharing; starts the threads."""
+    with _threads.starting:
+        if not started():
+            _threads.start()
+        elif is_doubtful():
+            _threads.samples, _threads.sampled_at = _threads.samples + 1, time.monotonic()
+            _threads.launch_ns = min(_threads.launch_ns, _launch_ns())
+        return max(LEAST_NS, PAYS * _threads.launch_ns)
+
+
+def is_doubtful() -> bool:
+    """Tell whether the cost of a launch should be measured again by now."""
+    is_high = _threads.launch_ns > DOUBTFUL_NS and _threads.samples < MOST_SAMPLES
+    return is_high and time.monotonic() - _threads.sampled_at > SAMPLE_S
+
+
+def lock_of_layer() -> threading.RLock | None:
+    """Return what holds back a second Python thread, where the threading layer is for one."""
+    return _threads.lock_of_layer
+
+
+def entries() -> Integers:
+    """Return what the interpreter calls: int64[ENTRIES], always the same array.
+
+    There are no threads in it until they are started.
+    """
+    return _threads.entries
+
+
+def _launch_ns() -> int:
+    """Measure what it costs to hand nothing to the threads."""
+    times, threads = 16, count()
+    ops = np.array([[REPEAT, 0, times, 3], [LAUNCH, 0, 0, 0], [AGAIN, 0, 1, 0], [END, 0, 0, 0]])
+    chunks = np.zeros((threads, CHUNK_WORDS), np.int64)
+    chunks[:, CHUNK_DRIVER] = native.mover(False)
+    launch, state = np.zeros(LAUNCH_WORDS, np.int64), np.zeros(STATE_WORDS, np.int64)
+    launch[LAUNCH_SHARES], launch[LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
+    state[STATE_ENTRIES] = entries().ctypes.data
+    arena, loops, returns, counts = np.zeros((4, len(ops)), np.int64)
+    arrays = (ops, launch, arena, state, loops, returns, counts)
+    with lock_of_layer() or nullcontext():
+        begin = time.perf_counter_ns()
+        native.interpreter()(*(array.ctypes.data for array in arrays))
+        return (time.perf_counter_ns() - begin) // times

@@ -1,0 +1,200 @@
+"""Ctrl-C while the engine runs: it ends soon, and what is left behind is well defined."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+Checks = Literal["fast", "strict"]
+SOON = 10.0
+"""Seconds that a run may take to end on a crowded machine; alone it is a tenth of a second."""
+
+
+class Spin(pl.Vertex):
+    """Takes about a nanosecond a round, and leaves 2 in `x` when it is done."""
+
+    rounds: pl.State[pl.INT]
+    x: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.x = 1.0
+        total = 4.0
+        for _ in range(self.rounds):
+            total = total * 0.5 + 1.0
+        self.x = total
+
+
+class Count(pl.Vertex):
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.n += 1
+
+
+@contextmanager
+def interrupted(after: float = 0.3) -> Iterator[None]:
+    """Press Ctrl-C, as it were, while the block runs, and expect it to end soon."""
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(after, press)
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 (the timer must not fire outside)
+        timer.start()
+        yield
+    timer.join()
+    assert time.monotonic() - pressed[0] < SOON
+
+
+class Bench:
+    """One program that would take minutes, and others that take no time."""
+
+    def __init__(self) -> None:
+        self.graph = pl.Graph(pl.Target(tiles=8))
+        self.n = self.graph.add_variable(pl.INT, (), "n", mapping=0)
+        self.one = self.graph.add_variable(pl.INT, (), "one", mapping=0, initial_value=1)
+        cs = self.graph.add_compute_set("count")
+        self.graph.add_vertex(cs, Count, tile=0, n=self.n)
+        self.count = pl.Execute(cs)
+
+    def slow(self, x: pl.Tensor, rounds: list[int]) -> pl.Execute:
+        cs = self.graph.add_compute_set("slow")
+        for k, number in enumerate(rounds):
+            self.graph.add_vertex(cs, Spin, tile=k % 8, rounds=number, x=x[k])
+        return pl.Execute(cs)
+
+    def engine(self, program: pl.Program, checks: Checks = "fast") -> pl.Engine:
+        return pl.Engine(self.graph, {"long": program, "once": self.count}, checks=checks)
+
+    def works_on(self, engine: pl.Engine) -> bool:
+        before = int(engine.read(self.n))
+        engine.run("once")
+        return int(engine.read(self.n)) == before + 1
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_loops_without_work(bench: Bench) -> None:
+    nothing = pl.Sequence()
+    endless = pl.RepeatWhileTrue(nothing, bench.one, nothing)
+    engine = bench.engine(pl.Repeat(1 << 40, pl.Sequence(endless, endless)))
+    for _ in range(2):
+        with interrupted():
+            engine.run("long")
+    assert bench.works_on(engine)
+
+
+def test_many_small_steps(bench: Bench) -> None:
+    engine = bench.engine(pl.Repeat(1 << 40, bench.count))
+    with interrupted():
+        engine.run("long")
+    assert engine.read(bench.n) > 1000
+    assert bench.works_on(engine)
+
+
+def test_copies(bench: Bench) -> None:
+    a = bench.graph.add_variable(pl.FLOAT, (4_000_000,), "a", mapping="linear")
+    b = bench.graph.add_variable(pl.FLOAT, (4_000_000,), "b", mapping="linear")
+    engine = bench.engine(pl.Repeat(1 << 40, pl.Sequence(pl.Copy(a, b), pl.Copy(b.reverse(0), a))))
+    with interrupted():
+        engine.run("long")
+    assert bench.works_on(engine)
+
+
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+@pytest.mark.parametrize(
+    "rounds",
+    [[1_000_000] * 20_000, [3_000_000 + 1000 * (k * k % 97) for k in range(20_000)], [10**8] * 999],
+    ids=["one run", "many runs", "slow ones"],
+)
+def test_one_launch_of_slow_vertices(bench: Bench, checks: Checks, rounds: list[int]) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (len(rounds),), "x", mapping="linear")
+    engine = bench.engine(bench.slow(x, rounds), checks)
+    for _ in range(2):  # the second time threads share it from the start
+        engine.write(x, 7)
+        with interrupted():
+            engine.run("long")
+        left = set(engine.read(x).tolist())
+        assert left == {7.0} if checks == "strict" else left == {2.0, 7.0}
+    assert bench.works_on(engine)
+
+
+def test_vertices_that_write_scattered_fields_have_run_or_not(bench: Bench) -> None:
+    class Both(pl.Vertex):
+        rounds: pl.State[pl.INT]
+        x: pl.InOut[pl.Vector[pl.FLOAT]]
+        y: pl.Output[pl.FLOAT]
+
+        def compute(self) -> None:
+            total = 4.0
+            for _ in range(self.rounds):
+                total = total * 0.5 + 1.0
+            for i in range(len(self.x)):
+                self.x[i] = total
+            self.y = total
+
+    x = bench.graph.add_variable(pl.FLOAT, (3, 5000), "x", mapping=0)
+    y = bench.graph.add_variable(pl.FLOAT, (5000,), "y", mapping=0)
+    cs = bench.graph.add_compute_set("both")
+    for k in range(5000):
+        bench.graph.add_vertex(cs, Both, tile=0, rounds=5_000_000, x=x[:, k], y=y[k])
+    engine = bench.engine(pl.Execute(cs))
+    with interrupted():
+        engine.run("long")
+    done = engine.read(y) == 2
+    assert 0 < done.sum() < 5000
+    assert np.array_equal(engine.read(x), np.where(done, 2, 0) * np.ones((3, 1)))
+
+
+def test_a_launch_that_is_cut_many_times_gives_the_same(bench: Bench) -> None:
+    """Runs for some tenths of a second: in slices, at first on one thread, then on several."""
+    rounds = [2_000_000 + 1000 * (k * k % 31) for k in range(300)]
+    x = bench.graph.add_variable(pl.FLOAT, (2, 300), "x", mapping="linear")
+    engine = bench.engine(pl.Sequence(bench.slow(x[0], rounds), bench.slow(x[1, ::-1], rounds)))
+    engine.run("long")
+    assert (engine.read(x) == 2).all()
+    assert engine.report().vertices == 600
+
+
+def test_interpreted_vertices_are_undone(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[7, 7, 7])
+    slow = bench.slow(x, [10, 10**9, 10])
+    engine = pl.Engine(bench.graph, {"long": slow, "once": bench.count}, interpret=True)
+    with interrupted():
+        engine.run("long")
+    assert engine.read(x).tolist() == [7, 7, 7]
+    assert bench.works_on(engine)
+
+
+def test_other_threads_run_meanwhile(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (200,), "x", mapping="linear")
+    engine = bench.engine(bench.slow(x, [2_000_000] * 200))
+    engine.run("once")
+    turns = 0
+    stop = threading.Event()
+
+    def turn() -> None:
+        nonlocal turns
+        while not stop.wait(0.001):
+            turns += 1
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    engine.run("long")
+    stop.set()
+    thread.join()
+    assert turns >= 10

@@ -1,0 +1,186 @@
+"""Engines in several threads and processes: right results, whatever was there before."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 120
+"""Seconds for a script on a crowded machine."""
+
+PRELUDE = """
+import hashlib, multiprocessing, os, sys, threading
+import numpy as np
+import poplite as pl
+
+
+class Blend(pl.Vertex):
+    a: pl.State[pl.FLOAT]
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = self.a * self.x[i] + 0.25
+
+
+class Spin(pl.Vertex):
+    rounds: pl.State[pl.INT]
+    x: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        for k in range(self.rounds):
+            self.x = self.x * 0.75 + k
+
+
+def build(cls=Blend, rows=300):
+    graph = pl.Graph(pl.Target(tiles=rows))
+    x = graph.add_variable(pl.FLOAT, (rows, 1000), "x", mapping="linear")
+    work, turn, spin = (graph.add_compute_set(name) for name in ("work", "turn", "spin"))
+    for k in range(rows):
+        graph.add_vertex(work, cls, tile=k, a=0.5 + k / rows, x=x[k])
+        graph.add_vertex(spin, Spin, tile=k, rounds=20_000, x=x[k, 3])
+    for k in range(100):
+        graph.add_vertex(turn, cls, tile=k, a=0.75, x=x[:, k])
+    steps = pl.Sequence(pl.Repeat(50, pl.Execute(work)), pl.Execute(turn), pl.Execute(spin))
+    return pl.Engine(graph, steps), x
+
+
+def result(engine, x):
+    engine.write(x, np.arange(300_000, dtype=np.float32).reshape(300, 1000) / 300_000)
+    engine.run()
+    return hashlib.sha256(engine.read(x).tobytes()).hexdigest()
+
+
+def expected():
+    x = np.arange(300_000, dtype=np.float32).reshape(300, 1000) / np.float32(300_000)
+    a = np.array([0.5 + k / 300 for k in range(300)], np.float32)[:, None]
+    for _ in range(50):
+        x = a * x + np.float32(0.25)
+    x[:, :100] = np.float32(0.75) * x[:, :100] + np.float32(0.25)
+    for k in range(20_000):
+        x[:, 3] = x[:, 3] * np.float32(0.75) + np.float32(k)
+    return hashlib.sha256(x.tobytes()).hexdigest()
+"""
+
+
+def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
+    """Run a script in a process of its own and return the words it prints."""
+    path = tmp_path / "script.py"
+    path.write_text(PRELUDE + textwrap.dedent(script))
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    told = [line for line in done.stderr.splitlines() if "poplite: compiling" not in line]
+    assert (done.returncode, told) == (0, [])
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads: str) -> None:
+    script = """
+        engine, x = build()
+        print(*(result(engine, x) == expected() for _ in range(3)))
+    """
+    assert run(tmp_path, script, NUMBA_NUM_THREADS=threads) == ["True"] * 3
+
+
+FORK = """
+    if BEFORE:
+        engine, x = build()
+    if RUN:
+        assert result(engine, x) == expected()
+    for generations in (1, 2):
+        child = os.fork()
+        if not child:
+            if generations == 2 and os.fork():
+                os._exit(os.wait()[1] >> 8)
+            if not BEFORE:
+                engine, x = build()
+            wrong = result(engine, x) != expected()
+            engine, x = build()  # also one that is made in the child
+            wrong += result(engine, x) != expected()
+            os._exit(wrong)
+        print(os.waitpid(child, 0)[1])
+    engine, x = build()
+    print(result(engine, x) == expected())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "ran"), [(False, False), (True, False), (True, True)], ids=["none", "made", "ran"]
+)
+def test_engines_work_after_a_fork(tmp_path: Path, before: bool, ran: bool) -> None:
+    script = FORK.replace("BEFORE", str(before)).replace("RUN", str(ran))
+    assert run(tmp_path, script) == ["0", "0", "True"]
+
+
+def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
+    script = """
+        def work(seed):
+            return result(*build())
+
+        assert result(*build()) == expected()
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(set(pool.map(work, range(4))) == {expected()})
+    """
+    assert run(tmp_path, script) == ["True"]
+
+
+def test_spawned_processes(tmp_path: Path) -> None:
+    script = """
+        def work(seed):
+            return result(*build())
+
+        if __name__ == "__main__":
+            assert result(*build()) == expected()
+            with multiprocessing.get_context("spawn").Pool(2) as pool:
+                print(set(pool.map(work, range(2))) == {expected()})
+    """
+    assert run(tmp_path, script) == ["True"]
+
+
+@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+def test_engines_in_threads_of_one_process(tmp_path: Path, layer: str) -> None:
+    """Each thread compiles a class of its own and one that all share, and runs both."""
+    script = """
+        def own_class(number):
+            class Own(pl.Vertex):
+                NUMBER = number
+                a: pl.State[pl.FLOAT]
+                x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+                def compute(self) -> None:
+                    for i in range(len(self.x)):
+                        self.x[i] = self.a * self.x[i] + 0.25 + (self.NUMBER - self.NUMBER)
+
+            return Own
+
+        right = []
+
+        def work(number):
+            for cls in (Blend, own_class(number)):
+                engine, x = build(cls)
+                for _ in range(3):
+                    right.append(result(engine, x) == expected())
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(len(right), all(right))
+    """
+    cache = str(tmp_path / "cache")  # so that they really compile
+    words = run(tmp_path, script, NUMBA_THREADING_LAYER=layer, POPLITE_CACHE_DIR=cache)
+    assert words == ["24", "True"]
