@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 import poplite as pl
-from rows import Row, check, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 T = TypeVar("T", bound=pl.ElementType[float])
 
@@ -61,7 +61,7 @@ def axpy_engine(
 
 
 class Size:
-    """How many vertices and steps there are.
+    """How many vertices and steps there are, and how long they warm up.
 
     Args:
         small: whether to be tiny.
@@ -69,6 +69,7 @@ class Size:
 
     def __init__(self, small: bool) -> None:
         self.vertices, self.times, self.tiles = (96, 3, 16) if small else (8832, 200, 1472)
+        self.warm_up = 0.0 if small else SETTLING
 
     def engine(self, length: int, **options: Any) -> tuple[pl.Engine, pl.Tensor, Any, Any]:
         """Return the engine of this many vertices, as `axpy_engine`."""
@@ -87,7 +88,7 @@ def prange_row(number: str, size: Size, length: int, target: float, samples: int
     hand()
     name = f"{number} axpy, {size.vertices:,} vertices of {length}: poplite / prange"
     check(name, engine.read(tensor), y)
-    ours, theirs = in_turn(engine.run, hand, samples)
+    ours, theirs = in_turn(engine.run, hand, samples, warm_up=size.warm_up)
     return Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs)
 
 
@@ -101,7 +102,7 @@ def half_row(size: Size, samples: int) -> Row:
         y = (y.astype(np.float32) + product).astype(np.float16)
     name = f"R14 axpy, {size.vertices:,} vertices of 64: HALF / FLOAT"
     check(name, half.read(tensor), y)
-    ours, theirs = in_turn(half.run, single.run, samples)
+    ours, theirs = in_turn(half.run, single.run, samples, warm_up=size.warm_up)
     return Row(name, min(ours) / min(theirs), "x", "<=", 1.1, ours, theirs)
 
 
@@ -113,7 +114,7 @@ def checked_row(size: Size, samples: int) -> Row:
     fast.run()
     name = f"R21 axpy, {size.vertices:,} vertices of 64: strict / fast checks"
     check(name, strict.read(tensor), fast.read(other))
-    ours, theirs = in_turn(strict.run, fast.run, samples)
+    ours, theirs = in_turn(strict.run, fast.run, samples, warm_up=size.warm_up)
     return Row(name, min(ours) / min(theirs), "x", "<=", 5.0, ours, theirs)
 
 

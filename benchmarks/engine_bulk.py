@@ -20,7 +20,7 @@ import numpy.typing as npt
 import poplite as pl
 from poplite.compile.edges import EdgeTable, edge_table
 from poplite.compile.races import races
-from rows import Row, check, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.uint32]
@@ -107,7 +107,7 @@ def inputs(count: int) -> tuple[Floats, Positions]:
     return rng.random(shape, np.float32), order.reshape(shape)
 
 
-def run_rows(count: int, samples: int) -> list[Row]:
+def run_rows(count: int, samples: int, warm_up: float) -> list[Row]:
     """R3 and R4: regular and random vertices against prange."""
     values, positions = inputs(count)
     array = scattered(values, positions)
@@ -130,7 +130,7 @@ def run_rows(count: int, samples: int) -> list[Row]:
         engine.run()
         name = f"{title}: poplite / prange"
         check(name, engine.read(sums.tensors[2]), expected)
-        ours, theirs = in_turn(engine.run, hand, samples)
+        ours, theirs = in_turn(engine.run, hand, samples, warm_up=warm_up)
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
     return made
 
@@ -193,7 +193,7 @@ def rows(small: bool, samples: int) -> list[Row]:
     forms: dict[str, tuple[Any, ...]] = {"regular": (values,), "random": (values, positions)}
     targets = {"regular": 16.0, "random": 16.0 + 4 * len(FIELDS)}
     return [
-        *run_rows(count, samples),
+        *run_rows(count, samples, 0.0 if small else SETTLING),
         races_row(count, samples),
         *[graph_row(count, form, sums, samples) for form, sums in forms.items()],
         *[memory_row(count, form, sums, targets[form]) for form, sums in forms.items()],

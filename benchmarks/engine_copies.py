@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 import poplite as pl
-from rows import Row, check, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 TILES = 1472
 
@@ -42,7 +42,9 @@ def whole_row(small: bool, samples: int) -> Row:
     np.copyto(copied, values)
     name = f"R12 Copy of {mebibytes} MiB"
     check(name, engine.read(b), copied)
-    ours, theirs = in_turn(engine.run, lambda: np.copyto(copied, values), samples)
+    ours, theirs = in_turn(
+        engine.run, lambda: np.copyto(copied, values), samples, warm_up=0.0 if small else SETTLING
+    )
     title = f"{name}: poplite / np.copyto"
     return Row(title, min(ours) / min(theirs), "x", "<=", 1.1, ours, theirs)
 
@@ -65,7 +67,9 @@ def segments_row(small: bool, samples: int) -> Row:
     copy_segments(*positions)
     name = f"R13 Copy of {pieces:,} pieces of {length}"
     check(name, engine.read(b), copied)
-    ours, theirs = in_turn(engine.run, lambda: copy_segments(*positions), samples)
+    ours, theirs = in_turn(
+        engine.run, lambda: copy_segments(*positions), samples, warm_up=0.0 if small else SETTLING
+    )
     title = f"{name}: poplite / prange"
     return Row(title, min(ours) / min(theirs), "x", "<=", 1.3, ours, theirs)
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from rows import Row, check, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]
 
@@ -129,7 +129,7 @@ def operands(n: int, cols: int) -> tuple[Floats, Floats]:
     return a, np.ascontiguousarray(b.reshape(n, -1, cols).transpose(1, 0, 2))
 
 
-def row(n: int, product: type[Product], samples: int) -> Row:
+def row(n: int, product: type[Product], samples: int, warm_up: float) -> Row:
     """One shape of blocks against prange over the same blocks."""
     rows, cols = product.ROWS, product.COLS
     a, b = operands(n, cols)
@@ -140,15 +140,15 @@ def row(n: int, product: type[Product], samples: int) -> Row:
     hand(a, b, c)
     name = f"R8 matmul {n}^3, {rows} x {cols} blocks"
     check(name, engine.read(tensor).reshape(c.shape), c)
-    ours, theirs = in_turn(engine.run, lambda: hand(a, b, c), samples)
+    ours, theirs = in_turn(engine.run, lambda: hand(a, b, c), samples, warm_up=warm_up)
     title = f"{name}: poplite / prange"
     return Row(title, min(ours) / min(theirs), "x", "<=", 1.25, ours, theirs)
 
 
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    n = 128 if small else 1024
-    return [row(n, product, samples) for product in (Product, SquareProduct)]
+    n, warm_up = (128, 0.0) if small else (1024, SETTLING)
+    return [row(n, product, samples, warm_up) for product in (Product, SquareProduct)]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from rows import Row, check, in_turn, run
+from rows import SETTLING, Row, check, in_turn, run
 
 
 class Sum(pl.Vertex):
@@ -100,7 +100,7 @@ def rows(small: bool, samples: int) -> list[Row]:
     hand()
     name = f"R9 sum of {x.size:,} in {len(counts)} stages"
     check(name, engine.read(total), totals[-1])
-    ours, theirs = in_turn(engine.run, hand, samples)
+    ours, theirs = in_turn(engine.run, hand, samples, warm_up=0.0 if small else SETTLING)
     title = f"{name}: poplite / prange"
     return [Row(title, min(ours) / min(theirs), "x", "<=", 1.2, ours, theirs)]
 

@@ -63,6 +63,10 @@ class Row:
         )
 
 
+SETTLING = 1.0
+"""Seconds after their start in which threads may still share one processor."""
+
+
 def check(name: str, ours: npt.NDArray[Any], baseline: npt.NDArray[Any]) -> None:
     """Stop when the two sides differ in a bit."""
     if ours.dtype != baseline.dtype or ours.shape != baseline.shape:
@@ -83,17 +87,23 @@ def in_turn(
     baseline: Callable[[], object],
     samples: int,
     before: Callable[[], object] = lambda: None,
+    warm_up: float = 0.0,
 ) -> tuple[list[float], list[float]]:
-    """Time both in turn, after one call of each that does not count.
+    """Time both in turn, after calls of each that do not count.
 
     Args:
         ours: the work of poplite.
         baseline: the work of the baseline.
         samples: of each.
         before: what is done before each pair of samples, not timed.
+        warm_up: seconds for which both are called before that, at least once.
     """
-    ours()
-    baseline()
+    end = time.perf_counter() + warm_up
+    while True:
+        ours()
+        baseline()
+        if time.perf_counter() >= end:
+            break
     pairs = []
     for _ in range(samples):
         before()

@@ -87,9 +87,7 @@ class Probe:
             self._raise(error, faulty)
         raise AssertionError(f"the rule for one vertex passes {self.vertex}")
 
-    def _raise(
-        self, error: PopliteError, faulty: Sequence[int] | Int64
-    ) -> NoReturn:
+    def _raise(self, error: PopliteError, faulty: Sequence[int] | Int64) -> NoReturn:
         others = [self._first + int(k) for k in faulty[1:SHOWN_FAULTS]]
         if not others:
             raise error

@@ -24,7 +24,6 @@ from poplite.compile.opcodes import (
     STATE_DEADLINE,
     STATE_DEPTH,
     STATE_ENTRIES,
-    STATE_LAUNCHES,
     STATE_REASON,
     STATE_ROW,
     STATE_WORDS,
@@ -171,7 +170,6 @@ class CompiledProgram:
             step, phase = code.ops[row, 1:3].tolist()
             self._ops[row, 1:3] = steps.launches[step, phase], goes_on[row]
         self._state = np.zeros(STATE_WORDS, np.int64)
-        self._state[STATE_LAUNCHES] = len(steps.table.words)
         self._state[STATE_ENTRIES] = threads.entries().ctypes.data
         self._loops = np.zeros(max(1, code.num_loops), np.int64)
         self._returns = np.zeros(max(1, code.num_functions), np.int64)

@@ -29,8 +29,6 @@ from poplite.compile.opcodes import (
     JUMP_IF_NONZERO,
     JUMP_IF_ZERO,
     LAUNCH,
-    LAUNCH_COST,
-    LAUNCH_UNMEASURED,
     LAUNCH_WORDS,
     OP_WORDS,
     PAUSED,
@@ -39,26 +37,26 @@ from poplite.compile.opcodes import (
     STATE_CALLBACK,
     STATE_DEADLINE,
     STATE_DEPTH,
-    STATE_LAUNCHES,
     STATE_REASON,
+    STATE_RECENT,
     STATE_ROW,
     SWITCH,
 )
 from poplite.jit.context import emitted
 from poplite.simulator.driver import WORDS
-from poplite.simulator.launching import address, clock, faulted, run_launch
+from poplite.simulator.launching import address, clock, faulted, measure_again, run_launch
 
 SLICE_NS = 50_000_000
 """Time between two returns to Python."""
 
-LOOK_NS = 200_000
-"""Time between two looks at the clock, by what launches are known to cost."""
+LOOK_NS = 2_000
+"""Time between two looks at the clock, by what ops are known to cost."""
 
-SURPRISE_NS = 20_000_000
+OP_NS, LAUNCH_NS = 4, 32
+"""What ops are said to cost beside the work of launches, of which few lie between two looks."""
+
+SURPRISE_NS = 2_000_000
 """Time between two looks that no known cost explains, from which launches are measured anew."""
-
-OP_NS = 4
-"""What any op costs."""
 
 _BYTE_POINTER = types.CPointer(types.uint8)
 
@@ -115,7 +113,7 @@ def interpret(
     deadline = now + SLICE_NS
     state[STATE_DEADLINE] = deadline
     while now < deadline:
-        looked, budget = now, LOOK_NS
+        looked, budget, recent = now, LOOK_NS, 0
         while budget > 0:
             at = row * OP_WORDS
             op = ops[at]
@@ -129,9 +127,11 @@ def interpret(
                 if faulted(launch):
                     state[STATE_ROW], state[STATE_REASON] = row, FAULTED
                     return FAULTED
+                state[STATE_RECENT + recent] = launch
+                recent += 1
                 counts[row] += 1
                 row += 1
-                budget -= cost
+                budget -= cost + LAUNCH_NS
                 if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
                     budget = max(budget, 1)
             elif op == AGAIN:
@@ -163,11 +163,9 @@ def interpret(
                 state[STATE_REASON] = DONE
                 return DONE
         now = clock(state)
-        if now - looked > LOOK_NS - budget + SURPRISE_NS:  # something takes longer than it did
-            for number in range(state[STATE_LAUNCHES]):
-                at = LAUNCH_WORDS * number
-                launches[at + LAUNCH_COST] = 0
-                launches[at + LAUNCH_UNMEASURED] = max(launches[at + LAUNCH_UNMEASURED], 1)
+        if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
+            for number in range(recent):
+                measure_again(state[STATE_RECENT + number])
     state[STATE_ROW], state[STATE_REASON] = row, PAUSED
     return PAUSED
 

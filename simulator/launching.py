@@ -234,6 +234,12 @@ def run_launch(launch: Any, state: Any) -> Any:
     return _word(launch, LAUNCH_COST)
 
 
+def measure_again(launch: Any) -> None:
+    """Forget what a launch costs, and let its next run be measured."""
+    _set_word(launch, LAUNCH_COST, 0)
+    _set_word(launch, LAUNCH_UNMEASURED, max(1, _word(launch, LAUNCH_UNMEASURED)))
+
+
 def faulted(launch: Any) -> bool:
     """Tell whether a vertex of a launch left a fault record."""
     if _word(launch, LAUNCH_CHECKED) == 0:

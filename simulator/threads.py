@@ -112,11 +112,11 @@ def count() -> int:
     """
     if _threads.lost:
         return 1
-    if "numba.core.config" in sys.modules:
-        return int(sys.modules["numba.core.config"].NUMBA_NUM_THREADS)
     chosen = os.environ.get("NUMBA_NUM_THREADS", "")
-    if chosen.isdigit():
-        return int(chosen)
+    # Another thread may just be importing the module, which then has no such name yet.
+    known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
+    if known or chosen.isdigit():
+        return int(known or chosen)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -61,11 +61,16 @@ DONE, PAUSED, CALLED, FAULTED = range(4)
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
-    STATE_LAUNCHES, STATE_ENTRIES, STATE_WORDS,
-) = range(9)  # fmt: skip
+    STATE_ENTRIES, STATE_RECENT,
+) = range(8)  # fmt: skip
 """Words of the interpreter's state: next row; why it returned; callback number; calls that have
-not returned; whether the next row was cut in the middle; when to return; launches in the table;
-and the address of the entries."""
+not returned; whether the next row was cut in the middle; when to return; the address of the
+entries; and those of the launches that ran since the clock was read."""
+
+MOST_RECENT = 64
+"""Launches between two looks at the clock, at most."""
+
+STATE_WORDS = STATE_RECENT + MOST_RECENT
 
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
 """What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,

@@ -112,8 +112,6 @@ def classes_text(counts: Sequence[tuple[str, int]]) -> str:
     return ", ".join(shown + ([counted(hidden, "more class", "more classes")] if hidden else []))
 
 
-
-
 def vertices_map(compute_set: ComputeSet) -> TileMap:
     """Return the tile map of a compute set's vertices.
 

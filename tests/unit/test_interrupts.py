@@ -133,6 +133,29 @@ def test_one_launch_of_slow_vertices(bench: Bench, checks: Checks, rounds: list[
     assert bench.works_on(engine)
 
 
+def test_a_launch_that_takes_a_million_times_as_long_after_a_while(bench: Bench) -> None:
+    class Grow(pl.Vertex):
+        n: pl.InOut[pl.INT]
+        x: pl.Output[pl.FLOAT]
+
+        def compute(self) -> None:
+            total = 4.0
+            for _ in range(self.n):
+                total = total * 0.5 + 1.0
+            self.x = total
+            self.n = min(2 * self.n + 1, 2_000_000)
+
+    n = bench.graph.add_variable(pl.INT, (300,), "n", mapping=0)
+    x = bench.graph.add_variable(pl.FLOAT, (300,), "x", mapping=0)
+    cs = bench.graph.add_compute_set("grow")
+    for k in range(300):
+        bench.graph.add_vertex(cs, Grow, tile=0, n=n[k], x=x[k])
+    engine = bench.engine(pl.Repeat(10_000, pl.Execute(cs)))
+    with interrupted(0.05):
+        engine.run("long")
+    assert bench.works_on(engine)
+
+
 def test_vertices_that_write_scattered_fields_have_run_or_not(bench: Bench) -> None:
     class Both(pl.Vertex):
         rounds: pl.State[pl.INT]
