@@ -42,6 +42,7 @@ from poplite.compile.opcodes import (
     LAUNCH_WORDS,
 )
 from poplite.compile.step import Vertices
+from poplite.compute import check
 
 Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices
@@ -50,6 +51,9 @@ CHUNKS_PER_THREAD = 4
 
 MEASURED_RUNS = 3
 """Runs of a launch that are measured; the quickest counts."""
+
+ALL_RUNS = 1 << 62
+"""In their place where data decide how long vertices take: what was quick may be slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
 """A large copy is split into about this many records, each of this much work: milliseconds."""
@@ -124,12 +128,14 @@ class Launch:
         chunks: one chunk row for each part.
         shares: the chunk rows that threads share; none while it runs on one.
         work: what it does, in elements.
+        measured: how many runs are measured, and can be cut between vertices.
     """
 
     parts: list[BoundPart]
     chunks: Integers
     shares: Integers
     work: int
+    measured: int
 
 
 class LaunchTable:
@@ -170,11 +176,13 @@ class LaunchTable:
         bound = [self._bind(part) for part in parts if len(part.weights)]
         chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
         work = sum(int(part.weights.sum()) for part in bound)
-        self.launches.append(Launch(bound, chunks, _NONE, work))
+        varies = any(isinstance(part, Vertices) and check(part.cls).varies for part in parts)
+        measured = ALL_RUNS if varies else MEASURED_RUNS
+        self.launches.append(Launch(bound, chunks, _NONE, work, measured))
         number = len(self.launches) - 1
         row = self.words[number]
         row[LAUNCH_CHUNKS], row[LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
-        row[LAUNCH_CHECKED], row[LAUNCH_UNMEASURED] = checked, MEASURED_RUNS
+        row[LAUNCH_CHECKED], row[LAUNCH_UNMEASURED] = checked, measured
         return number
 
     def is_shareable(self, number: int) -> bool:
@@ -196,7 +204,7 @@ class LaunchTable:
             shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
         row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
-        row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, MEASURED_RUNS
+        row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, launch.measured
 
     def take_faults(self, number: int) -> list[list[int]]:
         """Return the fault records that a launch left, without their flags, and empty them."""

@@ -21,7 +21,7 @@ from poplite.compute_set import VertexInstance
 from poplite.errors import ApplicationRuntimeError, PopliteError, TensorIndexError
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
-from poplite.simulator.raised import raised_error
+from poplite.simulator.raised import raised_error, text_of
 from poplite.vertex import Vertex
 
 
@@ -130,7 +130,7 @@ def raise_plain(
     if type(error) is TensorIndexError:
         what = f"{vertex}{worker}: {error.what}"
         raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
-    text = f": {error}" if str(error) else ""
+    text = f": {said}" if (said := text_of(error)) else ""
     raise raised_error(
         error,
         f"{vertex}{worker}: {type(error).__name__}{text}",

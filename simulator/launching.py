@@ -182,8 +182,8 @@ def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
             _run_pieces(chunk, state)
 
 
-def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any) -> bool:
-    """Run a launch in pieces and note what it costs; return whether it came to its end."""
+def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any) -> Any:
+    """Run a launch in pieces and note what it costs; return what it took, -1 where it was cut."""
     begin = clock(state)
     if state[STATE_CUT] == 0:
         for number in range(count):
@@ -204,7 +204,7 @@ def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any
     if unfinished > 0:
         _set_word(launch, LAUNCH_SPENT, spent)
         state[STATE_CUT] = 1
-        return False
+        return -1
     _set_word(launch, LAUNCH_SPENT, 0)
     state[STATE_CUT] = 0
     # The first run of all also brings data into the caches: the quickest counts.
@@ -212,7 +212,7 @@ def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any
     _set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
     if spent < LONG_NS:
         _set_word(launch, LAUNCH_UNMEASURED, _word(launch, LAUNCH_UNMEASURED) - 1)
-    return True
+    return spent
 
 
 def run_launch(launch: Any, state: Any) -> Any:
@@ -224,8 +224,7 @@ def run_launch(launch: Any, state: Any) -> Any:
         chunks, count = _word(launch, LAUNCH_SHARES), shares
         shared = True
     if _word(launch, LAUNCH_UNMEASURED) != 0:
-        finished = _run_measured(launch, chunks, count, shared, state)
-        return _word(launch, LAUNCH_COST) if finished else -1
+        return _run_measured(launch, chunks, count, shared, state)
     if shared:
         _share(chunks, count, state, 0)
     else:

@@ -34,10 +34,22 @@ def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRunti
     kind: Any = type(raised)
     try:
         error = _class_of(kind)(what, **parts)
-    except TypeError:  # a class that nothing may derive from, or be made without arguments
+    except Exception:  # a class that nothing may derive from, or be made without arguments
         error = ApplicationRuntimeError(what, **parts)
     vars(error).update({k: v for k, v in vars(raised).items() if k not in vars(error)})
     return error
+
+
+def text_of(raised: Exception) -> str:
+    """Return the text of an exception, whose `__str__` is the user's and may fail itself.
+
+    >>> text_of(ValueError("no root")), text_of(ValueError())
+    ('no root', '')
+    """
+    try:
+        return str(raised)
+    except Exception as error:
+        return f"its text cannot be made: {type(error).__name__}"
 
 
 @cache

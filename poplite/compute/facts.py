@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType
 from typing import TypeVar
 
@@ -87,6 +88,11 @@ class Checked:
         """Whether the function, or one that it calls, may stop its vertex."""
         return any(checked.facts.raises for checked in self.functions())
 
+    @property
+    def varies(self) -> bool:
+        """Whether data decide how long it takes by more than a little: how often a loop turns."""
+        return any(_varies(checked) for checked in self.functions())
+
     def functions(self) -> Iterator[Checked]:
         """Yield this function and all that it calls, each once, in the order of the text."""
         seen: dict[Checked, None] = {}
@@ -97,6 +103,38 @@ class Checked:
                 seen[checked] = None
                 waiting += reversed(in_order(checked.facts.helpers))
         yield from seen
+
+
+def _varies(checked: Checked) -> bool:
+    """Tell whether data decide how often a loop of this function turns, or if it does."""
+    loops, branches = (ast.For, ast.While), (ast.If, ast.IfExp, ast.BoolOp)
+    has_loops = any(isinstance(node, loops) for node in ast.walk(checked.text.tree))
+    leaves = (ast.Break, ast.Return) if has_loops else ()
+    for node in ast.walk(checked.text.tree):
+        below = list(ast.walk(node))[1:]
+        turns = any(
+            isinstance(part, (*loops, *leaves)) or part in checked.facts.helpers for part in below
+        )
+        if isinstance(node, ast.While) or (isinstance(node, branches) and turns):
+            return True
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+            is_range = ast.unparse(node.iter.func) == "range"
+            if is_range and not all(map(partial(_is_fixed, checked), node.iter.args)):
+                return True
+    return False
+
+
+def _is_fixed(checked: Checked, node: ast.expr) -> bool:
+    """Tell whether a number is the same in every run."""
+    if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        return all(_is_fixed(checked, part) for part in parts)
+    if isinstance(node, ast.Call):
+        return checked.facts.calls.get(node) == "len" or ast.unparse(node.func) == "len"
+    if isinstance(node, ast.Attribute) and node not in checked.facts.constants:
+        field = checked.vertex.fields.get(node.attr)
+        return node.attr == "num_workers" or (field is not None and field.role == "state")
+    return isinstance(node, ast.Constant) or node in checked.facts.constants
 
 
 def in_order(found: Mapping[N, T]) -> list[T]:

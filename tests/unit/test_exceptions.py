@@ -632,6 +632,16 @@ class Final(Exception):
         raise TypeError("derive from something else")
 
 
+class FinalInItsOwnWords(Exception):
+    def __init_subclass__(cls) -> None:
+        raise ValueError("derive from something else")
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+
 class Made(Exception):
     def __new__(cls, one: int, two: int) -> Made:
         return super().__new__(cls, one, two)
@@ -668,8 +678,33 @@ def test_what_the_exception_holds_is_kept() -> None:
     assert error.what == "what"
 
 
-@pytest.mark.parametrize("raised", [Final("text"), ExceptionGroup("two", [ValueError()])])
+@pytest.mark.parametrize(
+    "raised", [Final("text"), FinalInItsOwnWords("text"), ExceptionGroup("two", [ValueError()])]
+)
 def test_classes_that_nothing_can_be_made_of(raised: Exception) -> None:
     error = raised_error(raised, "what")
     assert type(error) is pl.ApplicationRuntimeError
     assert str(error) == "what"
+
+
+class Mute(pl.Vertex):
+    x: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.x = 5
+        raise Speechless(self.x)
+
+
+@every_way
+def test_an_exception_whose_text_cannot_be_made(interpret: bool, checks: Checks) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=1)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Mute, tile=0, x=x)
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, checks=checks)
+    with pytest.raises(Speechless) as caught:
+        engine.run()
+    what = "Mute 0 on tile 0: Speechless: its text cannot be made: LookupError"
+    assert isinstance(caught.value, pl.ApplicationRuntimeError)
+    assert caught.value.what == what
+    assert engine.read(x) == 1
