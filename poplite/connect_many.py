@@ -27,7 +27,7 @@ from poplite.fields import Field
 from poplite.many_given import Given, edges_of, has_constants, item_of, tensors_of
 from poplite.many_probe import Probe
 from poplite.many_rules import doubly_written, metadata_of
-from poplite.many_values import count_of, is_numbers, numbers_of, state_of, tiles_of
+from poplite.many_values import count_of, is_numbers, listed_tiles, numbers_of, state_of, tiles_of
 from poplite.metadata import check_alike
 from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.series import Series, compact, constant, counting
@@ -69,6 +69,10 @@ def block_of(
         SizeOverflowError: for a number outside the range of its field.
     """
     probe = Probe(compute_set, vertex_class, at)
+    tile = listed_tiles(probe, tile)
+    first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
+    if isinstance(first, int | np.integer):
+        probe.vertex.tile = int(first)  # for messages before all are checked
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
     tiles = tiles_of(probe, tile)

@@ -26,7 +26,7 @@ from poplite.tensor import Tensor
 from poplite.values import elements, scalar
 from poplite.vertex_block import StateValues, Vectors
 from poplite.vertex_tiles import VertexTiles
-from poplite.words import counted
+from poplite.words import clipped, counted
 
 Array = npt.NDArray[Any]
 
@@ -166,6 +166,27 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
         raise
     stored.flags.writeable = False
     return stored
+
+
+def listed_tiles(probe: Probe, tile: object) -> object:
+    """Return what is given as tiles, a list as an array.
+
+    Args:
+        probe: names the class.
+        tile: what the user gave.
+
+    Raises:
+        InvalidTileMapping: for lists of different lengths in a list.
+    """
+    try:
+        return np.asarray(tile) if isinstance(tile, list | tuple) else tile
+    except ValueError:
+        raise InvalidTileMapping(
+            f"{probe.name}: tile is {clipped(tile, 60)}, lists of different lengths",
+            at=probe.at,
+            found="tiles are whole numbers",
+            fix="one tile for all, or an integer array of one tile for each vertex",
+        ) from None
 
 
 def tiles_of(probe: Probe, tile: object) -> VertexTiles:

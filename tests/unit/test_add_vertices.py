@@ -387,6 +387,11 @@ class TestRefused:
         assert "Add 0 to 4: tile 9, but the graph has 4" in self.refused(graph, cs, tile=9, **given)
         text = self.refused(graph, cs, tile=np.zeros(5), **given)
         assert "tile is an array of shape (5,) of float64" in text
+        text = self.refused(graph, cs, tile=[[0], [1, 2]], **given)
+        assert "Add: tile is [[0], [1, 2]], lists of different lengths" in text
+        for tile in (3, [3, 0, 0, 0, 0]):  # named though not everything is known yet
+            text = self.refused(graph, cs, tile=tile, x=x, y=x, z=5)
+            assert "Add 0 on tile 3: field 'z' is given 5, not a tensor" in text
         assert "Add: add_vertices is given no tile" in self.refused(graph, cs, tile=None, **given)
 
     def test_constants_are_not_written(
