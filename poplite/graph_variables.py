@@ -13,6 +13,7 @@ Semantics: Poplar API reference, "Graph"; a variable has no tile until it is giv
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
@@ -388,6 +389,10 @@ class GraphVariables:
             fix="use the graph that made the tensor: tensor.graph",
         )
 
+    def _owner(self, address: int) -> int:
+        """Return the number of the variable that owns one address."""
+        return bisect_right(self._variables, address, key=_base) - 1
+
     def _owners(self, addresses: Int64) -> Int64:
         """Return the number of the variable that owns each address.
 
@@ -577,3 +582,7 @@ def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> Eleme
             found=error.found or f"given {clipped(like)} as the element type",
             fix=error.fix,
         ) from None
+
+
+def _base(variable: Variable) -> int:
+    return variable.storage.base

@@ -13,7 +13,6 @@ memory for a million vertices as for one.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -34,7 +33,6 @@ from poplite.view.digits import locate, pack
 from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
-    from poplite.variable import Variable
     from poplite.vertex import Field, Vertex
 
 
@@ -221,8 +219,7 @@ class VertexBlock(Sequence[VertexInstance]):
         return View(shape, (1,) * len(shape), address - storage.base, storage)
 
     def _storage(self, address: int) -> Storage:
-        variables = self.graph._variables
-        return variables[bisect_right(variables, address, key=_base) - 1].storage
+        return self.graph._variables[self.graph._owner(address)].storage
 
     def _tensor(self, field: Field, view: View) -> Tensor:
         return Tensor(self.graph, field.element, view)
@@ -232,7 +229,3 @@ class VertexBlock(Sequence[VertexInstance]):
             low, high = self._part(f"{name} values", values.length, k)
             return values.values[low:high]
         return values[k].item() if isinstance(values, np.ndarray) else values
-
-
-def _base(variable: Variable) -> int:
-    return variable.storage.base

@@ -243,13 +243,14 @@ def faulted(launch: Any) -> bool:
     """Tell whether a vertex of a launch left a fault record."""
     if _word(launch, LAUNCH_CHECKED) == 0:
         return False
-    for number in range(_word(launch, LAUNCH_COUNT)):
-        chunk = _word(launch, LAUNCH_CHUNKS) + CHUNK_BYTES * number
-        if _word(chunk, FAULT_WORD) != 0:
-            return True
-    for number in range(_word(launch, LAUNCH_SHARE_COUNT)):
-        chunk = _word(launch, LAUNCH_SHARES) + CHUNK_BYTES * number
-        if _word(chunk, FAULT_WORD) != 0:
+    if _has_fault(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT)):
+        return True
+    return _has_fault(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT))
+
+
+def _has_fault(chunks: Any, count: Any) -> bool:
+    for number in range(count):  # noqa: SIM110  (compiled: there are no generators)
+        if _word(chunks + CHUNK_BYTES * number, FAULT_WORD) != 0:
             return True
     return False
 

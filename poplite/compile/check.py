@@ -277,7 +277,7 @@ def _owners(graph: Graph, table: EdgeTable) -> list[int]:
     owners: set[int] = set()
     for field in table.fields():
         low, high = field.edges.envelope()
-        first, last = graph._owners(np.array([low, high - 1])).tolist()
+        first, last = graph._owner(low), graph._owner(high - 1)
         if first != last:
             owners.update(np.unique(graph._owners(field.runs.begin)).tolist())
         else:
