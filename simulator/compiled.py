@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -178,11 +178,11 @@ class CompiledProgram:
         self._arrays = (*tables, self._state, self._loops, self._returns, counts)
         self._arguments = [array.ctypes.data for array in self._arrays]
 
-    def run(self, callback: Callable[[int], None], watch: Callable[[], None]) -> None:
+    def run(self, actions: Sequence[Callable[[], None]], watch: Callable[[], None]) -> None:
         """Run to the end.
 
         Args:
-            callback: runs a host callback by number.
+            actions: what Python does, by number.
             watch: called now and then while the program runs.
 
         Raises:
@@ -195,7 +195,7 @@ class CompiledProgram:
         try:
             while self._step() != DONE:
                 if state[STATE_REASON] == CALLED:
-                    callback(int(state[STATE_CALLBACK]))
+                    actions[state[STATE_CALLBACK]]()
                 elif state[STATE_REASON] == FAULTED:
                     self._raise_fault()
                 else:

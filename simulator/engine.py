@@ -10,18 +10,17 @@ print(engine.report())
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.executable import Checks, Executable, Programs, compile_graph
+from poplite.compile.compiler import Programs, compile_graph
+from poplite.compile.executable import Checks, Executable
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compute import check as check_vertex
 from poplite.compute import interpreted
 from poplite.errors import (
-    ApplicationRuntimeError,
     ControlProgramError,
     ElementTypeError,
     GraphConnectionError,
@@ -30,14 +29,13 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import Graph
-from poplite.program import Switch
 from poplite.quarter import QuarterMetadata, decode
 from poplite.report import Report
 from poplite.simulator import native
 from poplite.simulator.compiled import CompiledProgram, CompiledSteps
+from poplite.simulator.host import Host
 from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.memory import Arena
-from poplite.simulator.printing import format_tensor
 from poplite.simulator.progress import Announcer, Progress, shown
 from poplite.source import here
 from poplite.tensor import Tensor
@@ -65,9 +63,6 @@ class Engine:
 
     Raises:
         PopliteError: for every fault that can be found before running.
-
-    Attributes:
-        print_stream: where PrintTensor writes; None is standard error.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Copy
@@ -115,7 +110,6 @@ class Engine:
         """Make ready what the executable needs."""
         self.checks: Checks = self._executable.checks
         self.interpret = interpret
-        self.print_stream: TextIO | None = None
         classes = _vertex_classes(self._executable)
         # Made now, so that later changes of the numbers they name do not reach this engine.
         replays = interpret or self.checks == "strict"
@@ -123,6 +117,7 @@ class Engine:
             cls: interpreted(cls) for cls in classes if replays or check_vertex(cls).raises
         }
         self._arena = Arena(self._executable.layout)
+        self._host = Host(self._executable.actions, self._arena)
         self._counts = {
             name: np.zeros(len(code.ops), np.int64)
             for name, code in self._executable.programs.items()
@@ -180,7 +175,7 @@ class Engine:
             if progress:
                 self._run_shown(name)
             else:
-                self._programs[name].run(self._callback, lambda: None)
+                self._programs[name].run(self._host.calls, lambda: None)
         finally:
             if self._runs_now.get("run") is mine:
                 del self._runs_now["run"]
@@ -191,7 +186,7 @@ class Engine:
         before = int(counts[code.step_rows].sum())
         with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
             self._programs[name].run(
-                self._callback,
+                self._host.calls,
                 lambda: bar.update(lambda: int(counts[code.step_rows].sum()) - before),
             )
             bar.update(lambda: int(counts[code.step_rows].sum()) - before)
@@ -210,12 +205,14 @@ class Engine:
             fix=f"engine.run({names[0]!r})",
         )
 
-    def _callback(self, number: int) -> None:
-        step = self._executable.callbacks[number]
-        if isinstance(step, Switch):
-            raise _unmatched(step, int(self.read(step.control).item()))
-        text = format_tensor(step.title, self.read(step.tensor))
-        print(text, file=self.print_stream or sys.stderr)
+    @property
+    def print_stream(self) -> TextIO | None:
+        """Where PrintTensor writes; None is standard error."""
+        return self._host.print_stream
+
+    @print_stream.setter
+    def print_stream(self, stream: TextIO | None) -> None:
+        self._host.print_stream = stream
 
     # -- host access -------------------------------------------------------------------------
 
@@ -337,17 +334,6 @@ class Engine:
 
     readTensor = read
     writeTensor = write
-
-
-def _unmatched(switch: Switch, value: int) -> ApplicationRuntimeError:
-    is_known = switch.unmatched == "unreachable"
-    return ApplicationRuntimeError(
-        f"{switch}: no case for {value:,}",
-        at=switch.location,
-        found=f"cases: {switch.values_text()}"
-        + ("; its default was said to be unreachable" if is_known else ""),
-        fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
-    )
 
 
 def _vertex_classes(executable: Executable) -> list[type[Any]]:

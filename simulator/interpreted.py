@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,11 +38,11 @@ class InterpretedProgram:
         self._executable, self._code, self._counts = executable, code, counts
         self._arena, self._computes = arena, computes
 
-    def run(self, callback: Callable[[int], None], watch: Callable[[], None]) -> None:
+    def run(self, actions: Sequence[Callable[[], None]], watch: Callable[[], None]) -> None:
         """Run to the end.
 
         Args:
-            callback: runs a host callback by number.
+            actions: what Python does, by number.
             watch: called now and then while the program runs.
 
         Raises:
@@ -54,7 +54,7 @@ class InterpretedProgram:
             self._launch(row, calls)
             watch()
 
-        plain.run_ops(self._code.ops, self._counts, self._scalar, launch, callback)
+        plain.run_ops(self._code.ops, self._counts, self._scalar, launch, actions)
 
     def _scalar(self, position: int, size: int) -> int:
         stored = self._arena.bytes[position : position + size]

@@ -8,7 +8,7 @@ both engines do the same work in the same order.  It needs no Numba.
 from __future__ import annotations
 
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from poplite.compile.opcodes import (
 )
 from poplite.compile.step import Vertices
 from poplite.compute import InterpretedSelf
-from poplite.simulator.memory import Arena
+from poplite.simulator.memory import Arena, Bytes
 from poplite.vertex import Field, MultiVertex
 
 Integers = npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ def run_ops(
     counts: Integers,
     scalar: Callable[[int, int], int],
     launch: Callable[[int, list[int]], None],
-    callback: Callable[[int], None],
+    actions: Sequence[Callable[[], None]],
 ) -> None:
     """Run ops to the end.
 
@@ -53,7 +53,7 @@ def run_ops(
         counts: int64[rows], increased by one for each time a launch runs.
         scalar: returns the number at a byte position, of so many bytes.
         launch: runs the launch of a row, of a function that is called from these rows.
-        callback: runs a host callback by number.
+        actions: what Python does, by number.
     """
     left: dict[int, int] = {}
     calls: list[int] = []
@@ -87,20 +87,25 @@ def run_ops(
         elif op == RETURN:
             next_row = calls.pop() + 1
         elif op == CALLBACK:
-            callback(a)
+            actions[a]()
         row = next_row
 
 
 def move(moves: Moves, arena: Arena) -> None:
-    """Run copies."""
+    """Run copies within the arena."""
+    move_between(moves, arena.bytes, arena.bytes)
+
+
+def move_between(moves: Moves, destination: Bytes, source: Bytes) -> None:
+    """Run copies from one block of bytes to another."""
     for to, start, rows, size, far, near in moves.records.tolist():
         if size:
             blocks = [(row * far, row * near, size) for row in range(rows)]
         else:
             blocks = moves.pieces[far : far + rows].tolist()
-        for at, source, length in blocks:
-            moved = arena.bytes[start + source : start + source + length]
-            arena.bytes[to + at : to + at + length] = moved
+        for far, near, length in blocks:
+            moved = source[start + near : start + near + length]
+            destination[to + far : to + far + length] = moved
 
 
 class VertexFault(Exception):

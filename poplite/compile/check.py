@@ -35,9 +35,7 @@ from poplite.graph import Graph
 from poplite.mapping import TileMapping, ranges
 from poplite.mapping_input import unmapped_error
 from poplite.program import (
-    Copy,
     Execute,
-    PrintTensor,
     Program,
     distinct_decisions,
     distinct_steps,
@@ -57,6 +55,10 @@ class _Used(NamedTuple):
 
     compute_sets: dict[ComputeSet, str]
     tensors: list[tuple[Tensor, str, SourceLocation]]
+
+    def add(self, program: Program, where: str) -> None:
+        tensors = *program.reads, *program.writes
+        self.tensors.extend((tensor, where, program.location) for tensor in tensors)
 
 
 class _Fault(NamedTuple):
@@ -105,18 +107,11 @@ def _used(programs: Mapping[str, Program]) -> _Used:
         of_program = f", of program '{name}'" if len(programs) > 1 else ""
         for step in distinct_steps(program):
             where = f"{step}{of_program}"
-            match step.program:
-                case Execute(compute_set=compute_set):
-                    used.compute_sets.setdefault(compute_set, where)
-                case Copy(source=source, destination=destination, location=at):
-                    used.tensors.extend([(source, where, at), (destination, where, at)])
-                case PrintTensor(tensor=tensor, location=at):
-                    used.tensors.append((tensor, where, at))
+            if isinstance(step.program, Execute):
+                used.compute_sets.setdefault(step.program.compute_set, where)
+            used.add(step.program, where)
         for step in distinct_decisions(program):
-            assert step.program.decided_by is not None
-            used.tensors.append(
-                (step.program.decided_by, f"{step}{of_program}", step.program.location)
-            )
+            used.add(step.program, f"{step}{of_program}")
     return used
 
 

@@ -45,7 +45,6 @@ from poplite.program import (
     Execute,
     Function,
     If,
-    PrintTensor,
     Program,
     Repeat,
     RepeatWhile,
@@ -99,7 +98,7 @@ class Emitter:
 
     Args:
         steps: the lowered steps.
-        number_of: step number of compute sets and copies, callback number of what Python does.
+        number_of: step number of compute sets and copies, action number of what Python does.
         layout: where the scalars lie that decide.
     """
 
@@ -258,10 +257,8 @@ class Emitter:
                     self._emit(LAUNCH, number, phase)
         elif isinstance(leaf, Copy):
             self._step_rows.append(self._emit(LAUNCH, self._number_of[leaf], GATHER))
-        elif isinstance(leaf, PrintTensor):
-            self._emit(CALLBACK, self._number_of[leaf])
         else:
-            raise AssertionError(f"no op for {leaf!r}")
+            self._emit(CALLBACK, self._number_of[leaf])
 
 
 def _num_runs(program: Program) -> int | None:

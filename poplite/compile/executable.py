@@ -1,4 +1,4 @@
-"""From a graph and its programs to an executable: checked, lowered, not yet bound to memory.
+"""A compiled program: checked, lowered, not yet bound to memory.
 
 An executable holds no address and no compiled code: it is what an engine needs to allocate
 its arena, compile its drivers and run.
@@ -6,41 +6,18 @@ its arena, compile its drivers and run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from poplite.compile.check import check_program
-from poplite.compile.edges import EdgeTable, edge_table
-from poplite.compile.emit import Code, Emitter
+from poplite.compile.actions import Action
+from poplite.compile.emit import Code
 from poplite.compile.layout import ArenaLayout
-from poplite.compile.lower import lower_compute_sets, lower_copy
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compute_set import ComputeSet
-from poplite.errors import ControlProgramError, UnknownName
 from poplite.graph import Graph
-from poplite.program import (
-    Copy,
-    Execute,
-    PrintTensor,
-    Program,
-    Switch,
-    distinct_decisions,
-    distinct_steps,
-)
-from poplite.source import here
-
-Programs = Program | Iterable[Program] | Mapping[str, Program]
-
-MAX_STEPS = 1 << 22
-"""Most steps of one program; beyond it lies a mistake, such as a loop written out."""
 
 Checks = Literal["strict", "fast"]
-
-STRICT_LIMIT = 1_000_000
-"""Connected elements up to which index checks are on by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +29,7 @@ class Executable:
         layout: where everything lies in the arena.
         steps: lowered compute sets and copies.
         programs: the ops of each program.
-        callbacks: the steps that Python runs, by number: what is printed, and every Switch that
-            stops the run when no case matches.
+        actions: what Python does at the CALLBACK ops, by number.
         compute_sets: the compute set of each compute step, by step.
         checks: whether indices are checked.
         elements_per_tile: fewest and most variable elements on one tile.
@@ -63,106 +39,7 @@ class Executable:
     layout: ArenaLayout
     steps: tuple[ComputeStep | CopyStep, ...]
     programs: Mapping[str, Code]
-    callbacks: tuple[PrintTensor | Switch, ...]
+    actions: tuple[Action, ...]
     compute_sets: tuple[ComputeSet, ...]
     checks: Checks
     elements_per_tile: tuple[int, int]
-
-
-def compile_graph(
-    graph: Graph,
-    programs: Programs,
-    checks: Checks | None = None,
-    *,
-    interpret: bool = False,
-) -> Executable:
-    """Check and lower programs.
-
-    Args:
-        graph: the graph the programs run on.
-        programs: one program, several in a list (named "0", "1", ...), or named ones.
-        checks: whether indices are checked; by default up to a million connected elements.
-        interpret: whether vertices will run as plain Python, which always checks indices.
-
-    Raises:
-        PopliteError: the first kind of fault that the checks find, see
-            `poplite.compile.check`.
-    """
-    named = _named(programs)
-    tables: dict[ComputeSet, EdgeTable] = {}
-
-    def edges_of(compute_set: ComputeSet) -> EdgeTable:
-        if compute_set not in tables:
-            tables[compute_set] = edge_table(compute_set)
-        return tables[compute_set]
-
-    check_program(graph, named, edges_of)
-    leaves = {step.program: None for p in named.values() for step in distinct_steps(p)}
-    sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
-    copies = [p for p in leaves if isinstance(p, Copy)]
-    callbacks: list[PrintTensor | Switch] = [p for p in leaves if isinstance(p, PrintTensor)]
-    decisions = dict.fromkeys(s.program for p in named.values() for s in distinct_decisions(p))
-    callbacks += [p for p in decisions if isinstance(p, Switch) and p.unmatched != "default"]
-    if checks is None:
-        connected = sum(edges_of(compute_set).num_elements for compute_set in sets)
-        checks = "strict" if connected <= STRICT_LIMIT else "fast"
-    layout = ArenaLayout(graph.variables)
-    steps: list[ComputeStep | CopyStep] = []
-    with_edges = [(compute_set, edges_of(compute_set)) for compute_set in sets]
-    checked = interpret or checks == "strict"
-    steps += lower_compute_sets(with_edges, layout, checked=checked)
-    steps += [lower_copy(copy, layout) for copy in copies]
-    number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
-    number_of |= {program: n for n, program in enumerate(callbacks)}
-    emitter = Emitter(steps, number_of, layout)
-    return Executable(
-        graph=graph,
-        layout=layout,
-        steps=tuple(steps),
-        programs={name: emitter.code(p) for name, p in named.items()},
-        callbacks=tuple(callbacks),
-        compute_sets=tuple(sets),
-        checks=checks,
-        elements_per_tile=_balance(graph),
-    )
-
-
-def _balance(graph: Graph) -> tuple[int, int]:
-    elements = np.zeros(graph.target.tiles, np.int64)
-    for variable in graph.variables:
-        breaks, tiles = variable.mapping.pieces()
-        mapped = tiles >= 0
-        np.add.at(elements, tiles[mapped], np.diff(breaks)[mapped])
-    return int(elements.min()), int(elements.max())
-
-
-def _named(programs: object) -> dict[str, Program]:
-    if isinstance(programs, Program):
-        programs = (programs,)
-    if not isinstance(programs, Iterable):
-        hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
-        raise ControlProgramError(
-            f"Engine: {programs!r:.60} is no program", at=here(), fix=f"Engine(graph, {hint})"
-        )
-    if not isinstance(programs, Mapping):
-        programs = {str(number): program for number, program in enumerate(programs)}
-    for name, program in programs.items():
-        if not isinstance(name, str):
-            raise ControlProgramError(
-                f"program name {name!r:.60} is no text", at=here(), fix="name programs by strings"
-            )
-        if not isinstance(program, Program):
-            raise ControlProgramError(
-                f"program {name!r} is {program!r:.60}, which is no program",
-                at=here(),
-                fix="Engine(graph, {'main': Sequence(...)})",
-            )
-        if program.num_steps > MAX_STEPS:
-            raise ControlProgramError(
-                f"program {name!r} has {program.num_steps:,} steps, more than {MAX_STEPS:,}",
-                at=program.location,
-                fix="write loops as Repeat(count, body)",
-            )
-    if not programs:
-        raise UnknownName("an engine needs at least one program", at=here(), fix="Sequence()")
-    return dict(programs)

@@ -31,6 +31,7 @@ from poplite.vertex_block import StateValues, Vectors
 from poplite.view import Storage, View, runs
 
 if TYPE_CHECKING:
+    from poplite.compile.moves import Moves
     from poplite.graph import ComputeSet
     from poplite.program import Copy
 
@@ -55,6 +56,23 @@ def lower_copy(copy: Copy, layout: ArenaLayout) -> CopyStep:
     if moves is None:
         moves = copied_runs(*(_byte_runs(view, size, layout) for view in views))
     return CopyStep(f"{copy.source.name} to {copy.destination.name}", moves)
+
+
+def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
+    """Return the moves from a view to a block of bytes that begins at 0, in row-major order.
+
+    Args:
+        view: what is read.
+        size: bytes of an element.
+        layout: where variables lie.
+    """
+    start = _byte_digits(view, size, layout)
+    digits = [(view.num_elements, size)] if start and start[1] else []
+    moves = copied_views((0, digits), start, size) if start else None
+    if moves is None:
+        dense = np.array([0]), np.array([view.num_elements * size])
+        moves = copied_runs(dense, _byte_runs(view, size, layout))
+    return moves
 
 
 def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:

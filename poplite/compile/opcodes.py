@@ -13,7 +13,7 @@ A program is an int64 array, one op a row::
     CASE             value          row                           these rows follow a SWITCH
     CALL             row                                          run it until its RETURN
     RETURN
-    CALLBACK         number                                       return to Python, then go on
+    CALLBACK         action                                       return to Python, then go on
     END
 
 A scalar is named by its byte position in the arena; the cases of a switch stand in rising order

@@ -45,6 +45,16 @@ class Program:
         """The scalar that decides which of its children runs next, if there is one."""
         return None
 
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        """Tensors that it reads itself, without those that vertices read."""
+        return () if self.decided_by is None else (self.decided_by,)
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        """Tensors that it writes itself, without those that vertices write."""
+        return ()
+
     def mark_used(self, at: SourceLocation) -> None:
         """Note that it became part of another program, so that it does not change any more."""
 

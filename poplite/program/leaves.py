@@ -127,6 +127,16 @@ class Copy(Program):
             )
         set_once(self, source=source, destination=destination, num_steps=1)
 
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        """The source."""
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        """The destination."""
+        return (self.destination,)
+
     def __str__(self) -> str:
         return f"Copy '{self.source.name}' -> '{self.destination.name}'"
 
@@ -178,6 +188,11 @@ class PrintTensor(Program):
                 else "PrintTensor(t), or PrintTensor('title', t)",
             )
         set_once(self, title=text, tensor=shown, num_steps=1)
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        """What is printed."""
+        return (self.tensor,)
 
     def __str__(self) -> str:
         return f"PrintTensor '{self.title}'"

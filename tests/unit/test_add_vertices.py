@@ -12,7 +12,7 @@ import pytest
 import poplite as pl
 from poplite import edges
 from poplite.compile import lists, rows
-from poplite.compile.executable import compile_graph
+from poplite.compile.compiler import compile_graph
 from poplite.compile.step import ComputeStep, Vertices
 from poplite.series import Listed, Steps
 from poplite.types import ElementType
