@@ -1,16 +1,17 @@
-"""Tests of programs that handle tensors: any tensor, and what is true of it.
+"""Tests of vertices, of programs, and of code that handles tensors.
 
-    from hypothesis import given
-    from poplite.testing import check_tensor, tensors
+    def test_axpy():
+        assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + 2 * x})     beside NumPy
 
-    @given(tensors())
+    @given(tensors())                                                         any tensor
     def test_rows_in_turn(t):
         reversed_twice = my_reverse(my_reverse(t.tensor))
-        check_tensor(reversed_twice, t.addresses)       every query, beside plain NumPy
+        check_tensor(reversed_twice, t.addresses)
 
-`addressed` pairs a tensor with the addresses of its elements, `draw` makes random ones from a
-seed, `check` asks everything, `strategies` are for Hypothesis, which only they need, and
-`python -m poplite.testing.fuzz` checks as many tensors as there is time for.
+`vertices` runs one vertex in both forms on elements laid out in drawn ways (`regions`); `plugin`
+has fixtures for pytest. `addressed` pairs a tensor with the addresses of its elements, `draw` makes
+random ones from a seed, `check` asks everything, `strategies` are for Hypothesis, which only they
+need, and `python -m poplite.testing.fuzz` checks as many tensors as there is time for.
 """
 
 from __future__ import annotations
@@ -18,28 +19,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from poplite.testing.addressed import AddressedTensor, appended, concatenated, variables
-from poplite.testing.check import (
-    check_intersection,
-    check_sorted_regions,
-    check_tensor,
-    check_tile_mapping,
-    tiles_of,
-)
-from poplite.testing.draw import (
-    random_mapping,
-    random_shape,
-    random_step,
-    random_tensor,
-    random_variables,
-)
-
 if TYPE_CHECKING:
+    from poplite.testing.addressed import AddressedTensor, appended, concatenated, variables
+    from poplite.testing.check import (
+        check_intersection,
+        check_sorted_regions,
+        check_tensor,
+        check_tile_mapping,
+        tiles_of,
+    )
+    from poplite.testing.draw import (
+        random_mapping,
+        random_shape,
+        random_step,
+        random_tensor,
+        random_variables,
+    )
     from poplite.testing.strategies import graphs_with_variables, tensors, tile_mappings
+    from poplite.testing.vertices import assert_vertex
+
+_HOMES = {
+    "addressed": "AddressedTensor appended concatenated variables",
+    "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
+    "draw": "random_mapping random_shape random_step random_tensor random_variables",
+    "strategies": "graphs_with_variables tensors tile_mappings",
+    "vertices": "assert_vertex",
+}
+"""Where the names are made, by module. Every run of pytest imports this package for its plugin, so
+nothing more is imported before it is asked for."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AddressedTensor",
     "appended",
+    "assert_vertex",
     "check_intersection",
     "check_sorted_regions",
     "check_tensor",
@@ -57,10 +71,8 @@ __all__ = [
     "variables",
 ]
 
-_STRATEGIES = frozenset({"graphs_with_variables", "tensors", "tile_mappings"})
-
 
 def __getattr__(name: str) -> object:
-    if name not in _STRATEGIES:
+    if name not in _HOME:
         raise AttributeError(f"module 'poplite.testing' has no attribute '{name}'")
-    return getattr(import_module("poplite.testing.strategies"), name)
+    return getattr(import_module(f"poplite.testing.{_HOME[name]}"), name)

@@ -228,6 +228,7 @@ RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
     ("docs/guide.md", "Axpy"): axpy("factor"),
     ("docs/guide.md", "Grow"): grow,
     ("docs/guide.md", "Halve"): halve,
+    ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),
     ("docs/vertices.md", "Half"): scaled(0.5),

@@ -1,0 +1,54 @@
+"""Fixtures for pytest, which finds them when poplite is installed.
+
+def test_doubles(poplite_graph, poplite_engine):       runs twice: compiled, interpreted
+x = poplite_graph.add_variable(pl.FLOAT, (8,), mapping="linear", initial_value=1)
+engine = poplite_engine(doubled(poplite_graph, x))
+engine.run()
+assert (engine.read(x) == 2).all()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from poplite import Engine, Graph, Target
+    from poplite.compile.compiler import Programs
+
+TILES = 4
+
+
+@pytest.fixture
+def poplite_target() -> Target:
+    """A machine of four tiles, each of six workers."""
+    from poplite.target import Target
+
+    return Target(tiles=TILES)
+
+
+@pytest.fixture
+def poplite_graph(poplite_target: Target) -> Graph:
+    """An empty graph for `poplite_target`."""
+    from poplite.graph import Graph
+
+    return Graph(poplite_target)
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def poplite_engine(
+    request: pytest.FixtureRequest, poplite_graph: Graph
+) -> Callable[[Programs], Engine]:
+    """What makes an engine of programs of `poplite_graph`, with strict checks.
+
+    A test that takes it runs twice: with compiled vertices, and with vertices as plain Python.
+    """
+    from poplite.simulator.engine import Engine
+
+    def make(programs: Programs) -> Engine:
+        interpret = request.param == "interpreted"
+        return Engine(poplite_graph, programs, checks="strict", interpret=interpret)
+
+    return make

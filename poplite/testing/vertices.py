@@ -1,0 +1,312 @@
+"""One vertex against NumPy: compiled, interpreted, wherever its elements lie.
+
+assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
+
+layout 0      every field a variable of its own, on the vertex's tile
+layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
+from poplite.fields import Field
+from poplite.graph import Graph
+from poplite.program import Execute
+from poplite.quarter import QuarterMetadata, decode
+from poplite.simulator.engine import Engine
+from poplite.source import here
+from poplite.target import Target
+from poplite.tensor import Tensor
+from poplite.testing.regions import LaidOut, laid_out, laid_out_plainly
+from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
+from poplite.values import elements
+from poplite.vertex import Vertex
+from poplite.words import counted
+
+Array = npt.NDArray[Any]
+Rows = list[Array]
+"""The values of a field: one array for each of its edges."""
+
+TILES, TILE = 4, 1
+"""Tiles of the machine that the vertex runs on, and its own."""
+
+FORMS = {"compiled": False, "interpreted": True}
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is tested.
+
+    Attributes:
+        vertex: the class.
+        fields: its edges, by name.
+        state: values of state fields, as given.
+        element_types: of each edge.
+        before: what the readable edges hold.
+        after: what the writable edges must hold.
+        metadata: of QUARTER fields.
+    """
+
+    vertex: type[Vertex]
+    fields: Mapping[str, Field]
+    state: Mapping[str, Any]
+    element_types: Mapping[str, type[ElementType[Any]]]
+    before: Mapping[str, Rows]
+    after: Mapping[str, Rows]
+    metadata: QuarterMetadata | None
+
+
+def assert_vertex(
+    vertex: type[Vertex],
+    inputs: Mapping[str, Any],
+    expected: Mapping[str, Any] | Callable[..., Any],
+    *,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    metadata: QuarterMetadata | None = None,
+    layouts: int = 5,
+    seed: int = 0,
+) -> None:
+    """Check what one vertex writes: compiled and interpreted, on elements laid out in drawn ways.
+
+    Indices are checked (strict mode). What the vertex must write is filled beforehand with other
+    values, so that an element left unwritten is found; so is an element written that belongs to
+    none of its fields.
+
+    Args:
+        vertex: the class; a template with its element type given, or deduced from NumPy arrays.
+        inputs: what its Input, InOut and State fields hold, by name: a number, an array, for a list
+            of vectors a 2-D array or a list of arrays.
+        expected: what its Output and InOut fields must hold afterwards, by name; or a function
+            that takes `inputs` by keyword and returns this, or the only array.
+        rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 for equal bits.
+        atol: absolute tolerance.
+        metadata: format and scale of QUARTER fields.
+        layouts: how many layouts are tried; the first is plain.
+        seed: chooses the others; the same seed gives the same layouts.
+
+    Raises:
+        AssertionError: naming the form, layout, field, the first wrong elements and both values.
+        UnknownField: when `inputs` or `expected` do not name the fields of the class.
+        PopliteError: what building or running the vertex raises, such as a bad index.
+
+    >>> import numpy as np
+    >>> from poplite.vertices import Add, add_reference
+    >>> x = np.arange(5, dtype=np.float32)
+    >>> assert_vertex(Add, {"a": x, "b": x}, add_reference)
+    """
+    __tracebackhide__ = True
+    case = _case(vertex, inputs, expected, metadata)
+    for number in range(layouts):
+        for form, interpret in FORMS.items():
+            where = f"{vertex.__name__}, {form}, layout {number} of seed {seed}"
+            random = Random(f"{seed} {number}") if number else None
+            written, texts = _run(case, random, where, interpret=interpret)
+            for name in case.after:
+                for row, codes in enumerate(zip(written[name], case.after[name], strict=True)):
+                    got, want = (_values(case, name, stored) for stored in codes)
+                    wrong = _wrong(got, want, rtol, atol)
+                    if len(wrong):
+                        field = f"{name}[{row}]" if case.fields[name].depth == 2 else name
+                        what = f"{where}: '{field}'"
+                        raise AssertionError(_difference(what, got, want, wrong, texts[name][row]))
+
+
+def _case(
+    vertex: type[Vertex],
+    inputs: Mapping[str, Any],
+    expected: Mapping[str, Any] | Callable[..., Any],
+    metadata: QuarterMetadata | None,
+) -> _Case:
+    fields = {
+        name: field
+        for name, field in vertex.fields.items()
+        if not field.is_implicit and name != "num_workers"  # which every vertex gets by itself
+    }
+    needed = [name for name, field in fields.items() if field.role != "output"]
+    written = [name for name, field in fields.items() if field.writes]
+    _check_names(vertex, "inputs", inputs, needed)
+    after = expected(**inputs) if callable(expected) else expected
+    if callable(expected) and not isinstance(after, Mapping) and len(written) == 1:
+        after = {written[0]: after}
+    if not isinstance(after, Mapping):
+        raise ElementTypeError(
+            f"assert_vertex: expected is {type(after).__name__}, not values by field",
+            at=here(),
+            found=f"{vertex.__name__} writes {', '.join(written) or 'nothing'}",
+            fix=f"expected={{{', '.join(f'{name!r}: ...' for name in written)}}}",
+        )
+    _check_names(vertex, "expected", after, written)
+    edges = {name: field for name, field in fields.items() if field.is_edge}
+    values = {name: after[name] if name not in inputs else inputs[name] for name in edges}
+    types = _element_types(edges, values)
+    return _Case(
+        vertex,
+        edges,
+        {name: value for name, value in inputs.items() if name not in edges},
+        types,
+        {n: _rows(f, types[n], inputs[n], metadata) for n, f in edges.items() if n in inputs},
+        {n: _rows(fields[n], types[n], after[n], metadata) for n in written},
+        metadata,
+    )
+
+
+def _check_names(
+    vertex: type[Vertex], what: str, given: Mapping[str, Any], needed: Sequence[str]
+) -> None:
+    wrong = [name for name in given if name not in needed]
+    missing = [name for name in needed if name not in given]
+    if not wrong and not missing:
+        return
+    if wrong:
+        text = f"{what} names '{wrong[0]}'" + did_you_mean(wrong[0], needed)
+    else:
+        text = f"{what} leaves out " + ", ".join(f"'{name}'" for name in missing)
+    raise UnknownField(
+        f"assert_vertex({vertex.__name__}): {text}",
+        at=here(),
+        found="fields: " + ", ".join(map(str, vertex.fields.values())),
+        fix=f"{what}={{{', '.join(f'{name!r}: ...' for name in needed)}}}",
+    )
+
+
+def _element_types(
+    edges: Mapping[str, Field], values: Mapping[str, Any]
+) -> dict[str, type[ElementType[Any]]]:
+    """Return the element type of each edge; those of type variables from the first given array."""
+    chosen: dict[Any, type[ElementType[Any]]] = {}
+    for name, field in edges.items():
+        if field.variable is not None and field.variable not in chosen:
+            value = values[name]
+            first = value[0] if isinstance(value, list) and value else value
+            chosen[field.variable] = element_type(np.asarray(first).dtype)
+    return {
+        name: field.element if field.variable is None else chosen[field.variable]
+        for name, field in edges.items()
+    }
+
+
+def _rows(
+    field: Field, element: type[ElementType[Any]], value: Any, metadata: QuarterMetadata | None
+) -> Rows:
+    """Return the values of a field, one array for each edge; of QUARTER their codes."""
+    listed = list(value) if field.depth == 2 else [value]
+    what = f"assert_vertex, '{field.name}'"
+    rows = [elements(element, row, what=what, at=here(), metadata=metadata) for row in listed]
+    wrong = next((row for row in rows if row.ndim != min(field.depth, 1)), None)
+    if wrong is not None and not (field.depth == 0 and wrong.size == 1):
+        raise ElementTypeError(
+            f"{what}: values of shape {wrong.shape} for {field}",
+            at=here(),
+            fix=("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth],
+        )
+    return [row.reshape(-1) for row in rows]
+
+
+def _run(
+    case: _Case, random: Random | None, where: str, *, interpret: bool
+) -> tuple[dict[str, Rows], dict[str, list[str]]]:
+    """Run the vertex; return what it wrote, and how the edges lie in memory."""
+    graph = Graph(Target(tiles=TILES))
+    places = {name: list(_placed(graph, case, name, random)) for name in case.fields}
+    compute_set = graph.add_compute_set(case.vertex.__name__)
+    edges = {name: _connected(case.fields[name], placed) for name, placed in places.items()}
+    graph.add_vertex(compute_set, case.vertex, tile=TILE, **case.state, **edges)
+    engine = Engine(graph, Execute(compute_set), checks="strict", interpret=interpret)
+    before = {
+        name: [
+            _fill(engine, place, row) for place, row in zip(placed, _start(case, name), strict=True)
+        ]
+        for name, placed in places.items()
+    }
+    engine.run()
+    written = {
+        name: [engine.read(_codes(place.tensor)) for place in places[name]] for name in case.after
+    }
+    for name, placed in places.items():
+        for place, row, whole in zip(placed, _start(case, name), before[name], strict=True):
+            if name in case.after:  # put back, so that the whole variable must be as before
+                engine.write(_codes(place.tensor), row)
+            if engine.read(_codes(place.whole)).tobytes() != whole.tobytes():
+                raise AssertionError(_stray(where, name, case.fields[name], place))
+    return written, {name: [place.text for place in placed] for name, placed in places.items()}
+
+
+def _placed(graph: Graph, case: _Case, name: str, random: Random | None) -> Iterator[LaidOut]:
+    element = case.element_types[name]
+    for row in _start(case, name):
+        if random is None:
+            yield laid_out_plainly(graph, name, element, len(row), TILE, case.metadata)
+        else:
+            yield laid_out(graph, name, element, len(row), random, case.metadata)
+
+
+def _connected(field: Field, placed: Sequence[LaidOut]) -> Tensor | list[Tensor]:
+    if field.depth == 2:
+        return [place.tensor for place in placed]
+    return placed[0].tensor.reshape(()) if field.depth == 0 else placed[0].tensor
+
+
+def _start(case: _Case, name: str) -> Rows:
+    """Return what an edge holds before: of an Output, no element what it must hold afterwards."""
+    return case.before[name] if name in case.before else [_other(row) for row in case.after[name]]
+
+
+def _other(row: Array) -> Array:
+    return ~row if row.dtype.kind != "f" else (~row.view(f"u{row.itemsize}")).view(row.dtype)
+
+
+def _fill(engine: Engine, place: LaidOut, row: Array) -> Array:
+    """Write an edge, and numbers into the rest of its variable; return the whole of it."""
+    whole = _codes(place.whole)
+    size = whole.element_type.size_bytes
+    noise = np.arange(1, whole.num_elements * size + 1).astype(np.uint8)
+    dtype = whole.element_type.dtype
+    engine.write(whole, noise[::size] % 2 == 1 if dtype.kind == "b" else noise.view(dtype))
+    engine.write(_codes(place.tensor), row)
+    return engine.read(whole)
+
+
+def _codes(tensor: Tensor) -> Tensor:
+    return tensor.reinterpret(UNSIGNED_CHAR) if tensor.element_type is QUARTER else tensor
+
+
+def _stray(where: str, name: str, field: Field, place: LaidOut) -> str:
+    what = "changed what it only reads" if not field.writes else "wrote beside its elements"
+    return f"{where}: the vertex {what} of '{name}'\n  '{name}': {place.text}"
+
+
+def _values(case: _Case, name: str, stored: Array) -> Array:
+    if case.element_types[name] is not QUARTER:
+        return stored
+    assert case.metadata is not None  # or the values could not have been encoded
+    return decode(stored, case.metadata)
+
+
+def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.int64]:
+    """Return the positions of elements that differ by more than they may."""
+    if got.dtype.kind != "f":
+        return np.flatnonzero(got != want)
+    if rtol or atol:
+        with np.errstate(invalid="ignore"):
+            return np.flatnonzero(~np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True))
+    same = (got == want) & (np.signbit(got) == np.signbit(want)) | np.isnan(got) & np.isnan(want)
+    return np.flatnonzero(~same)
+
+
+def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str) -> str:
+    lines = [f"{what}: {counted(len(want), 'element')}, of which wrong: {len(wrong):,}"]
+    lines += [
+        f"  [{at}] is {got[at]!s}, expected {want[at]!s}" for at in wrong[:SHOWN_FAULTS].tolist()
+    ]
+    if len(wrong) > SHOWN_FAULTS:
+        lines.append(f"  and {len(wrong) - SHOWN_FAULTS:,} more")
+    return "\n".join([*lines, f"  in memory: {text}"])

@@ -1,0 +1,179 @@
+"""`assert_vertex` passes right vertices and finds wrong ones; the fixtures of the plugin."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.testing import assert_vertex
+from poplite.testing.regions import laid_out
+from poplite.vertices import Add, add_reference
+
+T = TypeVar("T", pl.INT, pl.UNSIGNED_SHORT)
+
+
+class Move(pl.Vertex):
+    """`y = x`, but for as many elements as are left out."""
+
+    left_out: pl.State[pl.INT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y) - self.left_out):
+            self.y[i] = self.x[i]
+
+
+class Rows(pl.MultiVertex, Generic[T]):
+    """Sums of rows, one a worker at a time, and whether any is above a limit."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[T]]]
+    limit: pl.Input[T]
+    sums: pl.Output[pl.Vector[T]]
+    above: pl.Output[pl.Vector[pl.BOOL]]
+
+    def compute(self, worker: int) -> None:
+        for r in range(worker, len(self.rows), self.num_workers):
+            total = 0
+            for i in range(len(self.rows[r])):
+                total += self.rows[r][i]
+            self.sums[r] = total
+            self.above[r] = total > self.limit
+
+
+class Scale(pl.Vertex):
+    """Doubles in place."""
+
+    x: pl.InOut[pl.Vector[pl.QUARTER]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = 2.0 * self.x[i]
+
+
+def floats(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_right_vertices_pass() -> None:
+    x = np.random.default_rng(0).standard_normal(9).astype(np.float16)
+    assert_vertex(Add, {"a": x, "b": x}, add_reference)
+    assert_vertex(Move, {"left_out": 0, "x": x}, {"y": x})
+    assert_vertex(Move, {"left_out": 0, "x": []}, {"y": []})
+    assert_vertex(Scale, {"x": [1.0, -2.0]}, {"x": [2, -4]}, metadata=pl.QuarterMetadata("F143"))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16])
+def test_lists_templates_and_several_outputs(dtype: type[np.generic]) -> None:
+    rows = [np.array(row, dtype) for row in ([1, 2], [], [9, 9, 9])]
+    inputs = {"rows": rows, "limit": np.array(3, dtype)}
+    assert_vertex(Rows, inputs, {"sums": [3, 0, 27], "above": [False, False, True]})
+
+
+def test_an_element_left_unwritten_is_found() -> None:
+    message = (
+        r"Move, compiled, layout 0 of seed 0: 'y': 3 elements, of which wrong: 1\n"
+        r"  \[2\] is .*, expected 3\.0\n  in memory: 3 elements side by side on tile 1$"
+    )
+    x = floats(1, 2, 3)
+    with pytest.raises(AssertionError, match=message):
+        assert_vertex(Move, {"left_out": 1, "x": x}, {"y": x})
+
+
+def test_wrong_rows_and_flags_are_named() -> None:
+    inputs = {"rows": [np.array([1], np.int32), np.array([2], np.int32)], "limit": 5}
+    with pytest.raises(AssertionError, match=r"'above': 2 elements.*\n  \[1\] is False, expected"):
+        assert_vertex(Rows[pl.INT], inputs, {"sums": [1, 2], "above": [False, True]})
+
+
+class WritesRows(pl.Vertex):
+    """Ones in every row."""
+
+    rows: pl.Output[pl.Vector[pl.Vector[pl.INT]]]
+
+    def compute(self) -> None:
+        for r in range(len(self.rows)):
+            for i in range(len(self.rows[r])):
+                self.rows[r][i] = 1
+
+
+def test_the_row_of_a_list_is_named_and_many_faults_are_counted() -> None:
+    assert_vertex(WritesRows, {}, {"rows": np.ones((2, 3), int)})
+    with pytest.raises(
+        AssertionError,
+        match=r"'rows\[1\]': 7 elements, of which wrong: 7\n(.*\n)*"
+        r"  and 2 more",
+    ):
+        assert_vertex(WritesRows, {}, {"rows": [[1], [5] * 7]})
+
+
+class Drifts(pl.Vertex):
+    """An exponential."""
+
+    x: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.y = self.x * 1.0001
+
+
+def test_tolerance() -> None:
+    assert_vertex(Drifts, {"x": 1.0}, {"y": 1.0}, rtol=1e-3)
+    assert_vertex(Drifts, {"x": 1.0}, {"y": 1.0}, atol=1e-3)
+    with pytest.raises(AssertionError, match=r"1\.0001, expected 1\.0"):
+        assert_vertex(Drifts, {"x": 1.0}, {"y": 1.0}, rtol=1e-6)
+
+
+def test_signs_of_zero_differ_and_nans_are_alike() -> None:
+    with pytest.raises(AssertionError, match=r"is -0\.0, expected 0\.0"):
+        assert_vertex(Move, {"left_out": 0, "x": [-0.0]}, {"y": [0.0]})
+    assert_vertex(Move, {"left_out": 0, "x": floats(np.nan)}, {"y": floats(-np.nan)})
+
+
+def test_wrong_input() -> None:
+    with pytest.raises(pl.UnknownField, match=r"inputs names 'xx' \(did you mean 'x'\?\)"):
+        assert_vertex(Move, {"left_out": 0, "xx": [1.0]}, {"y": [1.0]})
+    with pytest.raises(pl.UnknownField, match=r"expected leaves out 'y'(.*\n)*.*fields: left_out"):
+        assert_vertex(Move, {"left_out": 0, "x": [1.0]}, {})
+    with pytest.raises(pl.UnknownField, match="inputs leaves out 'left_out', 'x'"):
+        assert_vertex(Move, {}, {"y": [1.0]})
+    with pytest.raises(
+        pl.ElementTypeError, match=r"shape \(1, 1\) for x: Input\[Vector\[FLOAT\]\]"
+    ):
+        assert_vertex(Move, {"left_out": 0, "x": [[1.0]]}, {"y": [1.0]})
+    with pytest.raises(pl.ElementTypeError, match="expected is ndarray, not values by field"):
+        assert_vertex(Rows[pl.INT], {"rows": [[1]], "limit": 0}, lambda rows, limit: floats(1))
+    with pytest.raises(pl.TensorIndexError, match="index 1 of 1 elements"):
+        assert_vertex(Move, {"left_out": 0, "x": [1.0]}, {"y": [1.0, 2.0]})
+
+
+@given(length=st.integers(0, 40), seed=st.integers(0, 2**32))
+def test_layouts_hold_each_element_once(length: int, seed: int) -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    place = laid_out(graph, "x", pl.INT, length, Random(seed))
+    assert place.tensor.shape == (length,)
+    assert not place.tensor.contains_aliases()
+    assert place.tensor.num_elements <= place.whole.num_elements
+    assert graph.tile_mapping(place.whole).elements_per_tile.sum() == place.whole.num_elements
+
+
+def test_the_documented_test_file_runs_with_the_plugin(root: Path, tmp_path: Path) -> None:
+    page = (root / "docs" / "testing.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (block,) = (text for text in blocks if "poplite_engine" in text)
+    (tmp_path / "test_axpy.py").write_text(block)
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "error"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "6 passed" in ran.stdout, ran.stdout + ran.stderr
+    for form in ("compiled", "interpreted"):
+        assert f"test_axpy_twice_on_all_tiles[{form}] PASSED" in ran.stdout
