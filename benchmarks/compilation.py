@@ -82,7 +82,7 @@ class Compilation:
 
         graph = pl.Graph(pl.Target(tiles=1))
         x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0, initial_value=1.0)
-        y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=0)
+        y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=0, initial_value=0.0)
         work = graph.add_compute_set("work")
         cls = getattr(made, f"Axpy{made.__name__.removeprefix('axpy_')}")
         graph.add_vertex(work, cls, tile=0, a=0.5, x=x, y=y)

@@ -1,4 +1,4 @@
-"""The engine against hand-written code: rows R1 to R16, R19 and R21, a photograph, and Pallas.
+"""The engine against hand-written code: rows R1 to R22, a photograph, floating point, Pallas.
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
@@ -16,6 +16,7 @@ from pathlib import Path
 import engine_axpy
 import engine_bulk
 import engine_copies
+import engine_floats
 import engine_heat
 import engine_matmul
 import engine_pallas
@@ -57,6 +58,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         engine_reduction,
         engine_steps,
         engine_copies,
+        engine_floats,
         engine_pallas,
     )
     return [

@@ -1,16 +1,23 @@
 """Many small steps: Executes of six vertices in a Repeat, against a compiled and a Python loop.
 
+Row R22 compares what loops themselves cost: a RepeatWhileTrue with an empty condition and a Repeat.
+The body of both is a Sync, which the engine only counts, since a Repeat of nothing is left out.
+Neither ends by itself: each runs for a while, is stopped, and its time is divided by that count.
+
 python benchmarks/engine_steps.py [--samples 9] [--json FILE] [--small]
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from typing import Any
 
 import numba
 import numpy as np
 
+import poplite as pl
 from engine_axpy import axpy_engine
 from rows import Row, check, in_turn, run
 
@@ -27,6 +34,33 @@ def axpy_loop(a: Any, x: Any, y: Any, times: int) -> None:
     """All steps, compiled."""
     for _ in range(times):
         axpy_serial(a, x, y)
+
+
+def loop_row(small: bool, samples: int) -> Row:
+    """A step of a While loop beside one of a Repeat; condition and body are empty."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    true = graph.add_variable(pl.BOOL, (), mapping=0, initial_value=True)
+    sync = pl.Sync(pl.SyncType.INTERNAL)
+    programs = {
+        "while": pl.RepeatWhileTrue(pl.Sequence(), true, sync),
+        "repeat": pl.Repeat(1 << 62, sync),
+    }
+    engine = pl.Engine(graph, programs)
+
+    def step_seconds(name: str) -> float:
+        before = int(engine._counts[name].sum())
+        timer = threading.Timer(0.01 if small else 0.3, engine.stop)
+        start = time.perf_counter()
+        timer.start()
+        engine.run(name)
+        taken = time.perf_counter() - start
+        timer.join()
+        return taken / (int(engine._counts[name].sum()) - before)
+
+    pairs = [(step_seconds("while"), step_seconds("repeat")) for _ in range(samples + 1)][1:]
+    ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+    title = "R22 empty While step: poplite / empty Repeat step"
+    return Row(title, min(ours) / min(theirs), "x", "<=", 1.5, ours, theirs)
 
 
 def rows(small: bool, samples: int) -> list[Row]:
@@ -57,7 +91,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, baseline, samples)
         title = f"{number} {name}: poplite / {title}"
         made.append(Row(title, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    return made
+    return [*made, loop_row(small, samples)]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 Three parts, each checked against numbers worked out by hand:
 
-(a) copies between tensors that lie on different tiles, and into a slice of a matrix;
+(a) copies between tensors that lie on different tiles, into a slice of a matrix, and from a stream;
 (b) sums of tensors by the vertex library, whatever tiles the operands lie on;
 (c) suffix sums by four vertices of our own, vertex i reading elements i to the end.
 """
@@ -41,20 +41,24 @@ class SuffixSum(pl.Vertex):
 
 
 def copies() -> list[tuple[str, np.ndarray, object]]:
-    """(a) A constant to tile 0, from there over four tiles, and into a matrix row."""
+    """(a) A constant to tile 0, from there over four tiles and into a matrix row; a stream."""
     graph = pl.Graph(pl.Target(tiles=TILES))
     c = graph.add_constant(pl.FLOAT, (4,), [1, 1.5, 2, 2.5], name="c", mapping=0)
     v1 = graph.add_variable(pl.FLOAT, (4,), name="v1", mapping=0)
     v2 = graph.add_variable(pl.FLOAT, (4,), name="v2", mapping="linear")
     v3 = graph.add_variable(pl.FLOAT, (4, 4), name="v3", mapping=0)
+    v4 = graph.add_variable(pl.INT, (10,), name="v4", mapping=0)
+    numbers = graph.add_host_to_device_fifo("numbers", pl.INT, 10)
     program = pl.Sequence(
         pl.Copy(c, v1),
         pl.Copy(v1, v2),
         pl.Copy(v1[0:3], v3[1, 1:4]),
         pl.PrintTensor("v3", v3),
+        pl.Repeat(2, pl.Sequence(pl.Copy(numbers, v4), pl.PrintTensor("v4", v4))),
     )
     engine = pl.Engine(graph, program)
     engine.write(v3, np.zeros((4, 4)))
+    engine.connect_stream("numbers", np.arange(30, dtype=np.int32))  # ten at each Copy
     engine.run()
     matrix = np.zeros((4, 4))
     matrix[1, 1:4] = [1, 1.5, 2]
@@ -62,6 +66,7 @@ def copies() -> list[tuple[str, np.ndarray, object]]:
         ("v1", engine.read(v1), [1, 1.5, 2, 2.5]),
         ("v2", engine.read(v2), [1, 1.5, 2, 2.5]),
         ("v3", engine.read(v3), matrix),
+        ("v4", engine.read(v4), np.arange(10, 20)),
     ]
 
 
@@ -109,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argparse.ArgumentParser(description="First steps on four tiles.").parse_args(argv)
     wrong = 0
     for title, got, expected in (*copies(), *library_adds(), *suffix_sums()):
-        right = np.array_equal(got, np.asarray(expected, np.float32))
+        right = np.array_equal(got, np.asarray(expected, got.dtype))
         wrong += not right
         verdict = "as expected" if right else f"WRONG, expected {expected}"
         print(f"{title}: {got.tolist()}  {verdict}")

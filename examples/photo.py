@@ -30,9 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.files import check_folder
 from poplite.partition import cut, grid_blocks, near_square_grid
 from poplite.viz import tiles_svg
-from poplite.viz.files import check_folder, write_bytes
+from poplite.viz.files import write_bytes
 from poplite.words import counted
 
 if TYPE_CHECKING:

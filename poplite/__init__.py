@@ -18,51 +18,100 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import (
     ApplicationRuntimeError,
+    ConstantRemappedWarning,
     ControlProgramError,
     ElementTypeError,
+    EmptyComputeSetWarning,
+    ErrorCode,
     FileLoadError,
+    FloatingPointTrap,
     GraphConnectionError,
     GraphCycleError,
     GraphRecursionError,
+    GraphReplicationError,
     InvalidMachineModel,
+    InvalidOption,
     InvalidTileMapping,
+    MemoryElemConstraintsError,
+    NoSizeSpecified,
     PopliteError,
+    PopliteWarning,
     SizeOverflowError,
+    StreamConnectionError,
+    StreamMemoryAllocationError,
     TensorCreationError,
     TensorIndexError,
     TensorMetadataError,
+    UninitializedReadError,
+    UninitializedWarning,
     UnknownField,
     UnknownName,
+    UnwrittenOutputWarning,
     VertexCompileError,
     VertexDefinitionError,
+    WorkerRaceError,
 )
 
 if TYPE_CHECKING:
+    from poplite import ops as ops
     from poplite.clone import TensorCloneDuplicationMethod, TensorCloneMethod
+    from poplite.compile.compiler import compile_graph
+    from poplite.compile.executable import Executable
     from poplite.compute_set import ComputeSet, VertexInstance
+    from poplite.estimates import FieldData, VertexPerfEstimate
+    from poplite.floating_point import FloatingPointBehaviour
     from poplite.graph import Graph
     from poplite.joining import append, concat
+    from poplite.layouts import Layout, VectorLayout, VectorListLayout
     from poplite.mapping import TileMapping
+    from poplite.ops.loop import counted_loop
     from poplite.program import (
+        Abort,
+        AbortOnCondition,
+        AssumeEqualAcrossReplicas,
+        Block,
         Call,
         Copy,
+        CrossReplicaCopy,
+        ErrorProgram,
         Execute,
         Function,
         If,
+        Loop,
         PrintTensor,
+        PrintTensorFmt,
+        PrintTensorFormat,
         Program,
         Repeat,
         RepeatWhileFalse,
         RepeatWhileTrue,
         Sequence,
         Switch,
+        Sync,
+        SyncType,
+        WriteUndef,
+    )
+    from poplite.program.floating_point import (
+        ModifyFloatingPointBehaviour,
+        SetFloatingPointBehaviour,
+        SetStochasticRounding,
+        get_and_modify_floating_point_behaviour,
+        set_floating_point_behaviour,
+        set_stochastic_rounding,
     )
     from poplite.quarter import QuarterFormat, QuarterMetadata
     from poplite.rearrange import TensorRearranger
+    from poplite.remote import FunctionBuffer, HostFunction, RemoteBuffer
     from poplite.report import Report
     from poplite.simulator.engine import Engine
     from poplite.sorted_regions import SortedRegions, TileRegions
     from poplite.source import SourceLocation
+    from poplite.streams import (
+        DataStream,
+        DataStreamType,
+        ReplicatedStreamMode,
+        StreamCallback,
+    )
     from poplite.target import Target
     from poplite.tensor import Tensor, UpsampleMethod
     from poplite.types import (
@@ -92,18 +141,31 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "clone": "TensorCloneDuplicationMethod TensorCloneMethod",
+    "compile.compiler": "compile_graph",
+    "compile.executable": "Executable",
     "compute_set": "ComputeSet VertexInstance",
+    "floating_point": "FloatingPointBehaviour",
     "graph": "Graph",
+    "estimates": "FieldData VertexPerfEstimate",
     "joining": "append concat",
+    "layouts": "Layout VectorLayout VectorListLayout",
     "mapping": "TileMapping",
-    "program": "Call Copy Execute Function If PrintTensor Program Repeat RepeatWhileFalse "
-    "RepeatWhileTrue Sequence Switch",
+    "ops.loop": "counted_loop",
+    "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
+    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat "
+    "Program Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType "
+    "WriteUndef",
+    "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
+    "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
+    "set_stochastic_rounding",
     "quarter": "QuarterFormat QuarterMetadata",
     "rearrange": "TensorRearranger",
+    "remote": "FunctionBuffer HostFunction RemoteBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
     "sorted_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
+    "streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
     "target": "Target",
     "tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
@@ -133,45 +195,81 @@ __all__ = [
     "UNSIGNED_INT",
     "UNSIGNED_LONGLONG",
     "UNSIGNED_SHORT",
+    "Abort",
+    "AbortOnCondition",
     "ApplicationRuntimeError",
+    "AssumeEqualAcrossReplicas",
+    "Block",
     "Call",
     "ComputeSet",
+    "ConstantRemappedWarning",
     "ControlProgramError",
     "Copy",
+    "CrossReplicaCopy",
+    "DataStream",
+    "DataStreamType",
     "ElementType",
     "ElementTypeError",
+    "EmptyComputeSetWarning",
     "Engine",
+    "ErrorCode",
+    "ErrorProgram",
+    "Executable",
     "Execute",
+    "FieldData",
     "FileLoadError",
+    "FloatingPointBehaviour",
+    "FloatingPointTrap",
     "Function",
+    "FunctionBuffer",
     "Graph",
     "GraphConnectionError",
     "GraphCycleError",
     "GraphRecursionError",
+    "GraphReplicationError",
+    "HostFunction",
     "If",
     "InOut",
     "Input",
     "Interval",
     "Intervals",
     "InvalidMachineModel",
+    "InvalidOption",
     "InvalidTileMapping",
+    "Layout",
+    "Loop",
+    "MemoryElemConstraintsError",
+    "ModifyFloatingPointBehaviour",
     "MultiVertex",
+    "NoSizeSpecified",
     "Output",
     "PopliteError",
+    "PopliteWarning",
     "PrintTensor",
+    "PrintTensorFmt",
+    "PrintTensorFormat",
     "Program",
     "QuarterFormat",
     "QuarterMetadata",
+    "RemoteBuffer",
     "Repeat",
     "RepeatWhileFalse",
     "RepeatWhileTrue",
+    "ReplicatedStreamMode",
     "Report",
     "Sequence",
+    "SetFloatingPointBehaviour",
+    "SetStochasticRounding",
     "SizeOverflowError",
     "SortedRegions",
     "SourceLocation",
     "State",
+    "StreamCallback",
+    "StreamConnectionError",
+    "StreamMemoryAllocationError",
     "Switch",
+    "Sync",
+    "SyncType",
     "Target",
     "Tensor",
     "TensorCloneDuplicationMethod",
@@ -182,24 +280,39 @@ __all__ = [
     "TensorRearranger",
     "TileMapping",
     "TileRegions",
+    "UninitializedReadError",
+    "UninitializedWarning",
     "UnknownField",
     "UnknownName",
+    "UnwrittenOutputWarning",
     "UpsampleMethod",
     "VarRegions",
     "Variable",
     "VariableInterval",
     "Vector",
+    "VectorLayout",
+    "VectorListLayout",
     "Vertex",
     "VertexBlock",
     "VertexCompileError",
     "VertexDefinitionError",
     "VertexInstance",
+    "VertexPerfEstimate",
+    "WorkerRaceError",
+    "WriteUndef",
     "append",
+    "compile_graph",
     "concat",
+    "counted_loop",
+    "get_and_modify_floating_point_behaviour",
+    "set_floating_point_behaviour",
+    "set_stochastic_rounding",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "ops":
+        return import_module("poplite.ops")
     if name not in _HOME:
         raise AttributeError(f"module 'poplite' has no attribute '{name}'")
     value = getattr(import_module(f"poplite.{_HOME[name]}"), name)

@@ -14,11 +14,13 @@ when it is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import index as whole_number
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from poplite.errors import ElementTypeError, TensorIndexError
+from poplite.errors import TensorIndexError
 from poplite.source import SourceLocation, here
 from poplite.vertex import Field, MultiVertex, Vertex, field_of
 from poplite.vertex_list import VertexList
@@ -27,9 +29,13 @@ from poplite.words import clipped, counted, fitted
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from poplite.estimates import FieldData, VertexPerfEstimate
     from poplite.graph import Graph
     from poplite.tensor import Tensor
     from poplite.vertex_block import VertexBlock
+
+
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
 class ComputeSet:
@@ -82,6 +88,8 @@ class VertexInstance:
         rows: lists of edges that are being connected one by one and still have gaps.
         constants: scalars made for plain numbers; they live on the vertex's tile.
         waiting: numbers given to fields whose element type is not known yet.
+        sizes: of lists of edges and vectors of state, by name, where they were set.
+        estimate: what running it costs, where that was set.
         block: the vertices that it was added with, if there are any.
     """
 
@@ -90,10 +98,12 @@ class VertexInstance:
         "compute_set",
         "connections",
         "constants",
+        "estimate",
         "graph",
         "index",
         "location",
         "rows",
+        "sizes",
         "state",
         "template",
         "tile",
@@ -121,6 +131,8 @@ class VertexInstance:
         self.rows: dict[str, dict[int, Tensor]] = {}
         self.constants: list[Tensor] = []
         self.waiting: dict[str, object] = {}
+        self.sizes: Mapping[str, int] = _NO_SIZES
+        self.estimate: VertexPerfEstimate | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VertexInstance):
@@ -131,18 +143,32 @@ class VertexInstance:
         return hash((id(self.compute_set), self.index))
 
     def __getitem__(self, field: str) -> FieldRef:
-        at = here()
-        try:
-            found = field_of(self.vertex_class, field, at=at)
-        except TypeError:  # looked for as a name, and not text
-            declared = ", ".join(map(str, self.vertex_class.fields.values()))
-            raise ElementTypeError(
-                f"{self}: a field is asked for by its name, not by {clipped(field)}",
-                at=at,
-                found=f"declared: {declared or 'no fields'}",
-                fix="vertex['x'], and vertex['x'][2] for a row of a list of edges",
-            ) from None
-        return FieldRef(self, found)
+        return FieldRef(self, field_of(self.vertex_class, field, at=here()))
+
+    def field_info(self, field: str) -> FieldData:
+        """Return what there is to know of a field: sizes, element type, layout, values.
+
+        Args:
+            field: the field's name.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            NoSizeSpecified: when nothing tells how long it is.
+
+        >>> import poplite as pl
+        >>> class Double(pl.Vertex):
+        ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+        ...     def compute(self) -> None:
+        ...         self.x[0] = 2.0 * self.x[0]
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0)
+        >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=0, x=x)
+        >>> vertex.field_info("x").size
+        8
+        """
+        from poplite.estimates import field_data  # which imports this module
+
+        return field_data(self[field], here())
 
     @property
     def label(self) -> str:
@@ -155,6 +181,10 @@ class VertexInstance:
 
     def __repr__(self) -> str:
         return fitted(f"<VertexInstance {self} of '{{}}'>", self.compute_set.name)
+
+    # C++ spelling
+
+    getFieldInfo = field_info
 
 
 @dataclass(frozen=True, slots=True)

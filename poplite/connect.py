@@ -32,6 +32,8 @@ from poplite.errors import (
     UnknownField,
     VertexDefinitionError,
 )
+from poplite.field_sizes import check_row, check_sizes
+from poplite.layouts import PLAIN
 from poplite.metadata import check_alike
 from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
@@ -177,7 +179,7 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         field = check_declared(vertex, name, at)
         if field.role == "state":
             if field.variable is None or isinstance(value, Tensor):
-                state[name] = as_state(vertex, field, value, at)
+                state[name] = _state(vertex, field, value, at)
             else:
                 waiting[name] = copy(value)
             continue
@@ -185,10 +187,13 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         written += field.writes
         if isinstance(value, Tensor):
             check_tensor(vertex, field, value, field.depth, at)
+            if field.layout is not PLAIN or vertex.sizes:
+                check_sizes(vertex, field, value, at)
             edges[name] = value
         elif field.depth == 2 and isinstance(value, list | tuple):
             for row in value:
                 check_tensor(vertex, field, row, 1, at)
+            check_sizes(vertex, field, value, at)
             edges[name] = tuple(value)
             rows = True
         elif field.variable is None or not takes_number(field, value):
@@ -203,6 +208,13 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     vertex.state.update(state)
     vertex.waiting.update(waiting)
     _connect_numbers(vertex, numbers, at)
+
+
+def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
+    held = as_state(vertex, field, value, at)
+    if field.depth:
+        check_sizes(vertex, field, held, at)
+    return held
 
 
 def _metadata_edges(
@@ -263,7 +275,7 @@ def _deducing(
             if field.is_edge:
                 numbers[name] = as_number(vertex, field, value, at)
             elif name not in values:  # else a new value takes its place
-                state[name] = as_state(vertex, field, value, at)
+                state[name] = _state(vertex, field, value, at)
         yield
     except PopliteError:
         vertex.vertex_class = before
@@ -278,7 +290,8 @@ def _deducing(
 def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     """Connect one row of a list of edges.
 
-    The field counts as connected once the rows seen so far have no gap.
+    The field counts as connected once the rows seen so far have no gap, and are as many as its
+    size, if one was set.
 
     Args:
         ref: the row.
@@ -317,6 +330,7 @@ def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
         raise _connected_already(vertex, f"{name}[{ref.index}]", at)
     check_tensor(vertex, field, value, 1, at)
     assert isinstance(value, Tensor)
+    check_row(ref, value, at)
     rows = rows | {ref.index: value}
     in_order = tuple(rows[i] for i in sorted(rows))
     if field.writes:
@@ -324,7 +338,7 @@ def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     vertex.connections.update(_metadata_edges(vertex, {name: in_order}, at))
     vertex.rows[name] = rows
     vertex.connections.pop(name, None)
-    if max(rows) == len(rows) - 1:
+    if max(rows) == len(rows) - 1 and len(rows) == vertex.sizes.get(name, len(rows)):
         vertex.connections[name] = in_order
 
 

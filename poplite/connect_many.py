@@ -13,7 +13,7 @@ Source: Poplar user guide, "Connecting vertices".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from poplite.connect_rules import as_state, check_overlaps, check_tensor
 from poplite.deduce import check_open, deduced
 from poplite.edges import Edges
 from poplite.errors import GraphConnectionError
+from poplite.field_sizes import check_sizes
 from poplite.fields import Field
+from poplite.layouts import PLAIN
 from poplite.many_given import Given, edges_of, has_constants, item_of, tensors_of
 from poplite.many_probe import Probe
 from poplite.many_rules import doubly_written, metadata_of
@@ -35,16 +37,20 @@ from poplite.slices import Slices
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.vertex import RESERVED_NAMES, Vertex
-from poplite.vertex_block import StateValues, VertexBlock
+from poplite.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import storages
 from poplite.words import counted
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
 
 Values = Mapping[str, Any]
 """What the user gave, by field."""
 
 
 def block_of(
+    graph: Graph,
     compute_set: ComputeSet,
     vertex_class: type[Vertex],
     tile: object,
@@ -54,6 +60,7 @@ def block_of(
     """Return vertices with all their fields connected; the compute set does not have them yet.
 
     Args:
+        graph: the graph whose tiles are meant, perhaps a virtual one.
         compute_set: where they will go.
         vertex_class: their class, or a template.
         tile: a tile number, or one for each vertex.
@@ -71,11 +78,12 @@ def block_of(
     probe = Probe(compute_set, vertex_class, at)
     tile = listed_tiles(probe, tile)
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
-    if isinstance(first, int | np.integer):
-        probe.vertex.tile = int(first)  # for messages before all are checked
+    if isinstance(first, int | np.integer) and 0 <= first < graph.target.tiles:
+        # For messages before all are checked.
+        probe.vertex.tile = graph._tile(first, probe.name, at)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
-    tiles = tiles_of(probe, tile)
+    tiles = tiles_of(probe, graph, tile)
     probe.tiles = tiles
     probe.move_to(0)
     fields = _typed_fields(probe, values)
@@ -85,12 +93,16 @@ def block_of(
     for name, value in values.items():
         field = fields[name]
         if not field.is_edge:
-            state[name] = state_of(probe, field, value)
+            state[name] = held = state_of(probe, field, value)
+            if field.layout is not PLAIN and isinstance(held, Vectors):
+                _check_lengths(probe, field, held.length, value)
         elif is_numbers(field, value):
             numbers[name] = numbers_of(probe, field, value)
         else:
             _check_items(probe, field, value)
             edges[name] = edges_of(value, field)
+            if field.layout is not PLAIN:
+                _check_lengths(probe, field, edges[name].length, value, edges[name].rows)
     _check_written(probe, values, edges)
     beside = {
         name: _metadata(probe, name, values[name], each)
@@ -210,6 +222,22 @@ def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
             check_tensor(probe.vertex, field, row, 1, probe.at)
     else:
         check_tensor(probe.vertex, field, item, field.depth, probe.at)
+
+
+def _check_lengths(
+    probe: Probe, field: Field, length: Series, given: Any, rows: Series | None = None
+) -> None:
+    """Refuse vectors longer than the layout of a field can count."""
+    if not length.count or length.high <= field.layout.limit:
+        return
+    owner = np.arange(probe.count)
+    if rows is not None:
+        owner = np.repeat(owner, rows.array())
+
+    def check(k: int) -> None:
+        check_sizes(probe.vertex, field, item_of(given, k), probe.at)
+
+    probe.refuse(np.unique(owner[length.array() > field.layout.limit]), check)
 
 
 def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> None:

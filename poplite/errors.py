@@ -15,32 +15,18 @@ Source of the hierarchy: Poplar API reference, "Exceptions".
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from enum import Enum
+from typing import Any, ClassVar
 
-from poplite.source import SourceLocation
+from poplite.source import SourceLocation, here
 
 SHOWN_FAULTS = 5
 
 
-class PopliteError(Exception):
-    """Base of every error poplite raises.
-
-    Args:
-        what: what is wrong, with both numbers (found and allowed).
-        at: the user's line that made the object at fault.
-        where: the program step, or another place inside the program.
-        found: what was there instead; further lines of fact.
-        fix: one concrete thing to try.
-
-    >>> print(PopliteError("tile 9 of 4", found="tiles are 0-3", fix="use tile 3"))
-    tile 9 of 4
-      tiles are 0-3
-      try: use tile 3
-    """
-
-    poplar: ClassVar[str] = "poplar_error"
-    """Name of the corresponding Poplar exception."""
+class _InParts(Exception):
+    """What is told in four parts."""
 
     def __init__(
         self,
@@ -70,14 +56,34 @@ class PopliteError(Exception):
 
 
 def _rebuild(
-    cls: type[PopliteError],
+    cls: type[_InParts],
     what: str,
     at: SourceLocation | None,
     where: str,
     found: str,
     fix: str,
-) -> PopliteError:
+) -> _InParts:
     return cls(what, at=at, where=where, found=found, fix=fix)
+
+
+class PopliteError(_InParts):
+    """Base of every error poplite raises.
+
+    Args:
+        what: what is wrong, with both numbers (found and allowed).
+        at: the user's line that made the object at fault.
+        where: the program step, or another place inside the program.
+        found: what was there instead; further lines of fact.
+        fix: one concrete thing to try.
+
+    >>> print(PopliteError("tile 9 of 4", found="tiles are 0-3", fix="use tile 3"))
+    tile 9 of 4
+      tiles are 0-3
+      try: use tile 3
+    """
+
+    poplar: ClassVar[str] = "poplar_error"
+    """Name of the corresponding Poplar exception."""
 
 
 class TensorIndexError(PopliteError, IndexError):
@@ -146,6 +152,18 @@ class GraphConnectionError(PopliteError, ValueError):
     poplar = "graph_connection_error"
 
 
+class NoSizeSpecified(GraphConnectionError):
+    """A list of edges or a vector of state has no size, and nothing that tells it."""
+
+    poplar = "no_size_specified"
+
+
+class MemoryElemConstraintsError(PopliteError, ValueError):
+    """A vertex class asks of memory what cannot be, or of fields that it does not have."""
+
+    poplar = "memory_elem_constraints_error"
+
+
 class GraphCycleError(PopliteError, ValueError):
     """Vertices of one compute set race: one writes what another reads or writes."""
 
@@ -164,10 +182,71 @@ class GraphRecursionError(PopliteError, RecursionError):
     poplar = "graph_recursion_error"
 
 
+class StreamConnectionError(PopliteError, ValueError):
+    """A stream, remote buffer or host function is not connected, or does not fit its other side."""
+
+    poplar = "stream_connection_error"
+
+
+class StreamMemoryAllocationError(PopliteError, MemoryError):
+    """More is moved between host and device at a time than can be."""
+
+    poplar = "stream_memory_allocation_error"
+
+
+class GraphReplicationError(PopliteError, ValueError):
+    """A replica that does not exist, or replicas that differ where they must agree."""
+
+    poplar = "graph_replication_error"
+
+
 class ApplicationRuntimeError(PopliteError, RuntimeError):
     """A vertex raised an exception while the program ran, or the program stopped itself."""
 
     poplar = "application_runtime_error"
+
+
+class ErrorCode(Enum):
+    """What went wrong on a tile, by Poplar's names."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"
+    TRAP = "trap"
+    FLOATING_POINT_INVALID_OPERATION = "invalid floating-point operation"
+    FLOATING_POINT_DIVIDE_BY_ZERO = "floating-point division by zero"
+    FLOATING_POINT_OVERFLOW = "floating-point overflow"
+    TILE_MEMORY_BANK_CONFLICT = "tile memory bank conflict"
+    INVALID_EXCHANGE_CONFIGURATION = "invalid exchange configuration"
+    INVALID_ADDRESS = "invalid address"
+    INVALID_OPERAND = "invalid operand"
+    INVALID_PROGRAM_COUNTER = "invalid program counter"
+    INVALID_INSTRUCTION = "invalid instruction"
+    EXCHANGE_ERROR = "exchange error"
+    MEMORY_ERROR = "memory error"
+    IPUSOFTERR = "soft error"
+    LINK_DOWN = "link down"
+    HOST_LINK_DOWN = "host link down"
+    HOST_SYNC_TIMEOUT = "host sync timeout"
+    IPU_MEMORY_FAILURE = "memory failure"
+
+
+class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
+    """A vertex computed what the program's floating-point behaviour does not allow.
+
+    Args:
+        what: what is wrong.
+        code: which of the exceptions of floating-point arithmetic it is.
+        parts: the other parts of the error, see `poplite.PopliteError`.
+    """
+
+    poplar = "application_runtime_error"
+
+    def __init__(self, what: str, *, code: ErrorCode = ErrorCode.TRAP, **parts: Any) -> None:
+        super().__init__(what, **parts)
+        self.code = code
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return *super().__reduce__(), {"code": self.code}
 
 
 class UnknownName(PopliteError, LookupError):
@@ -176,10 +255,59 @@ class UnknownName(PopliteError, LookupError):
     poplar = "symbol_error"
 
 
+class InvalidOption(PopliteError, ValueError):
+    """An option has an unknown name, or a value it cannot take."""
+
+    poplar = "invalid_option"
+
+
 class FileLoadError(PopliteError, OSError):
     """A file cannot be read, run or written."""
 
     poplar = "file_load_error"
+
+
+class UninitializedReadError(PopliteError, RuntimeError):
+    """A result depends on elements that nothing has written."""
+
+
+class WorkerRaceError(PopliteError, RuntimeError):
+    """What the workers of a MultiVertex compute depends on the order in which they run."""
+
+
+class PopliteWarning(_InParts, UserWarning):
+    """Base of every warning poplite gives; its parts are those of an error.
+
+    >>> print(PopliteWarning("'x' has 3 elements that nothing has written", fix="write them"))
+    'x' has 3 elements that nothing has written
+      try: write them
+    """
+
+
+class UninitializedWarning(PopliteWarning):
+    """Elements are read on the host, or copied to it, that nothing has written."""
+
+
+class UnwrittenOutputWarning(PopliteWarning):
+    """A vertex leaves elements of an Output unwritten, which keep what they held."""
+
+
+class EmptyComputeSetWarning(PopliteWarning):
+    """A program executes a compute set without vertices."""
+
+
+class ConstantRemappedWarning(PopliteWarning):
+    """Elements of a constant that have a tile are mapped to another one."""
+
+
+def warn(warning: PopliteWarning) -> None:
+    """Give a warning, at the innermost line outside the package.
+
+    Args:
+        warning: what is told.
+    """
+    place = here()
+    warnings.warn_explicit(warning, None, place.file, place.line)
 
 
 def listed(faults: Sequence[str], noun: str) -> str:

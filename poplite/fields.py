@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, Never, TypeVar, overload
 
 from poplite.errors import VertexDefinitionError
+from poplite.layouts import PLAIN, Layout
 from poplite.quarter import metadata_edge
 from poplite.source import here
 from poplite.types import QUARTER_METADATA, ElementType, FieldKind
@@ -117,6 +118,7 @@ class Field:
         element: its element type; `ElementType` itself where a type variable stands for it.
         depth: 0 scalar, 1 vector, 2 list of vectors.
         variable: the type variable, in a template.
+        layout: how its vectors lie in memory.
 
     >>> from poplite.types import FLOAT
     >>> str(Field("x", "input", FLOAT, 1))
@@ -128,6 +130,7 @@ class Field:
     element: type[ElementType[Any]]
     depth: int
     variable: TypeVar | None = None
+    layout: Layout = PLAIN
 
     @property
     def is_edge(self) -> bool:
@@ -158,7 +161,8 @@ class Field:
         kind = self.element_name
         for _ in range(self.depth):
             kind = f"Vector[{kind}]"
-        return f"{self.name}: {ROLE_NAMES[self.role]}[{kind}]"
+        layout = "" if self.layout == PLAIN else f" with {self.layout}"
+        return f"{self.name}: {ROLE_NAMES[self.role]}[{kind}]{layout}"
 
 
 def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:

@@ -9,7 +9,7 @@ Of all vertices, or of each::
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteErro
 from poplite.fields import Field
 from poplite.many_probe import Probe
 from poplite.mapping_input import no_such_tile
-from poplite.placement import tile_number
 from poplite.series import compact, constant
 from poplite.slices import Slices
 from poplite.tensor import Tensor
@@ -27,6 +26,9 @@ from poplite.values import elements, scalar
 from poplite.vertex_block import StateValues, Vectors
 from poplite.vertex_tiles import VertexTiles
 from poplite.words import clipped, counted
+
+if TYPE_CHECKING:
+    from poplite.graph import Graph
 
 Array = npt.NDArray[Any]
 
@@ -189,17 +191,18 @@ def listed_tiles(probe: Probe, tile: object) -> object:
         ) from None
 
 
-def tiles_of(probe: Probe, tile: object) -> VertexTiles:
+def tiles_of(probe: Probe, graph: Graph, tile: object) -> VertexTiles:
     """Return the tiles of all vertices.
 
     Args:
         probe: names vertices at fault, and knows how many there are.
+        graph: the graph whose tiles are meant, perhaps a virtual one.
         tile: what the user gave.
 
     Raises:
         InvalidTileMapping: for something else than tiles of the graph.
     """
-    num_tiles = probe.graph.target.tiles
+    num_tiles, all_tiles = graph.target.tiles, probe.graph.target.tiles
     if tile is None:
         raise InvalidTileMapping(
             f"{probe.name}: add_vertices is given no tile",
@@ -208,8 +211,8 @@ def tiles_of(probe: Probe, tile: object) -> VertexTiles:
             fix="tile=0, or an array of one tile for each vertex",
         )
     if np.ndim(tile) == 0:  # type: ignore[arg-type]
-        number = tile_number(tile, probe.names, num_tiles, probe.at)
-        return VertexTiles.alike(number, probe.count, num_tiles)
+        number = graph._tile(tile, probe.names, probe.at)
+        return VertexTiles.alike(number, probe.count, all_tiles)
     tiles = np.asarray(tile)
     if tiles.ndim != 1 or (tiles.dtype.kind not in "iu" and len(tiles)):
         raise InvalidTileMapping(
@@ -223,4 +226,4 @@ def tiles_of(probe: Probe, tile: object) -> VertexTiles:
         raise no_such_tile(probe.vertex.label, int(tiles[k]), num_tiles, probe.at)
 
     probe.refuse(np.flatnonzero((tiles < 0) | (tiles >= num_tiles)), check)
-    return VertexTiles.of(tiles, num_tiles)
+    return VertexTiles.of(graph._top_level_tiles(tiles), all_tiles)

@@ -213,10 +213,13 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
     >>> ranges([0, 1, 2, 7, 9, 10])
     '0-2, 7, 9-10'
     """
-    values = np.fromiter(numbers, np.int64)
-    if not len(values):
+    if isinstance(numbers, range) and numbers.step == 1:  # as long as they may be
+        parts = [(numbers[0], numbers[-1])] if numbers else []
+    else:
+        values = np.fromiter(numbers, np.int64)
+        cuts = np.flatnonzero(np.diff(values) != 1) + 1
+        parts = [(part[0], part[-1]) for part in np.split(values, cuts) if len(part)]
+    if not parts:
         return "none"
-    cuts = np.flatnonzero(np.diff(values) != 1) + 1
-    parts = [(part[0], part[-1]) for part in np.split(values, cuts)]
     shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in parts[:limit]]
     return ", ".join([*shown, "..."] if len(parts) > limit else shown)

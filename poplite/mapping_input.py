@@ -166,14 +166,15 @@ def no_such_tile(
     >>> print(no_such_tile("'a'", 4, 4, None))
     'a': tile 4, but the graph has 4 tiles
       tiles are 0-3
-      try: a smaller tile number, or Graph(Target(tiles=5))
+      try: a smaller tile number, or a graph of 5 tiles, such as Graph(Target(tiles=5))
     """
     larger = isinstance(tile, int) and tile >= 0
     return InvalidTileMapping(
         f"{what}: tile {tile}, but the graph has {counted(num_tiles, 'tile')}",
         at=at,
         found=f"tiles are {ranges(range(num_tiles))}",
-        fix=f"a smaller tile number, or Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
+        fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]
+        f"such as Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
         if larger
         else "a whole number from 0",
     )

@@ -66,7 +66,7 @@ def attach(graph: Graph, variable: Variable, metadata: object, at: SourceLocatio
             fix=_EXAMPLE,
         )
     tensor = _one_element(name, metadata, at)
-    if tensor.graph is not graph:
+    if tensor.graph is not graph.top_level_graph:
         raise TensorMetadataError(
             f"{name}: its metadata '{tensor.name}' belongs to another graph",
             at=at,
@@ -90,11 +90,12 @@ def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
     )
 
 
-def initial_metadata(tensor: TensorQueries) -> QuarterMetadata | None:
+def initial_metadata(tensor: TensorQueries, replica: int = 0) -> QuarterMetadata | None:
     """Return format and scale of a QUARTER tensor when a program is loaded; None of others.
 
     Args:
         tensor: whole or a view.
+        replica: the one it is in.
 
     >>> import poplite as pl
     >>> metadata = pl.QuarterMetadata("F152", scale=3)
@@ -104,7 +105,7 @@ def initial_metadata(tensor: TensorQueries) -> QuarterMetadata | None:
     if tensor.metadata is None:
         return None
     ((variable, begin, _),) = tensor.metadata.var_regions()
-    stored = variable.initial_value
+    stored = variable.initial_value_of(replica)
     return QuarterMetadata.from_byte(0 if stored is None else int(stored.reshape(-1)[begin]))
 
 

@@ -87,7 +87,7 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
     """Spread the flattened elements of a tensor evenly and in order over all tiles.
 
     Args:
-        graph: the tensor's graph.
+        graph: the tensor's graph, or a virtual graph of it.
         tensor: whole or a view.
         grain: elements that stay together on a tile.
         min_elements: least elements of a tile; small tensors then use fewer tiles.
@@ -114,7 +114,8 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
             fix="grain=1, min_elements=1",
         )
     graph._own(tensor, "map_linearly", here())
-    paint_linearly(tensor, grain=whole_number(grain), min_elements=whole_number(min_elements))
+    least = whole_number(min_elements)
+    paint_linearly(graph, tensor, grain=whole_number(grain), min_elements=least)
 
 
 def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None) -> list[Block]:

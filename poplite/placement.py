@@ -25,7 +25,7 @@ from poplite.mapping_input import intervals_of, no_such_tile
 from poplite.source import SourceLocation
 from poplite.sweep import sorted_order
 from poplite.tile_table import Cut, cut_runs, cut_strided, split
-from poplite.view import Storage, View, num_runs, runs, storages
+from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.few import FEW, few_runs
 from poplite.view.memory import in_memory_order
 from poplite.view.space import NOWHERE
@@ -104,37 +104,41 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
     _paint(tensor, begin, begin + length, np.full(len(begin), tile))
 
 
-def paint_linearly(tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
-    """Spread the flattened elements of a tensor evenly and in order over all tiles.
+def paint_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
+    """Spread the flattened elements of a tensor evenly and in order over all tiles of a graph.
 
     Args:
+        graph: the tensor's graph, or a virtual graph of it.
         tensor: whole or a view.
         grain: elements that stay together.
         min_elements: least elements of a tile, as far as there are enough.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (2, 4), "x")
-    >>> paint_linearly(x[1], grain=2)
+    >>> paint_linearly(x.graph, x[1], grain=2)
     >>> mapping_of(x.graph, x.view)[1]
     [Interval(begin=6, end=8)]
     """
     view, count = tensor.view, tensor.num_elements
     if not count:
         return
-    tiles = tensor.graph.target.tiles
-    linear = Linear.over(count, tiles, grain=grain, min_elements=min_elements)
+    linear = Linear.over(count, graph.target.tiles, grain=grain, min_elements=min_elements)
     space = view.space
-    if isinstance(space, Storage) and space.num_elements == count and num_runs(view) == 1:
-        tensor.graph.variable_of(space).mapping.paint_linearly(linear)
+    is_own = isinstance(space, Storage) and graph is tensor.graph
+    if is_own and space.num_elements == count and num_runs(view) == 1:
+        graph.variable_of(storages(view)[0]).mapping.paint_linearly(linear)
         return
     breaks, numbers = linear.pieces()
-    _paint_flat(tensor, breaks[:-1], breaks[1:], numbers)
+    _paint_flat(tensor, breaks[:-1], breaks[1:], graph._top_level_tiles(numbers))
 
 
-def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocation) -> None:
+def paint_intervals(
+    graph: Graph, tensor: Tensor, mapping: Nested, what: str, at: SourceLocation
+) -> None:
     """Put intervals of a flattened tensor on tiles; other elements stay where they are.
 
     Args:
+        graph: the tensor's graph, or a virtual graph of it, whose tiles are meant.
         tensor: whole or a view.
         mapping: for each tile, intervals.
         what: the tensor's name, for the message.
@@ -146,14 +150,14 @@ def paint_intervals(tensor: Tensor, mapping: Nested, what: str, at: SourceLocati
     >>> from poplite.graph import Graph
     >>> from poplite.source import here
     >>> x = Graph().add_variable("int32", (2, 2), "x")
-    >>> paint_intervals(x.T, [[(0, 2)], [(2, 4)]], "'x'", here())
+    >>> paint_intervals(x.graph, x.T, [[(0, 2)], [(2, 4)]], "'x'", here())
     >>> mapping_of(x.graph, x.view)[0]
     [Interval(begin=0, end=1), Interval(begin=2, end=3)]
     """
-    num_tiles = tensor.graph.target.tiles
+    num_tiles = graph.target.tiles
     begin, end, tile = intervals_of(mapping, num_tiles, tensor.num_elements, what=what, at=at)
     if len(begin):
-        _paint_flat(tensor, begin, end, tile)
+        _paint_flat(tensor, begin, end, graph._top_level_tiles(tile))
 
 
 def _paint_flat(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
@@ -177,6 +181,30 @@ def mapping_of(graph: Graph, view: View) -> TileMapping:
     if isinstance(cut, Cut):
         return TileMapping.of(graph.target.tiles, cut)
     return TileMapping(graph.target.tiles, *cut)
+
+
+def any_mapped(tensor: Tensor) -> bool:
+    """Tell whether any element of a view of one variable has a tile.
+
+    Args:
+        tensor: whole or a view.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
+    >>> any_mapped(x[2:]), any_mapped(x[3:])
+    (True, False)
+    """
+    view, space = tensor.view, tensor.view.space
+    if not isinstance(space, Storage) or space is NOWHERE:
+        return False
+    mapping, base = tensor.graph.variable_of(space).mapping, space.base
+    if mapping.is_new:
+        return False
+    few = few_runs(view)
+    if few is None:
+        return mapping.any_mapped(addresses(view).reshape(-1) - base)
+    runs_ = zip(*few, strict=True)
+    return any(mapping.any_mapped(slice(at - base, at - base + n)) for at, n in runs_)
 
 
 def pieces_of(graph: Graph, view: View) -> tuple[Int64, Int64]:

@@ -38,6 +38,7 @@ from poplite.view.order import (
 from poplite.words import counted
 
 if TYPE_CHECKING:
+    from poplite.graph import Graph
     from poplite.tensor import Tensor
 
 
@@ -189,10 +190,13 @@ def sorted_regions(
     return SortedRegions(order.ptr, order.begin, order.length, aliases)
 
 
-def tile_regions(tensor: Tensor, remove_aliased: bool, report_aliases: bool) -> TileRegions:
+def tile_regions(
+    graph: Graph, tensor: Tensor, remove_aliased: bool, report_aliases: bool
+) -> TileRegions:
     """Group the elements of a tensor in the order of memory, on each tile.
 
     Args:
+        graph: the tensor's graph, or a virtual graph of it, whose tiles are meant.
         tensor: whole or a view.
         remove_aliased: list memory only once.
         report_aliases: tell which intervals hold the same memory.
@@ -203,15 +207,16 @@ def tile_regions(tensor: Tensor, remove_aliased: bool, report_aliases: bool) -> 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
-    >>> [list(groups) for groups in tile_regions(x[::3], False, False)]
+    >>> [list(groups) for groups in tile_regions(graph, x[::3], False, False)]
     [[[Interval(begin=0, end=1)]], [[Interval(begin=1, end=2)]]]
     """
     order, aliases = _ordered(
         [(tensor.view, 0)], _tile_breaks(tensor), remove_aliased, report_aliases
     )
     ptr, _, tile, begin, length = order
+    tile = graph._own_tiles(tile)
     if (tile == NO_TILE).any():
-        tensor.graph.tile_mapping(tensor)  # raises, and says which elements
+        graph.tile_mapping(tensor)  # raises, and says which elements
     if (tile[1:] < tile[:-1]).any():
         by_tile = np.argsort(tile, kind="stable")
         count = np.diff(ptr)[by_tile]
@@ -220,7 +225,7 @@ def tile_regions(tensor: Tensor, remove_aliased: bool, report_aliases: bool) -> 
         ptr, tile = np.append(0, end), tile[by_tile]
         begin, length = begin[members], length[members]
         aliases = None if aliases is None else aliases[members]
-    tile_ptr = np.searchsorted(tile, np.arange(tensor.graph.target.tiles + 1))
+    tile_ptr = np.searchsorted(tile, np.arange(graph.target.tiles + 1))
     return TileRegions(tile_ptr, SortedRegions(ptr, begin, length, aliases))
 
 

@@ -37,11 +37,16 @@ class SourceLocation:
     function: str
 
     def __str__(self) -> str:
-        place = f"{_shortest(self.file)}:{self.line}"
+        place = f"{shortest(self.file)}:{self.line}"
         return place if self.function == "<module>" else f"{place} in {self.function}"
 
 
-def _shortest(file: str) -> str:
+def shortest(file: str) -> str:
+    """Return a path as it is shown: relative below the working directory, else unchanged.
+
+    Args:
+        file: path as Python reported it.
+    """
     if not os.path.isabs(file):
         return file
     try:

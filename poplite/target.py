@@ -6,6 +6,10 @@ contexts), poplibs `Target` users (exchange width).
 
     >>> Target(tiles=64)
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
+    >>> Target(ipus=2)
+    <Target 2,944 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>
+
+Tiles are numbered through: those of the first IPU, then those of the second, and so on.
 """
 
 from __future__ import annotations
@@ -15,10 +19,13 @@ import math
 import operator
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, SupportsIndex
 
-from poplite.errors import InvalidMachineModel
+from poplite.errors import InvalidMachineModel, InvalidTileMapping
 from poplite.source import here
+from poplite.words import clipped, counted
+
+TILES_OF_AN_IPU = 1472
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,27 +33,68 @@ class Target:
     """A tile machine: how many tiles, and what one tile is.
 
     Args:
-        tiles: number of tiles.
+        tiles: number of tiles of all IPUs together; by default 1,472 of each.
         workers: hardware worker contexts of a tile.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
+        ipus: number of IPUs, each with as many tiles.
 
     Raises:
-        InvalidMachineModel: when a number is not positive and finite, or a count is not whole.
+        InvalidMachineModel: when a number is not positive and finite, a count is not whole, or
+            the tiles do not divide among the IPUs.
     """
 
-    tiles: int = 1472
+    tiles: int = None  # type: ignore[assignment]  # which depends on `ipus`, and is filled in
     workers: int = 6
     tile_memory_bytes: int = 638_976
     clock_hz: float = 1.33e9
     exchange_bytes_per_cycle: int = 4
+    ipus: int = 1
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            accept = _positive if field.name == "clock_hz" else _count
-            value = getattr(self, field.name)
-            object.__setattr__(self, field.name, accept(field.name, value, field.default))
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        defaults["tiles"] = TILES_OF_AN_IPU * _count("ipus", self.ipus, 1)
+        for name, default in defaults.items():
+            accept = _positive if name == "clock_hz" else _count
+            given = getattr(self, name)
+            value = default if name == "tiles" and given is None else accept(name, given, default)
+            object.__setattr__(self, name, value)
+        if self.tiles % self.ipus:
+            whole = max(1, round(self.tiles / self.ipus)) * self.ipus
+            raise InvalidMachineModel(
+                f"Target: {counted(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
+                at=here(),
+                found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
+                fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
+            )
+
+    @property
+    def tiles_per_ipu(self) -> int:
+        """Tiles of one IPU."""
+        return self.tiles // self.ipus
+
+    def ipu_of(self, tile: SupportsIndex) -> int:
+        """Return the IPU that a tile is on.
+
+        Args:
+            tile: a tile number.
+
+        Raises:
+            InvalidTileMapping: when there is no such tile.
+
+        >>> Target(tiles=8, ipus=2).ipu_of(5)
+        1
+        """
+        is_number = isinstance(tile, SupportsIndex) and not isinstance(tile, bool)
+        if not is_number or not 0 <= operator.index(tile) < self.tiles:
+            raise InvalidTileMapping(
+                f"ipu_of: no tile {clipped(tile)} on {self!r}",
+                at=here(),
+                found=f"tiles are 0 to {self.tiles - 1}",
+                fix="target.ipu_of(0)",
+            )
+        return operator.index(tile) // self.tiles_per_ipu
 
     @property
     def memory_bytes(self) -> int:
@@ -54,14 +102,23 @@ class Target:
         return self.tiles * self.tile_memory_bytes
 
     def __repr__(self) -> str:
+        on = f" on {self.ipus} IPUs" if self.ipus > 1 else ""
         return (
-            f"<Target {self.tiles:,} tiles, {self.workers} workers, "
+            f"<Target {self.tiles:,} tiles{on}, {self.workers} workers, "
             f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz>"
         )
 
     def getNumTiles(self) -> int:
         """C++ spelling of `tiles`."""
         return self.tiles
+
+    def getNumIPUs(self) -> int:
+        """C++ spelling of `ipus`."""
+        return self.ipus
+
+    def getTilesPerIPU(self) -> int:
+        """C++ spelling of `tiles_per_ipu`."""
+        return self.tiles_per_ipu
 
     def getNumWorkerContexts(self) -> int:
         """C++ spelling of `workers`."""
@@ -86,6 +143,8 @@ class Target:
 
 def _count(name: str, value: object, default: Any) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = _number(value)

@@ -221,6 +221,8 @@ class TensorQueries:
     def constant_value(self) -> np.generic | None:
         """Return the value of a one-element constant; None for anything else.
 
+        None also for what `add_replication_index_constant` returns: every replica has its own.
+
         >>> import poplite as pl
         >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
         np.int32(8)
@@ -228,6 +230,8 @@ class TensorQueries:
         if self.num_elements != 1 or not self.contains_constant():
             return None
         (variable, begin, _) = self.var_regions()[0]
+        if variable.replica_values:
+            return None
         assert variable.initial_value is not None
         value = variable.initial_value.reshape(-1)[begin]
         metadata = initial_metadata(self)

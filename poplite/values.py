@@ -84,6 +84,8 @@ def elements(
     if element is QUARTER:
         return _quarters(value, metadata, what, at)
     array = _as_array(element, value, what, at)
+    if array.dtype == element.dtype:  # the quick way
+        return np.array(array, order="C")
     if array.dtype.kind in "ui" and element.dtype.kind in "ui" and array.size:
         limits = np.iinfo(element.dtype.name)
         for extreme in (int(array.min()), int(array.max())):

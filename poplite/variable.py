@@ -7,8 +7,9 @@ makes one with every `add_variable` and `add_constant`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index as whole_number
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 """Extents; a plain number is a shape of rank 1."""
 
+_NONE: Mapping[int, Any] = MappingProxyType({})
+
 
 class Variable:
     """Storage of a graph.
@@ -43,6 +46,7 @@ class Variable:
         location: the user's line that made it.
         mapping: the tiles of its elements.
         initial_value: what it holds when a program is loaded, in its shape; None is zeros.
+        replica_values: the same of replicas that have another one, by their number.
         metadata: of a QUARTER variable, the tensor of its format and scale.
     """
 
@@ -53,6 +57,7 @@ class Variable:
         "mapping",
         "metadata",
         "name",
+        "replica_values",
         "shape",
         "storage",
     )
@@ -70,7 +75,16 @@ class Variable:
         self.storage, self.location = storage, location
         self.mapping = VariableMapping(storage.num_elements, version)
         self.initial_value: npt.NDArray[Any] | None = None
+        self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
         self.metadata: Tensor | None = None
+
+    def initial_value_of(self, replica: int) -> npt.NDArray[Any] | None:
+        """Return what it holds in a replica when a program is loaded; None is zeros.
+
+        Args:
+            replica: its number.
+        """
+        return self.replica_values.get(replica, self.initial_value)
 
     @property
     def constant(self) -> bool:
@@ -120,13 +134,16 @@ def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]
     return extents
 
 
-def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.NDArray[Any]:
+def values_for(
+    tensor: Tensor, value: npt.ArrayLike, at: SourceLocation, replica: int = 0
+) -> npt.NDArray[Any]:
     """Return host values in the shape of a tensor: one number for all, or one for each.
 
     Args:
         tensor: what is given the values.
         value: a number, an array of the tensor's shape, or a flat list.
         at: the user's line.
+        replica: the one whose metadata counts.
 
     Raises:
         TensorCreationError: for values of another count.
@@ -140,7 +157,7 @@ def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.
            [3, 4]], dtype=int32)
     """
     what, shape = f"'{tensor.name}'", tensor.shape
-    metadata = initial_metadata(tensor)
+    metadata = initial_metadata(tensor, replica)
     values = elements(tensor.element_type, value, what=what, at=at, metadata=metadata)
     if values.ndim == 0:
         return np.full(shape, values)
@@ -154,12 +171,14 @@ def values_for(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> npt.
     return values.reshape(shape)
 
 
-def set_values(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> None:
+def set_values(
+    tensor: Tensor, value: npt.ArrayLike | Mapping[int, npt.ArrayLike], at: SourceLocation
+) -> None:
     """Set the initial values of a tensor's elements, in the variables below it.
 
     Args:
         tensor: whole or a view.
-        value: as for `values_for`.
+        value: as for `values_for`; or that of each of some replicas, by their number.
         at: the user's line.
 
     Raises:
@@ -183,17 +202,44 @@ def set_values(tensor: Tensor, value: npt.ArrayLike, at: SourceLocation) -> None
             if tensor.contains_constant()
             else "set the view before broadcast, upsample or concat with itself",
         )
-    values = values_for(tensor, value, at).reshape(-1)
     view = tensor.view
     owners = [tensor.graph.variable_of(storage) for storage in storages(view)]
-    for variable in owners:
-        if variable.initial_value is None:
-            variable.initial_value = np.zeros(variable.shape, variable.element_type.dtype)
-        stored, storage = variable.initial_value.reshape(-1), variable.storage
-        if len(owners) == 1 and num_runs(view) == 1:
-            first = address_at(view, 0) - storage.base
-            stored[first : first + len(values)] = values
-            return
-        where = addresses(view).reshape(-1) - storage.base
-        mine = (where >= 0) & (where < storage.num_elements)
-        stored[where[mine]] = values[mine]
+    differ = {n for variable in owners for n in variable.replica_values}
+    if tensor.metadata is not None:
+        differ.update(*(owner.replica_values for owner, _, _ in tensor.metadata.var_regions()))
+    given: Iterable[tuple[int | None, npt.ArrayLike]]
+    if isinstance(value, Mapping):
+        given = value.items()
+    else:
+        given = [(number, value) for number in (None, *sorted(differ))]
+    # All of them are checked before any is stored.
+    checked = [(number, values_for(tensor, own, at, number or 0)) for number, own in given]
+    for number, own in checked:
+        values = own.reshape(-1)
+        for variable in owners:
+            stored, storage = _stored(variable, number), variable.storage
+            if len(owners) == 1 and num_runs(view) == 1:
+                first = address_at(view, 0) - storage.base
+                stored[first : first + len(values)] = values
+            else:
+                where = addresses(view).reshape(-1) - storage.base
+                mine = (where >= 0) & (where < storage.num_elements)
+                stored[where[mine]] = values[mine]
+
+
+def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
+    """Return the initial values of a replica, flat and to be changed; None is all others."""
+    values = variable.initial_value
+    if replica is not None:
+        values = variable.replica_values.get(replica)
+        if values is None and variable.initial_value is not None:
+            values = variable.initial_value.copy()
+    if values is None:
+        values = np.zeros(variable.shape, variable.element_type.dtype)
+    elif not values.flags.writeable:  # an engine has them
+        values = values.copy()
+    if replica is None:
+        variable.initial_value = values
+    else:
+        variable.replica_values = {**variable.replica_values, replica: values}
+    return values.reshape(-1)

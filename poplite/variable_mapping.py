@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.intervals import Int64
 from poplite.linear import Linear
@@ -53,7 +54,16 @@ class VariableMapping:
         num_elements: elements of the variable.
     """
 
-    __slots__ = ("_breaks", "_linear", "_log", "_table", "_tiles", "_version", "num_elements")
+    __slots__ = (
+        "_breaks",
+        "_linear",
+        "_log",
+        "_mapped",
+        "_table",
+        "_tiles",
+        "_version",
+        "num_elements",
+    )
 
     def __init__(self, num_elements: int, version: Version | None = None) -> None:
         self.num_elements = num_elements
@@ -62,6 +72,7 @@ class VariableMapping:
         self._linear: Linear | None = None
         self._log: array[int] | None = None
         self._table: TileTable | None = None
+        self._mapped: npt.NDArray[np.bool_] | None = None
         self._version = Version() if version is None else version
         self._version.number += 1
 
@@ -77,6 +88,8 @@ class VariableMapping:
         if log is None or (begin == 0 and end == self.num_elements):
             log = self._opened()  # hides what was there, or is the first
         log.extend((begin, end, tile))
+        if self._mapped is not None:
+            self._mapped[begin:end] = True
 
     def paint_runs(self, begin: Iterable[int], length: Iterable[int], tile: int) -> None:
         """Put a few intervals on one tile.
@@ -91,6 +104,8 @@ class VariableMapping:
             log = self._opened()
         for first, count in zip(begin, length, strict=True):
             log.extend((first, first + count, tile))
+            if self._mapped is not None:
+                self._mapped[first : first + count] = True
 
     def paint_many(self, begin: Int64, end: Int64, tile: Int64) -> None:
         """Put many intervals on tiles, in order.
@@ -107,6 +122,10 @@ class VariableMapping:
         """
         rows = np.stack([begin, end, tile], axis=1).astype(np.int64, copy=False)
         (self._log if self._log is not None else self._opened()).frombytes(rows.view(np.uint8).data)
+        if self._mapped is not None:
+            length = end - begin
+            first = np.repeat(begin - np.cumsum(length) + length, length)
+            self._mapped[first + np.arange(len(first))] = True
 
     def paint_linearly(self, linear: Linear) -> None:
         """Spread all elements evenly and in order.
@@ -117,7 +136,7 @@ class VariableMapping:
         1024
         """
         self._opened()
-        self._log, self._linear = None, linear
+        self._log, self._linear, self._mapped = None, linear, None
 
     def _opened(self) -> array[int]:
         """Start an empty log; what was made of the mapping is old from now on."""
@@ -213,6 +232,33 @@ class VariableMapping:
         if self._linear is not None and self._log is None:
             return True
         return not (self.pieces()[1] == NO_TILE).any()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no element can have a tile yet.
+
+        >>> VariableMapping(3).is_new
+        True
+        """
+        if self._log is not None or self._linear is not None:
+            return False
+        return len(self._tiles) == 0 or (len(self._tiles) == 1 and bool(self._tiles[0] == NO_TILE))
+
+    def any_mapped(self, elements: slice | Int64) -> bool:
+        """Tell whether any of some elements has a tile; quick between edits of a few runs.
+
+        Args:
+            elements: a range, or their numbers.
+
+        >>> mapping = VariableMapping(4)
+        >>> mapping.paint(0, 2, 1)
+        >>> mapping.any_mapped(slice(2, 4)), mapping.any_mapped(np.array([3, 1]))
+        (False, True)
+        """
+        if self._mapped is None:
+            breaks, tiles = self.pieces()
+            self._mapped = np.repeat(tiles != NO_TILE, np.diff(breaks))
+        return bool(self._mapped[elements].any())
 
     def unmapped(self) -> list[Interval]:
         """Return the elements without a tile, as intervals.

@@ -17,6 +17,9 @@ own length.  `State[T]` and `State[Vector[T]]` are values given to `add_vertex`.
 type may also be written as a NumPy type (`Input[np.float32]`), which type checkers know
 nothing about inside `compute`.
 
+How a vector lies in memory stands beside its type: `Annotated[Input[Vector[FLOAT]],
+Layout(VectorLayout.SHORT_SPAN)]` (`poplite.layouts`).
+
 A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]`
 is a vertex class.  Of a `MultiVertex`, `compute` runs once for each worker of the tile.
 Vertices: Poplar user guide, "Understanding vertices".
@@ -26,7 +29,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
@@ -44,6 +47,13 @@ from poplite.fields import (
     Vector,
     definition_error,
     with_metadata,
+)
+from poplite.layouts import (
+    PLAIN,
+    Constraint,
+    parsed_constraints,
+    refusal_of_layouts,
+    split_annotation,
 )
 from poplite.source import SourceLocation, here
 from poplite.template import inherited_fields, parameters, specialise
@@ -71,7 +81,8 @@ class Vertex:
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  Plain class attributes
-    that are numbers serve as constants inside `compute`.
+    that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool` returns
+    reaches the result of `Execute(compute_set, result)`.
 
     Raises:
         VertexDefinitionError: at class creation, for a field or a `compute` that cannot be.
@@ -91,6 +102,12 @@ class Vertex:
     type_variables: ClassVar[tuple[TypeVar, ...]] = ()
     """Of a template, what stands for its element types; none where they are given."""
 
+    constraints: ClassVar[Sequence[str]] = ()
+    """What it asks of memory, such as `"elem(*x) != elem(*y)"`."""
+
+    memory_constraints: ClassVar[tuple[Constraint, ...]] = ()
+    """The same as data."""
+
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
 
@@ -102,7 +119,7 @@ class Vertex:
 
     if TYPE_CHECKING:
         # Of a Vertex it takes self, of a MultiVertex the worker as well.
-        compute: Callable[..., None]
+        compute: Callable[..., bool | None]
     else:
 
         def compute(self):
@@ -111,7 +128,7 @@ class Vertex:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()  # Generic's, which finds the type variables
-        for name in ("fields", "location", "type_variables"):
+        for name in ("fields", "location", "memory_constraints", "type_variables"):
             if name in vars(cls):  # what stands there would be overwritten
                 raise definition_error(cls, f"name '{name}' is reserved", f"call it 'own_{name}'")
         cls.location, cls._specialised = here(), {}
@@ -126,6 +143,7 @@ class Vertex:
         for name, annotation in own_annotations(cls, sys._getframe(1)):
             fields[name] = _field(cls, name, annotation)
         cls.fields = with_metadata(cls, fields.values())
+        cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
 
     def __new__(cls, *args: object, **kwargs: object) -> Vertex:
@@ -166,18 +184,28 @@ def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) 
 
     Raises:
         UnknownField: when there is none, with the declared ones and the closest name.
+        ElementTypeError: when the name is no text.
     """
-    if name in cls.fields:
+    if isinstance(name, str) and name in cls.fields:
         return cls.fields[name]
+    found = "declared: " + (", ".join(str(f) for f in cls.fields.values()) or "no fields")
+    if not isinstance(name, str):
+        raise ElementTypeError(
+            f"'{cls.__name__}': a field is asked for by its name, not by {clipped(name)}",
+            at=at or here(),
+            found=found,
+            fix="vertex['x'], and vertex['x'][2] for a row of a list of edges",
+        )
     raise UnknownField(
         f"'{cls.__name__}' has no field '{name}'{did_you_mean(name, cls.fields)}",
         at=at or here(),
-        found="declared: " + (", ".join(str(f) for f in cls.fields.values()) or "no fields"),
+        found=found,
         fix=f"use a declared field, or declare '{name}' in class {cls.__name__} ({cls.location})",
     )
 
 
 def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:
+    annotation, layouts = split_annotation(annotation)
     role = ROLES.get(get_origin(annotation) or annotation)
     if role is None:
         raise definition_error(
@@ -203,9 +231,14 @@ def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:
             f"field '{name}' nests Vector {depth} deep; at most {limit} here",
             "connect a list of 1-D tensors to Vector[Vector[T]]",
         )
+    layout = layouts[0] if layouts else PLAIN
+    why = refusal_of_layouts(layouts, depth, is_edge=role != "state")
+    if why:
+        form = "Annotated[Input[Vector[FLOAT]], Layout(VectorLayout.ONE_PTR, min_align=8)]"
+        raise definition_error(cls, f"field '{name}' {why}", f"{name}: {form}")
     if inner in cls.type_variables:
-        return Field(name, role, ElementType, depth, inner)
-    return Field(name, role, _element(cls, name, role, inner), depth)
+        return Field(name, role, ElementType, depth, inner, layout)
+    return Field(name, role, _element(cls, name, role, inner), depth, layout=layout)
 
 
 def _element(cls: type[Vertex], name: str, role: Role, inner: Any) -> type[ElementType[Any]]:
@@ -286,7 +319,7 @@ class MultiVertex(Vertex):
     if TYPE_CHECKING:
         num_workers: State[INT]
 
-    def compute(self, worker: int) -> None:
+    def compute(self, worker: int) -> bool | None:
         """Do one worker's share; overridden by every class.
 
         Args:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.edges import Edges, Runs
+from poplite.estimates import VertexPerfEstimate
 from poplite.intervals import Int64
 from poplite.series import Series, Steps
 from poplite.source import SourceLocation
@@ -66,6 +67,7 @@ class VertexBlock(Sequence[VertexInstance]):
         edges: by name, what stands behind each edge field.
         state: by name, the values of each state field.
         constants: tensors made for plain numbers.
+        estimates: cycles and flops of each, int64[vertices], where they were set.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -84,6 +86,7 @@ class VertexBlock(Sequence[VertexInstance]):
         "compute_set",
         "constants",
         "edges",
+        "estimates",
         "first",
         "graph",
         "location",
@@ -107,6 +110,7 @@ class VertexBlock(Sequence[VertexInstance]):
         self.first = len(compute_set.vertices)
         self.tiles, self.edges, self.state = tiles, dict(edges), dict(state)
         self.constants = tuple(constants)
+        self.estimates: tuple[Int64, Int64] | None = None
         self._offsets: dict[str, Int64] = {}
 
     def __len__(self) -> int:
@@ -129,6 +133,8 @@ class VertexBlock(Sequence[VertexInstance]):
             vertex.connections[name] = self._connected(fields[name], edges, k)
         for name, values in self.state.items():
             vertex.state[name] = self._state(name, values, k)
+        if self.estimates is not None:
+            vertex.estimate = VertexPerfEstimate(*(int(each[k]) for each in self.estimates))
         return vertex
 
     def __iter__(self) -> Iterator[VertexInstance]:

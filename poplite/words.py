@@ -72,3 +72,14 @@ def clipped(value: object, length: int = 40) -> str:
     """
     text = " ".join(repr(value).split())
     return text if len(text) <= length else text[: length - len("...")] + "..."
+
+
+def of_type(value: object) -> str:
+    """Return what type a value is of, for a message about a value of a wrong one.
+
+    >>> of_type(3), of_type(int)
+    ('it is of type int', 'it is the class int')
+    """
+    if isinstance(value, type):
+        return f"it is the class {value.__name__}"
+    return f"it is of type {type(value).__name__}"

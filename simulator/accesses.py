@@ -26,6 +26,7 @@ from numba.core.callconv import RETCODE_EXC
 from numba.core.imputils import RefType, iternext_impl
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
 
+from poplite.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, STOCHASTIC
 from poplite.jit.context import lowerings, typing_rules
 from poplite.jit.inlined import function_type, method_type
 from poplite.simulator import codecs
@@ -40,6 +41,7 @@ from poplite.simulator.fields import (
     storage_type,
     stored_type,
 )
+from poplite.simulator.rounding import half_by_mode, quarter_by_mode, random_bits
 from poplite.types import BOOL, FLOAT, HALF, QUARTER
 
 # -- loads and stores ------------------------------------------------------------------------
@@ -90,7 +92,7 @@ def store_element(
     vector: VectorType,
     address: Any,
     value: Any,
-    metadata: Any = None,
+    held: Any,
 ) -> None:
     """Emit a store of one value, narrowed to the element type.
 
@@ -100,18 +102,33 @@ def store_element(
         vector: how the element is stored.
         address: of the element.
         value: what `compute` gives, of the type it sees.
-        metadata: i8, for QUARTER.
+        held: the proxy of the vector or scalar that is stored to.
     """
     element = vector.element
-    if element is HALF:
-        value = codecs.encode_half(builder, value, hardware=_half_in_hardware(context))
-    elif element is QUARTER:
-        value = codecs.encode_quarter(builder, value, metadata)
+    if element in (HALF, QUARTER):
+        value = _encoded(context, builder, vector, value, held)
     elif element is BOOL:
         value = builder.zext(value, ir.IntType(8))
     elif element is not FLOAT:
         value = builder.trunc(value, storage_type(element))
     _mark(builder, builder.store(value, address, align=element.size_bytes), vector.scope)
+
+
+def _encoded(context: Any, builder: ir.IRBuilder, vector: VectorType, value: Any, held: Any) -> Any:
+    """Emit the HALF or QUARTER that stands for a float, by the mode of its store."""
+    random = random_bits(builder, held.random) if vector.is_random else None
+    if vector.element is HALF:
+        hardware, by_mode = _half_in_hardware(context), half_by_mode
+        code = codecs.encode_half(builder, value, hardware=hardware, random=random)
+    else:
+        by_mode = quarter_by_mode
+        code = codecs.encode_quarter(builder, value, held.metadata, random)
+    if not vector.mode & ~STOCHASTIC:
+        return code
+    code, found = by_mode(builder, code, value, vector.mode)
+    if vector.mode & (OVERFLOW | (INVALID if vector.mode & OVERFLOW_NAN else 0)):
+        context.typing_context.watch.note(context, builder, found)
+    return code
 
 
 def _half_in_hardware(context: Any) -> bool:
@@ -163,7 +180,7 @@ def _set(
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
     _check_range(context, builder, proxy, kind.fault, index, proxy.length)
     address = builder.gep(proxy.data, [index], inbounds=True)
-    store_element(context, builder, kind, address, value, _metadata(kind, proxy))
+    store_element(context, builder, kind, address, value, proxy)
 
 
 def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: Any) -> Any:
@@ -174,6 +191,8 @@ def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: 
         vector.faults, vector.vertex = proxy.faults, proxy.vertex
     if kind.vector.element.requires_metadata:
         vector.metadata = proxy.metadata
+    if kind.vector.is_random:
+        vector.random = proxy.random
     if kind.form == "stride":
         offset, length = builder.mul(index, proxy.stride), proxy.length
     else:
@@ -317,6 +336,4 @@ def _lower_setattr(context: Any, builder: Any, sig: Any, args: Any, name: str) -
     kind, member = sig.args[0], sig.args[0].by_name[name]
     held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=args[0]), name)
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
-    store_element(
-        context, builder, member.vector, scalar.data, args[1], _metadata(member.vector, scalar)
-    )
+    store_element(context, builder, member.vector, scalar.data, args[1], scalar)

@@ -12,7 +12,7 @@ What is copied is counted by rows, of which the longest are split.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,10 @@ import numpy.typing as npt
 from poplite.compile.descriptor import width
 from poplite.compile.moves import Moves
 from poplite.compile.opcodes import (
+    CHUNK_ARENA,
     CHUNK_DRIVER,
     CHUNK_FIRST,
+    CHUNK_FLOATS,
     CHUNK_HIGH,
     CHUNK_LAST,
     CHUNK_LOW,
@@ -143,9 +145,10 @@ class LaunchTable:
 
     Args:
         number: how many there will be.
-        arena: address of the arena.
+        arenas: address of the arena of each replica.
         driver: returns the address of the driver of a group of vertices.
         mover: returns the address of the driver that moves bytes, past the caches or not.
+        floats: address of the floating-point state.
 
     Attributes:
         launches: those added so far.
@@ -155,26 +158,37 @@ class LaunchTable:
     def __init__(
         self,
         number: int,
-        arena: int,
+        arenas: Sequence[int],
         driver: Callable[[Vertices], int],
         mover: Callable[[bool], int],
+        floats: int,
     ) -> None:
-        self._arena, self._driver, self._mover = arena, driver, mover
+        self._floats = floats
+        self._arenas, self._driver, self._mover = arenas, driver, mover
         self.launches: list[Launch] = []
         self.words = np.zeros((number, LAUNCH_WORDS), np.int64)
 
-    def add(self, parts: Sequence[Part], *, checked: bool) -> int:
+    def add(
+        self,
+        parts: Sequence[Part],
+        *,
+        checked: bool,
+        replica_map: Sequence[int] | None = None,
+    ) -> int:
         """Add a launch.
 
         Args:
             parts: what the launch runs.
             checked: whether the drivers of the vertices may record faults.
+            replica_map: for each replica the one whose memory is written; by default its own.
 
         Returns:
             Its row in the table.
         """
-        bound = [self._bind(part) for part in parts if len(part.weights)]
+        some = [part for part in parts if len(part.weights)]
+        bound = [each for part in some for each in self._bind_all(part, replica_map)]
         chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        chunks[:, CHUNK_FLOATS] = self._floats
         work = sum(int(part.weights.sum()) for part in bound)
         varies = any(isinstance(part, Vertices) and check(part.cls).varies for part in parts)
         measured = ALL_RUNS if varies else MEASURED_RUNS
@@ -203,19 +217,32 @@ class LaunchTable:
             pieces = max(1, round(float(part.weights.sum()) / limit))
             shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
+        launch.shares[:, CHUNK_FLOATS] = self._floats
         row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
         row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, launch.measured
 
     def take_faults(self, number: int) -> list[list[int]]:
-        """Return the fault records that a launch left, without their flags, and empty them."""
+        """Return the fault records that a launch left, and empty them.
+
+        Each has the number of its replica in place of the flag.
+        """
         launch, faults = self.launches[number], []
         for chunks in (launch.chunks, launch.shares):
-            records = chunks[:, FAULT_WORD:]
-            faults += records[records[:, 0] != 0, 1:].tolist()
-            records[...] = 0
+            left = chunks[chunks[:, FAULT_WORD] != 0]
+            left[:, FAULT_WORD] = [self._arenas.index(at) for at in left[:, CHUNK_ARENA].tolist()]
+            faults += left[:, FAULT_WORD:].tolist()
+            chunks[:, FAULT_WORD:] = 0
         return faults
 
-    def _bind(self, part: Part) -> BoundPart:
+    def _bind_all(self, part: Part, replica_map: Sequence[int] | None) -> Iterator[BoundPart]:
+        """Yield a part with its addresses, once for each replica."""
+        if replica_map is None or isinstance(part, Vertices):
+            yield from self._bind(part, self._arenas)
+            return
+        for arena, to in zip(self._arenas, replica_map, strict=True):
+            yield from self._bind(part.moved(self._arenas[to] - arena), [arena])
+
+    def _bind(self, part: Part, arenas: Sequence[int]) -> Iterator[BoundPart]:
         if isinstance(part, Vertices):
             rows, words = part.words(), width(part.columns)
             driver, vertices = self._driver(part), part.rows[:, 0]
@@ -225,5 +252,7 @@ class LaunchTable:
             rows, words = part.words(), 0
             driver = self._mover(part.size_bytes >= STREAMED_BYTES)
             vertices = np.broadcast_to(np.int64(1), len(part.records))
-        call = driver, self._arena, int(rows.ctypes.data), words
-        return BoundPart(call, rows, vertices, part.weights)
+        weights = part.weights
+        for arena in arenas:
+            call = driver, arena, int(rows.ctypes.data), words
+            yield BoundPart(call, rows, vertices, weights)

@@ -84,20 +84,21 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
     return builder.bitcast(builder.or_(bits, sign), FLOAT)
 
 
-def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool) -> Any:
+def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: Any = None) -> Any:
     """Emit the half nearest to a float32, ties to even.
 
     Args:
         builder: where.
         value: float.
         hardware: whether the processor has an instruction for it.
+        random: i32, random bits to round by chance with.
     """
     half = ir.IntType(16)
-    if hardware:
+    if hardware and random is None:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
     bits = builder.bitcast(value, BITS)
     magnitude = builder.and_(bits, _int(MAGNITUDE))
-    code = _rounded(builder, magnitude, _int(HALF_MANTISSA), _int(HALF_BIAS))
+    code = _rounded(builder, magnitude, _int(HALF_MANTISSA), _int(HALF_BIAS), random)
     overflown = builder.icmp_unsigned(">=", code, _int(HALF_INFINITY))
     code = builder.select(overflown, _int(HALF_INFINITY), code)
     payload = builder.lshr(magnitude, _int(FLOAT_MANTISSA - HALF_MANTISSA))
@@ -108,7 +109,7 @@ def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool) -> Any:
     return builder.trunc(builder.or_(code, sign), half)
 
 
-def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any) -> Any:
+def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, random: Any) -> Any:
     """Emit exponent and mantissa of a smaller float, rounded; too large ones exceed its codes.
 
     Args:
@@ -116,20 +117,52 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any) ->
         magnitude: i32, bits of a float32 without its sign.
         mantissa: i32, mantissa bits of the smaller float.
         bias: i32, its bias.
+        random: i32, random bits to round by chance with; None to round to nearest.
     """
     drop = builder.sub(_int(FLOAT_MANTISSA), mantissa)
+    least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
+    is_tiny = builder.icmp_unsigned("<", magnitude, least_normal)
+    shift = builder.shl(builder.sub(_int(FLOAT_BIAS), bias), mantissa)
+    if random is not None:
+        cut = _cut(builder, magnitude, drop, random)
+        tiny = _tiny(builder, magnitude, drop, bias, random)
+        return builder.select(is_tiny, tiny, builder.sub(cut, shift))
     # Normal: add half of the last place, less one unless it is odd, and cut.
     last = builder.and_(builder.lshr(magnitude, drop), _int(1))
     half = builder.sub(builder.shl(_int(1), builder.sub(drop, _int(1))), _int(1))
     cut = builder.lshr(builder.add(builder.add(magnitude, half), last), drop)
-    normal = builder.sub(cut, builder.shl(builder.sub(_int(FLOAT_BIAS), bias), mantissa))
+    normal = builder.sub(cut, shift)
     # Below the normal range all values are multiples of one step, so rounding is to whole steps.
     steps_exponent = builder.sub(builder.add(bias, mantissa), _int(1))
     steps = builder.fmul(builder.bitcast(magnitude, FLOAT), _power_of_two(builder, steps_exponent))
     whole = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
     tiny = builder.and_(builder.bitcast(whole, BITS), _int((1 << FLOAT_MANTISSA) - 1))
-    least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
-    return builder.select(builder.icmp_unsigned("<", magnitude, least_normal), tiny, normal)
+    return builder.select(is_tiny, tiny, normal)
+
+
+def _cut(builder: ir.IRBuilder, value: Any, shift: Any, random: Any) -> Any:
+    """Emit a value without its lowest bits, rounded by chance; all i32."""
+    mask = builder.sub(builder.shl(_int(1), shift), _int(1))
+    return builder.lshr(builder.add(value, builder.and_(random, mask)), shift)
+
+
+def _tiny(builder: ir.IRBuilder, magnitude: Any, drop: Any, bias: Any, random: Any) -> Any:
+    """Emit how many steps a number below the normal range has, rounded by chance; all i32."""
+    exponent = builder.lshr(magnitude, _int(FLOAT_MANTISSA))
+    shift = builder.sub(builder.sub(builder.add(drop, _int(FLOAT_BIAS + 1)), bias), exponent)
+    beyond = _clamped(builder, builder.sub(shift, _int(31)))
+    significand = builder.or_(
+        builder.and_(magnitude, _int((1 << FLOAT_MANTISSA) - 1)), _int(1 << FLOAT_MANTISSA)
+    )
+    significand = builder.lshr(significand, beyond)
+    shift = _clamped(builder, shift)
+    return _cut(builder, significand, shift, random)
+
+
+def _clamped(builder: ir.IRBuilder, value: Any) -> Any:
+    """Emit the number of bits nearest to a value that an i32 can be shifted by."""
+    value = builder.select(builder.icmp_signed("<", value, _int(0)), _int(0), value)
+    return builder.select(builder.icmp_signed(">", value, _int(31)), _int(31), value)
 
 
 def _power_of_two(builder: ir.IRBuilder, exponent: Any) -> Any:
@@ -159,19 +192,20 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
     return builder.select(is_nan, _float(float("nan")), value)
 
 
-def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any) -> Any:
+def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
     """Emit the quarter nearest to a float32, ties to even; NaN for what is too large.
 
     Args:
         builder: where.
         value: float.
         metadata: i8, the tensor's format and scale.
+        random: i32, random bits to round by chance with.
     """
     mantissa, bias, scale = _parts(builder, metadata)
     shrink = _power_of_two(builder, builder.sub(_int(0), scale))
     bits = builder.bitcast(builder.fmul(value, shrink), BITS)
     magnitude = builder.and_(bits, _int(MAGNITUDE))
-    code = _rounded(builder, magnitude, mantissa, bias)
+    code = _rounded(builder, magnitude, mantissa, bias, random)
     sign = builder.lshr(builder.and_(bits, _int(0x8000_0000)), _int(24))
     # There is no negative zero: its code is the NaN.
     signed = builder.select(

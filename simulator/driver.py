@@ -27,8 +27,16 @@ from poplite.compile.descriptor import (
     positions,
     width,
 )
-from poplite.compile.opcodes import RAISED
+from poplite.compile.opcodes import (
+    CHUNK_FALSE,
+    CHUNK_FLOATS,
+    FAULT_WORD,
+    FLOAT_MODE,
+    RAISED,
+    TRAPPED,
+)
 from poplite.compute import check, compiled_form
+from poplite.floating_point import STOCHASTIC, TRAPS
 from poplite.jit.context import compile_inlined, emitted
 from poplite.quarter import metadata_edge
 from poplite.simulator import functions  # noqa: F401  (importing it registers them)
@@ -43,6 +51,9 @@ from poplite.simulator.fields import (
     element_access,
     storage_type,
 )
+from poplite.simulator.rounding import begin, launch_key, vertex_key
+from poplite.simulator.traps import TRAP_STATUS, Traps
+from poplite.simulator.variant import Variant, relevant
 from poplite.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
@@ -54,22 +65,33 @@ ARGUMENTS = (types.voidptr, WORDS, *[types.int64] * 4, WORDS)
 
 
 def driver_source(
-    cls: type[Vertex], columns: Columns, checked: bool
+    cls: type[Vertex], columns: Columns, variant: Variant
 ) -> tuple[Callable[..., Any], Sequence[Any], Any]:
     """Return what `poplite.jit.build` compiles for a vertex class.
 
     Args:
         cls: the vertex class.
         columns: what the words of a row are.
-        checked: whether indices are checked.
+        variant: what the driver does.
 
     Returns:
         Function, Numba argument types and result type.
     """
-    kind = SelfType(cls, forms_of(columns, len(cls.fields)), checked)
+    forms = forms_of(columns, len(cls.fields))
+
+    def emit_in(mode: int, context: Any, builder: ir.IRBuilder, args: Any) -> None:
+        kind = SelfType(cls, forms, variant, mode)
+        _Emitter(context, builder, kind, columns, *args).emit()
 
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
-        _Emitter(context, builder, kind, columns, *args).emit()
+        if len(variant.modes) < 2:  # nothing to choose
+            emit_in(variant.modes[0] if variant.modes else 0, context, builder, args)
+            return
+        place = builder.gep(floats_of(builder, args[-1]), [INDEX(FLOAT_MODE)])
+        now = builder.and_(builder.load(place), INDEX(relevant(cls)))
+        for mode in variant.modes:
+            with builder.if_then(builder.icmp_unsigned("==", now, INDEX(mode))):
+                emit_in(mode, context, builder, args)
 
     walk = emitted(emit, ARGUMENTS, types.none)
 
@@ -81,8 +103,14 @@ def driver_source(
     return driver, ARGUMENTS, types.none
 
 
+def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
+    """Emit the address of the floating-point state, which stands in the chunk before the fault."""
+    place = builder.gep(faults, [INDEX(CHUNK_FLOATS - FAULT_WORD)])
+    return builder.inttoptr(builder.load(place), INDEX.as_pointer())
+
+
 class _Emitter:
-    """Emits the loops of one driver."""
+    """Emits the loops of one driver, for one mode of floating-point arithmetic."""
 
     def __init__(
         self,
@@ -106,10 +134,20 @@ class _Emitter:
         self.worker = [types.int64] if issubclass(kind.cls, MultiVertex) else []
         arguments = [kind, *self.worker]
         checked = check(kind.cls)
-        self.raises = checked.raises
-        forms = {each.function: compiled_form(each) for each in checked.functions()}
-        context.typing_context.forms = forms
-        self.compute = compile_inlined(context, kind.cls.compute, arguments, types.none)
+        traps = kind.mode & TRAPS
+        self.raises = checked.raises or traps
+        self.result = types.none if checked.result is None else types.boolean
+        typing = context.typing_context
+        typing.forms = {each.function: compiled_form(each) for each in checked.functions()}
+        typing.inlined = {}
+        typing.watch = Traps(traps, at_once=checked.may_not_end) if traps else None
+        try:
+            self.compute = compile_inlined(context, kind.cls.compute, arguments, self.result)
+        finally:
+            typing.watch = None
+        if kind.mode & STOCHASTIC:
+            self.random = cgutils.alloca_once(builder, NARROW, size=3)
+            self.launch = launch_key(builder, floats_of(builder, faults))
 
     def emit(self) -> None:
         builder = self.builder
@@ -163,23 +201,46 @@ class _Emitter:
                 mine["metadata"] = parts[beside, "start"]
             setattr(proxy, name, self._member(number, member, mine, vertex))
         if not self.worker:
+            self._begin(vertex, INDEX(0))
             self._call(vertex, [proxy._getvalue()])
             return
-        with cgutils.for_range(builder, proxy.num_workers) as worker:
-            self._call(vertex, [proxy._getvalue(), worker.index])
+        workers = proxy.num_workers
+        with cgutils.for_range(builder, workers) as worker:
+            number = worker.index
+            if self.kind.variant.falling:
+                number = builder.sub(builder.sub(workers, INDEX(1)), number)
+            self._begin(vertex, number)
+            self._call(vertex, [proxy._getvalue(), number])
+
+    def _begin(self, vertex: Any, worker: Any) -> None:
+        """Emit where the random numbers of a worker begin."""
+        if self.kind.mode & STOCHASTIC:
+            key = vertex_key(self.builder, self.launch, vertex, worker)
+            begin(self.builder, self.random, key)
 
     def _call(self, vertex: Any, values: list[Any]) -> None:
         """Call `compute`; when it stops, the driver does as well."""
         context, builder = self.context, self.builder
-        call = (builder, self.compute, signature(types.none, self.kind, *self.worker), values)
+        call = (builder, self.compute, signature(self.result, self.kind, *self.worker), values)
         if not self.raises:
-            context.call_internal(*call)
+            self._note(context.call_internal(*call))
             return
-        status, _ = context.call_internal_no_propagate(*call)
+        status, returned = context.call_internal_no_propagate(*call)
         with cgutils.if_unlikely(builder, status.is_error):
             with builder.if_then(status.is_user_exc):  # otherwise an index check, which recorded it
-                record_fault(builder, self.faults, vertex, INDEX(RAISED), INDEX(0), INDEX(0))
+                trapped = builder.icmp_unsigned("==", status.code, TRAP_STATUS)
+                field = builder.select(trapped, INDEX(TRAPPED), INDEX(RAISED))
+                record_fault(builder, self.faults, vertex, field, INDEX(0), INDEX(0))
             context.call_conv.return_status_propagate(builder, status)
+        self._note(returned)
+
+    def _note(self, returned: Any) -> None:
+        """Write down in the chunk when a vertex returns false; no other thread has that chunk."""
+        builder = self.builder
+        if self.result is types.boolean:
+            with builder.if_then(builder.not_(returned)):
+                place = builder.gep(self.faults, [INDEX(CHUNK_FALSE - FAULT_WORD)])
+                builder.store(INDEX(1), place)
 
     def _member(self, number: int, member: Any, parts: dict[str, Any], vertex: Any) -> Any:
         builder, field = self.builder, self.fields[number]
@@ -193,6 +254,9 @@ class _Emitter:
         proxy.data = data
         if "metadata" in parts:
             proxy.metadata = builder.load(builder.gep(self.arena, [parts["metadata"]]))
+        vector = getattr(member, "vector", member)
+        if vector.is_random:
+            proxy.random = self.random
         if isinstance(member, VectorType):
             proxy.length = parts["length"]
         elif isinstance(member, RowsType):
@@ -202,6 +266,6 @@ class _Emitter:
             else:
                 pair = builder.shl(parts["first"], INDEX(1))
                 proxy.table = builder.gep(parts[member.form], [pair])
-        if self.kind.checked and not isinstance(member, ScalarType):
+        if self.kind.variant.checked and not isinstance(member, ScalarType):
             proxy.faults, proxy.vertex = self.faults, vertex
         return proxy._getvalue()

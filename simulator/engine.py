@@ -9,17 +9,19 @@ print(engine.report())
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.compiler import Programs, compile_graph
+from poplite.compile.compiler import Programs
 from poplite.compile.executable import Checks, Executable
+from poplite.compile.host_tensor import HostTensor
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compute import check as check_vertex
-from poplite.compute import interpreted
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -29,37 +31,51 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import Graph
+from poplite.options import engine_options
 from poplite.quarter import QuarterMetadata, decode
+from poplite.replicas import replica_number, tiles_text
 from poplite.report import Report
 from poplite.simulator import native
 from poplite.simulator.compiled import CompiledProgram, CompiledSteps
+from poplite.simulator.engine_host import EngineHost
+from poplite.simulator.floats import Floats
 from poplite.simulator.host import Host
 from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.memory import Arena
+from poplite.simulator.moving import ByMoves, ByView, Place
 from poplite.simulator.progress import Announcer, Progress, shown
+from poplite.simulator.shadow import shadow_of_written
+from poplite.simulator.sources import source_of
+from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.strict import StrictChecks
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
-from poplite.types import QUARTER_METADATA
 from poplite.values import elements
 from poplite.view import storages
-from poplite.words import counted
+from poplite.words import clipped, counted, of_type
 
 
-class Engine:
+class Engine(EngineHost):
     """Runs programs on the simulator.
 
     An engine is a snapshot: what is added to the graph or changed in it later is not part
     of it.
 
     Args:
-        graph: the graph.
-        program: one program, several in a list, or named ones in a dictionary.
-        checks: "strict" checks every index while running, "fast" does not; by default
+        graph: the graph, or an executable: of `compile_graph`, of another engine, or loaded from
+            a file. An engine made of an executable knows no tensors: hosts reach its data by
+            handles and streams.
+        program: of a graph one program, several in a list, or named ones in a dictionary.
+        checks: "strict" finds indices out of range, reads of what nothing has written, outputs
+            left unwritten and races of workers while running, "fast" does not; by default
             strict up to a million connected elements.
         interpret: run every vertex as plain Python, for debugging; needs no Numba.
         progress: tell on standard error what is being done. Without it only compiling is
             told, when it takes longer than a second.
+        seed: what stochastic rounding hangs on, from 0 to 2**63 - 1.
+        options: more of them by name, see docs/options.md; the environment variable
+            POPLITE_ENGINE_OPTIONS, a JSON object, comes before all.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -77,19 +93,18 @@ class Engine:
 
     def __init__(
         self,
-        graph: Graph,
-        program: Programs,
+        graph: Graph | Executable,
+        program: Programs | None = None,
         *,
         checks: Checks | None = None,
         interpret: bool = False,
         progress: bool = False,
+        seed: int = 0,
+        options: Mapping[str, object] | None = None,
     ) -> None:
-        if checks not in ("strict", "fast", None):
-            raise ControlProgramError(
-                f"Engine: checks={checks!r}, but it is 'strict' or 'fast'",
-                at=here(),
-                fix="leave checks out for the default",
-            )
+        arguments = {"checks": checks, "interpret": interpret, "progress": progress, "seed": seed}
+        asked = engine_options(options, **arguments)
+        interpret = bool(asked.interpret)
         if not interpret and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             raise ControlProgramError(
                 f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
@@ -97,13 +112,11 @@ class Engine:
                 at=here(),
                 fix="Engine(..., interpret=True) runs vertices as plain Python",
             )
-        if not isinstance(graph, Graph):
-            raise ControlProgramError(
-                f"Engine: {graph!r:.60} is not a graph", at=here(), fix="Engine(graph, program)"
-            )
-        with shown("engine", "vertex classes", wanted=progress) as bar:
+        with shown("engine", "vertex classes", wanted=bool(asked.progress)) as bar:
             bar.note("checking and lowering")
-            self._executable = compile_graph(graph, program, checks, interpret=interpret)
+            self._seed = _checked_seed(asked.seed)
+            self._executable, self._graph = source_of(graph, program, asked, options)
+            self._prefetches = asked.prefetch is not False
             self._make(interpret, bar)
 
     def _make(self, interpret: bool, progress: Progress) -> None:
@@ -112,18 +125,24 @@ class Engine:
         self.interpret = interpret
         classes = _vertex_classes(self._executable)
         # Made now, so that later changes of the numbers they name do not reach this engine.
-        replays = interpret or self.checks == "strict"
+        floats = Floats(self._executable.float_modes, self._seed)
+        replays = interpret or floats.may_trap or self.checks == "strict"
         self._computes = {
-            cls: interpreted(cls) for cls in classes if replays or check_vertex(cls).raises
+            cls: floats.form(cls) for cls in classes if replays or check_vertex(cls).raises
         }
-        self._arena = Arena(self._executable.layout)
-        self._host = Host(self._executable.actions, self._arena)
+        self._arena = Arena(self._executable.layout, floats)
+        programs = self._executable.programs
+        self._host = Host(self._executable.actions, self._arena, programs)
+        self._strict = None
+        if self.checks == "strict":
+            shown = [cls for cls in classes if interpret and check_vertex(cls).shows]
+            self._strict = StrictChecks(self._executable, self._arena, frozenset(shown))
         self._counts = {
             name: np.zeros(len(code.ops), np.int64)
             for name, code in self._executable.programs.items()
         }
         self._runs = 0
-        self._runs_now: dict[str, object] = {}
+        self._runs_now: dict[str, Running] = {}
         with Announcer(progress) as announcer, native.announcing(announcer):
             self._programs = self._bound(progress)
 
@@ -132,19 +151,54 @@ class Engine:
     ) -> dict[str, CompiledProgram] | dict[str, InterpretedProgram]:
         """Return the programs, ready to run."""
         executable, arena, computes = self._executable, self._arena, self._computes
-        codes = executable.programs.items()
+        codes, counts, strict = executable.programs.items(), self._counts, self._strict
         if self.interpret:
             return {
-                name: InterpretedProgram(executable, code, self._counts[name], arena, computes)
+                name: InterpretedProgram(executable, code, counts[name], arena, computes, strict)
                 for name, code in codes
             }
         steps = CompiledSteps(executable, arena, computes, progress)
-        return {name: CompiledProgram(steps, code, self._counts[name]) for name, code in codes}
+        return {name: CompiledProgram(steps, code, counts[name], strict) for name, code in codes}
+
+    @property
+    def executable(self) -> Executable:
+        """What the engine runs, without its memory: it can be saved, and make other engines."""
+        return self._executable
+
+    def load(self) -> None:
+        """Begin anew: memory holds what it held when the engine was made.
+
+        Variables have their initial values again, rows of remote buffers are zero, streams begin
+        with the first block of their arrays, and what callbacks have prefetched is dropped. What
+        is connected stays so, and the report goes on counting.
+
+        Raises:
+            ControlProgramError: while a program runs.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.program import Sequence
+        >>> graph = Graph()
+        >>> x = graph.add_variable("int32", (2,), "x", mapping=0, initial_value=[1, 2])
+        >>> engine = Engine(graph, Sequence())
+        >>> engine.write(x, 5)
+        >>> engine.load()
+        >>> engine.read(x)
+        array([1, 2], dtype=int32)
+        """
+        if self._runs_now:
+            raise ControlProgramError(
+                "engine.load(): a program is running", at=here(), fix="wait for the end of the run"
+            )
+        self._arena.load()
+        self._arena.floats.reset()
+        self._host.links.reset()
+        if self._strict is not None:
+            self._strict.load()
 
     # -- running -----------------------------------------------------------------------------
 
     def run(self, program: str | int = 0, *, progress: bool = False) -> None:
-        """Run a program to its end.
+        """Run a program to its end, or until `stop`.
 
         Ctrl-C ends it early, and the engine can be used on: a compute set that was cut in the
         middle is undone where anything of it was saved (strict checks, or vertices that raise
@@ -158,51 +212,102 @@ class Engine:
         Raises:
             UnknownName: when there is no such program.
             TensorIndexError: when a vertex indexes outside a field (strict checks).
-            ApplicationRuntimeError: when a vertex raises an exception.
+            UninitializedReadError: when a result depends on what nothing has written (strict
+                checks).
+            WorkerRaceError: when the order of workers changes a result (strict checks).
+            ApplicationRuntimeError: when a vertex raises an exception, or the program stops itself
+                with an error.
             ControlProgramError: when the engine is running already.
         """
         name = self._name(program)
-        mine = object()
+        mine = Running()
         try:
             # In one step, so that Ctrl-C finds the mark either made or not.
             if self._runs_now.setdefault("run", mine) is not mine:
                 raise ControlProgramError(
                     f"engine.run({program!r}): the engine is running already",
                     at=here(),
-                    found="called from its own print stream, or from a second thread",
+                    found=f"called while {self._host.doing()} is running"
+                    if self._host.doing()
+                    else "called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
+            self._host.links.check_connected(name)
+            bound = self._programs[name]
+            self._host.where, self._host.acting = bound.where, bound.acting
             if progress:
-                self._run_shown(name)
+                self._run_shown(name, mine)
             else:
-                self._programs[name].run(self._host.calls, lambda: None)
+                bound.run(self._host.calls, mine.watch)
+        except Stopped:
+            pass
+        except Exception as error:
+            if self._runs_now.get("run") is mine:
+                self._host.note(error)
+            raise
         finally:
             if self._runs_now.get("run") is mine:
                 del self._runs_now["run"]
         self._runs += 1
 
-    def _run_shown(self, name: str) -> None:
+    def stop(self) -> None:
+        """End the run that is going on, from another thread or from a callback of the run.
+
+        `run` then returns as if the program had ended, soon: after the step that is running, or
+        in the middle of one that takes long. What memory holds then is what it holds after
+        Ctrl-C, see `run`; the engine can be used on. Nothing happens when no program runs, when
+        it is about to end anyway, or when it was stopped before.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.program import Loop, PrintTensor
+        >>> graph = Graph()
+        >>> x = graph.add_variable("int32", (), "x", mapping=0, initial_value=0)
+        >>> engine = Engine(graph, Loop(PrintTensor(x)))
+        >>> class FirstLine:
+        ...     def write(self, text):
+        ...         engine.stop()
+        >>> engine.print_stream = FirstLine()
+        >>> engine.run()
+        """
+        running = self._runs_now.get("run")
+        if running is not None:
+            running.stop()
+
+    def _run_shown(self, name: str, running: Running) -> None:
         code, counts = self._executable.programs[name], self._counts[name]
         before = int(counts[code.step_rows].sum())
         with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
-            self._programs[name].run(
-                self._host.calls,
-                lambda: bar.update(lambda: int(counts[code.step_rows].sum()) - before),
-            )
-            bar.update(lambda: int(counts[code.step_rows].sum()) - before)
+
+            def done() -> int:
+                return int(counts[code.step_rows].sum()) - before
+
+            def watch() -> None:
+                bar.update(done)
+                running.watch()
+
+            try:
+                self._programs[name].run(self._host.calls, watch)
+            finally:
+                bar.update(done)
 
     def _name(self, program: str | int) -> str:
-        names = list(self._executable.programs)
-        if isinstance(program, str) and program in names:
+        programs = self._executable.programs
+        if isinstance(program, str) and program in programs:
             return program
+        names = list(programs)
         if isinstance(program, int | np.integer) and 0 <= program < len(names):
             return names[program]
-        hint = did_you_mean(program, names) if isinstance(program, str) else ""
+        if isinstance(program, str):
+            listed = [repr(name) for name in names]
+            hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
+        else:
+            listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
+            hint, fix = "", "engine.run(0), or a name"
         raise UnknownName(
-            f"the engine has no program {program!r}{hint}",
+            f"the engine has no program {clipped(program)}{hint}",
             at=here(),
-            found="programs: " + ", ".join(repr(name) for name in names),
-            fix=f"engine.run({names[0]!r})",
+            found="programs: " + ", ".join(listed),
+            fix=fix,
         )
 
     @property
@@ -216,24 +321,35 @@ class Engine:
 
     # -- host access -------------------------------------------------------------------------
 
-    def write(self, tensor: Tensor, array: npt.ArrayLike | QuarterMetadata) -> None:
+    def write(
+        self,
+        tensor: Tensor | str,
+        array: npt.ArrayLike | QuarterMetadata,
+        *,
+        replica: int | None = None,
+    ) -> None:
         """Write host values to a tensor.
 
         Args:
-            tensor: any view without aliases and constants.
+            tensor: any view without aliases and constants, or a handle of
+                `graph.create_host_write`.
             array: values of its shape, or one number for all elements, under NumPy's
                 same_kind casting; integers must lie in the range of the element type. For
-                QUARTER_METADATA a `QuarterMetadata`.
+                QUARTER_METADATA a `QuarterMetadata`. All replicas get the same, unless there is
+                a first dimension more, with values for each of them.
+            replica: the one that is written; by default all.
 
         Raises:
             TensorCreationError: when the shapes differ.
+            GraphReplicationError: when there is no such replica.
             ElementTypeError: when the values are of a kind the tensor cannot hold.
             SizeOverflowError: when a value is out of range.
             GraphConnectionError: when the tensor may not be written.
+            UnknownName: when there is no such handle.
         """
-        self._check_owner(tensor, "engine.write")
-        what = f"engine.write to '{tensor.name}'"
-        if not tensor.is_parallel_writeable():
+        place = self._place(tensor, "write", self._executable.host_writes)
+        what = f"engine.write to '{place.name}'"
+        if isinstance(tensor, Tensor) and not tensor.is_parallel_writeable():
             reason, fact = why_not_writeable(tensor)
             fix = "write to the variable itself"
             if tensor.contains_constant():
@@ -242,48 +358,96 @@ class Engine:
             raise GraphConnectionError(
                 f"{what}: the tensor {reason}", at=here(), found=fact, fix=fix
             )
-        metadata = self._metadata(tensor)
-        values = elements(tensor.element_type, array, what=what, at=here(), metadata=metadata)
-        if values.shape not in ((), tensor.shape):
+        replicas = self._replicas(replica, what)
+        metadata = {number: place.metadata(self._arena, number) for number in replicas}
+        element = place.element_type
+        stored = {
+            each: elements(element, array, what=what, at=here(), metadata=each)
+            for each in dict.fromkeys(metadata.values())
+        }
+        shape = next(iter(stored.values())).shape
+        is_each = len(replicas) > 1 and shape == (len(replicas), *place.shape)
+        if shape not in ((), place.shape) and not is_each:
             raise TensorCreationError(
-                f"{what}: an array of shape {values.shape} for a tensor of shape {tensor.shape}",
+                f"{what}: an array of shape {shape} for a tensor of shape {place.shape}",
                 at=here(),
-                fix=f"array.reshape({tensor.shape})"
-                if values.size == tensor.num_elements
+                found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
+                if len(replicas) > 1
+                else "",
+                fix=f"array.reshape({place.shape})"
+                if math.prod(shape) == math.prod(place.shape)
                 else "slice the tensor or the array",
             )
-        self._arena.write(tensor.view, tensor.element_type, values)
+        for number in replicas:
+            values = stored[metadata[number]]
+            own = values[number] if is_each else values
+            place.write(self._arena, own, number)
+            if self._strict is not None:
+                place.write(self._strict.shadow, shadow_of_written(element), number)
 
-    def read(self, tensor: Tensor) -> npt.NDArray[Any]:
+    def read(self, tensor: Tensor | str, *, replica: int | None = None) -> npt.NDArray[Any]:
         """Return a copy of a tensor's values.
 
         Args:
-            tensor: any view.
+            tensor: any view, or a handle of `graph.create_host_read`.
+            replica: the one that is read; by default all.
 
         Returns:
             Array of the tensor's shape and its element type's dtype; of QUARTER the values, as
-            float32. The codes are those of `tensor.reinterpret(UNSIGNED_CHAR)`.
+            float32. The codes are those of `tensor.reinterpret(UNSIGNED_CHAR)`. Of a graph that
+            is replicated, all replicas along a new first dimension.
+
+        Raises:
+            GraphReplicationError: when there is no such replica.
+            UnknownName: when there is no such handle.
         """
-        self._check_owner(tensor, "engine.read")
-        stored = self._arena.read(tensor.view, tensor.element_type)
-        metadata = self._metadata(tensor)
+        place = self._place(tensor, "read", self._executable.host_reads)
+        what = f"engine.read of '{place.name}'"
+        replicas = self._replicas(replica, what)
+        if self._strict is not None:
+            self._strict.read(what, [place.read(self._strict.shadow, n) for n in replicas])
+        found = [self._read(place, number) for number in replicas]
+        return found[0] if len(found) == 1 else np.stack(found)
+
+    def _read(self, place: Place, replica: int) -> npt.NDArray[Any]:
+        stored = place.read(self._arena, replica)
+        metadata = place.metadata(self._arena, replica)
         return stored if metadata is None else decode(stored, metadata)
 
-    def _metadata(self, tensor: Tensor) -> QuarterMetadata | None:
-        """Return the format and scale that a tensor has now; None where it is not QUARTER."""
-        if not tensor.element_type.requires_metadata:
-            return None
-        if tensor.metadata is None:  # of no elements, so that any will do
-            return QuarterMetadata("F143")
-        byte = self._arena.read(tensor.metadata.view, QUARTER_METADATA)
-        return QuarterMetadata.from_byte(int(byte.item()))
+    def _replicas(self, replica: int | None, what: str) -> Sequence[int]:
+        """Return the replicas that are meant."""
+        count = self._executable.layout.replicas
+        return range(count) if replica is None else [replica_number(replica, count, what, here())]
 
-    def _check_owner(self, tensor: Tensor, call: str) -> None:
+    def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
+        """Return where a tensor lies that the user gave, or named by a handle."""
+        if not isinstance(tensor, str):
+            self._check_owner(tensor, f"engine.{verb}")
+            assert isinstance(tensor, Tensor)
+            return ByView(tensor)
+        if tensor in known:
+            return ByMoves(known[tensor])
+        raise UnknownName(
+            f"engine.{verb}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
+            at=here(),
+            found=f"handles: {', '.join(map(repr, known)) or 'none'}",
+            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before the engine is made",
+        )
+
+    def _check_owner(self, tensor: object, call: str) -> None:
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
             )
-        if tensor.graph is not self._executable.graph:
+        if self._graph is None:
+            raise GraphConnectionError(
+                f"{call}: this engine was made of an executable, which knows no tensors",
+                at=here(),
+                found=f"asked for '{tensor.name}'",
+                fix=f"{call}('x'), after graph.{call.replace('engine.', 'create_host_')}"
+                "('x', tensor) before compiling",
+            )
+        if tensor.graph is not self._graph:
             raise GraphConnectionError(
                 f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
                 at=here(),
@@ -291,7 +455,7 @@ class Engine:
             )
         late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
         if late:
-            variable = self._executable.graph.variable_of(late[0])
+            variable = self._graph.variable_of(late[0])
             raise GraphConnectionError(
                 f"{call}: '{variable.name}' was added to the graph after this engine was made",
                 at=here(),
@@ -320,20 +484,32 @@ class Engine:
             vertices=vertices,
             bytes_copied=copied,
             bytes_gathered=gathered,
-            tiles=self._executable.graph.target.tiles,
+            tiles=self._executable.target.tiles,
             elements_per_tile=self._executable.elements_per_tile,
+            replicas=self._executable.layout.replicas,
+            runs_again=0 if self._strict is None else self._strict.runs_again,
         )
 
     def __repr__(self) -> str:
         programs = counted(len(self._executable.programs), "program")
         form = "interpreted" if self.interpret else "compiled"
-        return (
-            f"<Engine {programs} on "
-            f"{self._executable.graph.target.tiles:,} tiles, {form}, {self.checks} checks>"
-        )
+        tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
+        return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"
 
     readTensor = read
     writeTensor = write
+
+
+def _checked_seed(seed: object) -> int:
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
+        raise ControlProgramError(
+            f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
+            at=here(),
+            found=of_type(seed),
+            fix="leave seed out for 0",
+        )
+    return int(seed)  # type: ignore[call-overload, no-any-return]
 
 
 def _vertex_classes(executable: Executable) -> list[type[Any]]:

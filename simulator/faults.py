@@ -12,13 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from poplite.compile.emit import Code
+from poplite.compile.code import Code
 from poplite.compile.executable import Executable
-from poplite.compile.opcodes import RAISED
+from poplite.compile.opcodes import RAISED, TRAPPED
+from poplite.compile.origins import NamedVertex
 from poplite.compile.step import ComputeStep
 from poplite.compute import calls_in
-from poplite.compute_set import VertexInstance
-from poplite.errors import ApplicationRuntimeError, PopliteError, TensorIndexError
+from poplite.errors import (
+    ApplicationRuntimeError,
+    FloatingPointTrap,
+    PopliteError,
+    TensorIndexError,
+)
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
 from poplite.simulator.raised import raised_error, text_of
@@ -30,13 +35,15 @@ class Record:
     """What a compiled vertex leaves behind when it stops.
 
     Attributes:
+        replica: number of the replica.
         vertex: position of the vertex in its compute set.
         field: position of the field in the vertex class whose index is out of range; RAISED
-            when `compute` raised an exception.
+            when `compute` raised an exception, TRAPPED when arithmetic stopped it.
         index: the index.
         length: elements of the field, or rows of the list.
     """
 
+    replica: int
     vertex: int
     field: int
     index: int
@@ -66,21 +73,30 @@ def raise_fault(
     """
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
-    vertex = executable.compute_sets[code.ops[row, 1]].vertices[record.vertex]
+    vertex = executable.origins[code.ops[row, 1]][record.vertex]
     plain.move(step.restore, arena)
     plain.move(step.gather, arena)
     try:
         for group in step.groups:
             if group.cls is vertex.vertex_class:
-                plain.run_vertices(group, arena, computes[group.cls], only=record.vertex)
+                memory = arena.parts[record.replica]
+                compute = computes[group.cls]
+                plain.run_vertices(group, memory, compute, only=record.vertex, floats=arena.floats)
     except plain.VertexFault as fault:
+        fault.replica = record.replica
         raise_plain(executable, code, row, fault, arena)
     finally:
         plain.move(step.restore, arena)
-    raise _only_compiled(vertex, record, _step(executable, code, row))
+    replica = _of_replica(record.replica, arena)
+    raise _only_compiled(vertex, record, replica, _step(executable, code, row))
 
 
-def _only_compiled(vertex: VertexInstance, record: Record, where: str) -> PopliteError:
+def _of_replica(replica: int, arena: Arena) -> str:
+    """Return the words that name a replica behind a vertex; none where there is one only."""
+    return f", replica {replica}" if len(arena.parts) > 1 else ""
+
+
+def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str) -> PopliteError:
     """Return the error of a vertex that does not stop as plain Python.
 
     `exp` and its like may differ in the last place between the forms, and so may a branch.
@@ -88,12 +104,14 @@ def _only_compiled(vertex: VertexInstance, record: Record, where: str) -> Poplit
     cls = vertex.vertex_class
     kind: type[PopliteError] = ApplicationRuntimeError
     what, cause = "compute raised an exception", "a condition"
-    if record.field != RAISED:
+    if record.field == TRAPPED:
+        what = "floating-point arithmetic stopped it"
+    elif record.field != RAISED:
         kind, cause = TensorIndexError, "an index"
         name = f"{cls.__name__}.{list(cls.fields)[record.field]}"
         what = f"'{name}': index {record.index} of {record.length} elements"
     return kind(
-        f"{vertex}: {what}",
+        f"{vertex}{replica}: {what}",
         at=cls.location,
         where=where,
         found=f"the vertex was added at {vertex.location}; as plain Python it does not fault",
@@ -120,16 +138,26 @@ def raise_plain(
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     plain.move(step.restore, arena)
-    vertex = executable.compute_sets[code.ops[row, 1]].vertices[fault.number]
+    vertex = executable.origins[code.ops[row, 1]][fault.number]
     error = fault.error
     at, *callers = calls_in(error.__traceback__)
     calls = [f"called from {caller}" for caller in callers]
     worker = "" if fault.worker is None else f", worker {fault.worker}"
+    worker = _of_replica(fault.replica, arena) + worker
     where = _step(executable, code, row)
     found = "\n".join([*calls, f"the vertex was added at {vertex.location}"])
     if type(error) is TensorIndexError:
         what = f"{vertex}{worker}: {error.what}"
         raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
+    if isinstance(error, FloatingPointTrap):
+        raise FloatingPointTrap(
+            f"{vertex}{worker}: {error.what}",
+            code=error.code,
+            at=at,
+            where=where,
+            found=found,
+            fix=error.fix,
+        ) from error
     text = f": {said}" if (said := text_of(error)) else ""
     raise raised_error(
         error,
@@ -142,5 +170,5 @@ def raise_plain(
 
 
 def _step(executable: Executable, code: Code, row: int) -> str:
-    name = executable.compute_sets[code.ops[row, 1]].name
+    name = executable.steps[code.ops[row, 1]].name
     return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"

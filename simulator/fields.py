@@ -26,7 +26,9 @@ from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 
 from poplite.compile.descriptor import RowForm
-from poplite.types import BOOL, FLOAT, UNSIGNED_LONGLONG, ElementType
+from poplite.floating_point import STOCHASTIC
+from poplite.simulator.variant import Variant
+from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex import Field, Vertex
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
@@ -67,14 +69,26 @@ class VectorType(types.IterableType):
         scope: for alias analysis.
         writable: whether `compute` may store to it.
         fault: field number that a checked access records; None for unchecked access.
+        mode: how stores behave (`poplite.floating_point`).
     """
 
     def __init__(
-        self, element: type[ElementType[Any]], scope: Scope, writable: bool, fault: int | None
+        self,
+        element: type[ElementType[Any]],
+        scope: Scope,
+        writable: bool,
+        fault: int | None,
+        mode: int = 0,
     ) -> None:
         self.element, self.scope, self.writable, self.fault = element, scope, writable, fault
+        self.mode = mode if writable and element in (HALF, QUARTER) else 0
         self.value = value_type(element)
-        super().__init__(f"Vector({element!r}, {scope}, {writable}, {fault})")
+        super().__init__(f"Vector({element!r}, {scope}, {writable}, {fault}, {self.mode})")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether stores round by chance."""
+        return bool(self.mode & STOCHASTIC)
 
     @property
     def iterator_type(self) -> Any:
@@ -117,17 +131,25 @@ class SelfType(types.Type):
     Args:
         cls: the vertex class.
         forms: form of each list field, None for other fields.
-        checked: whether accesses are checked.
+        variant: what its driver does.
+        mode: how floating-point arithmetic behaves (`poplite.floating_point`).
     """
 
-    def __init__(self, cls: type[Vertex], forms: tuple[RowForm | None, ...], checked: bool) -> None:
-        self.cls, self.forms, self.checked = cls, forms, checked
+    def __init__(
+        self,
+        cls: type[Vertex],
+        forms: tuple[RowForm | None, ...],
+        variant: Variant,
+        mode: int = 0,
+    ) -> None:
+        self.cls, self.forms, self.variant, self.mode = cls, forms, variant, mode
         self.members = [
-            (field.name, _member_type(cls, field, number if checked else None, form))
+            (field.name, _member_type(cls, field, number if variant.checked else None, form, mode))
             for number, (field, form) in enumerate(zip(cls.fields.values(), forms, strict=True))
         ]
         self.by_name = dict(self.members)
-        super().__init__(f"{cls.__module__}.{cls.__qualname__}({id(cls)}, {forms}, {checked})")
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        super().__init__(f"{name}({id(cls)}, {forms}, {variant}, {mode})")
 
     def constant(self, name: str) -> int | float | bool | None:
         """A number that the class defines, usable as a constant in `compute`."""
@@ -146,23 +168,28 @@ class SelfType(types.Type):
         stored_type(member.vector, value, f"self.{name}")
 
 
-def element_access(cls: type[Vertex], field: Field, fault: int | None = None) -> VectorType:
+def element_access(
+    cls: type[Vertex], field: Field, fault: int | None = None, mode: int = 0
+) -> VectorType:
     """Return the type under which elements of a field are loaded and stored.
 
     Args:
         cls: the vertex class.
         field: one of its fields.
         fault: see `VectorType`.
+        mode: see `VectorType`.
     """
     names = {name: f"{cls.__module__}.{cls.__qualname__}.{name}" for name in cls.fields}
     own = names.pop(field.name)
-    return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault)
+    return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault, mode)
 
 
-def _member_type(cls: type[Vertex], field: Field, fault: int | None, form: RowForm | None) -> Any:
+def _member_type(
+    cls: type[Vertex], field: Field, fault: int | None, form: RowForm | None, mode: int
+) -> Any:
     if field.role == "state" and field.depth == 0:
         return value_type(field.element)
-    vector = element_access(cls, field, fault)
+    vector = element_access(cls, field, fault, mode)
     if field.depth == 0:
         return ScalarType(vector)
     return vector if field.depth == 1 else RowsType(vector, form or "stride")
@@ -210,13 +237,17 @@ class _StoredModel(models.PrimitiveModel):
         super().__init__(manager, kind, storage_type(kind.element))
 
 
-def _metadata_members(vector: VectorType) -> list[tuple[str, Any]]:
-    return [("metadata", types.uint8)] if vector.element.requires_metadata else []
+def _store_members(vector: VectorType) -> list[tuple[str, Any]]:
+    """Members that stores need beside the address; loads of QUARTER need the first."""
+    members = [("metadata", types.uint8)] if vector.element.requires_metadata else []
+    if vector.is_random:
+        members += [("random", types.CPointer(types.int32))]
+    return members
 
 
 def _companions(vector: VectorType) -> list[tuple[str, Any]]:
     """Members that accesses by index need beside the address."""
-    members = _metadata_members(vector)
+    members = _store_members(vector)
     if vector.fault is not None:
         members += [("faults", types.CPointer(types.int64)), ("vertex", types.int64)]
     return members
@@ -244,7 +275,7 @@ class _RowsModel(models.StructModel):
 @register_default(ScalarType)
 class _ScalarModel(models.StructModel):
     def __init__(self, manager: Any, kind: ScalarType) -> None:
-        members = [("data", _pointer(kind.vector)), *_metadata_members(kind.vector)]
+        members = [("data", _pointer(kind.vector)), *_store_members(kind.vector)]
         super().__init__(manager, kind, members)
 
 

@@ -20,31 +20,49 @@ from numba.core import cgutils, types
 
 from poplite.compile.opcodes import (
     AGAIN,
+    AGREE,
     CALL,
     CALLBACK,
     CALLED,
+    COLLECT,
     DONE,
+    EXPECT,
     FAULTED,
+    FLOATS,
     JUMP,
     JUMP_IF_NONZERO,
     JUMP_IF_ZERO,
     LAUNCH,
     LAUNCH_WORDS,
+    MARK,
     OP_WORDS,
     PAUSED,
     REPEAT,
     RETURN,
+    SAME,
     STATE_CALLBACK,
     STATE_DEADLINE,
     STATE_DEPTH,
+    STATE_FLOATS,
     STATE_REASON,
     STATE_RECENT,
+    STATE_REPLICAS,
     STATE_ROW,
+    STATE_STRIDE,
     SWITCH,
 )
 from poplite.jit.context import emitted
 from poplite.simulator.driver import WORDS
-from poplite.simulator.launching import address, clock, faulted, measure_again, run_launch
+from poplite.simulator.launching import (
+    address,
+    change_floats,
+    clock,
+    collect,
+    expect,
+    faulted,
+    measure_again,
+    run_launch,
+)
 
 SLICE_NS = 50_000_000
 """Time between two returns to Python."""
@@ -75,6 +93,16 @@ def _emit_scalar(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> An
 
 
 _scalar = emitted(_emit_scalar, (_BYTE_POINTER, types.int64, types.int64), types.int64)
+
+
+def _agree(arena: Any, position: int, size: int, same: bool, state: Any) -> Any:
+    """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
+    first = _scalar(arena, position, size)
+    for replica in range(1, state[STATE_REPLICAS]):
+        other = _scalar(arena, position + replica * state[STATE_STRIDE], size)
+        if other != first and (same or other == 0 or first == 0):
+            return False
+    return True
 
 
 def _row_of_case(ops: Any, at: int, value: int) -> Any:
@@ -159,6 +187,21 @@ def interpret(
                 state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
                 state[STATE_REASON] = CALLED
                 return CALLED
+            elif op in (AGREE, SAME):
+                is_equal = _agree(arena, ops[at + 2], ops[at + 3], op == SAME, state)
+                row = ops[at + 1] if is_equal else row + 1
+            elif op == FLOATS:
+                change_floats(state[STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
+                row += 1
+            elif op == MARK:
+                counts[row] += 1
+                row += 1
+            elif op == EXPECT:
+                expect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1])
+                row += 1
+            elif op == COLLECT:
+                collect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1], ops[at + 2])
+                row += 1
             else:
                 state[STATE_REASON] = DONE
                 return DONE

@@ -22,6 +22,7 @@ from numba.core import cgutils, types
 from poplite.compile.opcodes import (
     CHUNK_ARENA,
     CHUNK_DRIVER,
+    CHUNK_FALSE,
     CHUNK_FIRST,
     CHUNK_HIGH,
     CHUNK_LAST,
@@ -37,6 +38,8 @@ from poplite.compile.opcodes import (
     ENTRY_PARALLEL_FOR,
     ENTRY_THREADS,
     FAULT_WORD,
+    FLOAT_EXECUTIONS,
+    FLOAT_MODE,
     LAUNCH_CHECKED,
     LAUNCH_CHUNKS,
     LAUNCH_COST,
@@ -70,6 +73,11 @@ def _emit_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
 
 def _emit_set_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     builder.store(args[2], builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
+
+
+def _emit_set_byte(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    place = builder.inttoptr(args[0], _BYTES)
+    builder.store(builder.trunc(args[1], ir.IntType(8)), place)
 
 
 def _emit_address(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
@@ -126,6 +134,7 @@ def _emit_share(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Non
 _INT = types.int64
 _word = emitted(_emit_word, (_INT, _INT), _INT)
 _set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
+_set_byte = emitted(_emit_set_byte, (_INT, _INT), types.none)
 address = emitted(_emit_address, (WORDS,), _INT)
 clock = emitted(_emit_clock, (WORDS,), _INT)
 _call_driver = emitted(_emit_call, (_INT,) * 5, types.none)
@@ -237,6 +246,39 @@ def measure_again(launch: Any) -> None:
     """Forget what a launch costs, and let its next run be measured."""
     _set_word(launch, LAUNCH_COST, 0)
     _set_word(launch, LAUNCH_UNMEASURED, max(1, _word(launch, LAUNCH_UNMEASURED)))
+
+
+def change_floats(floats: Any, clear: Any, set: Any, executions: Any) -> None:
+    """Change the floating-point state."""
+    _set_word(floats, FLOAT_MODE, _word(floats, FLOAT_MODE) & ~clear | set)
+    _set_word(floats, FLOAT_EXECUTIONS, _word(floats, FLOAT_EXECUTIONS) + executions)
+
+
+def expect(launch: Any) -> None:
+    """Forget what the vertices of a launch returned."""
+    _forget(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT))
+    _forget(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT))
+
+
+def _forget(chunks: Any, count: Any) -> None:
+    for number in range(count):
+        _set_word(chunks + CHUNK_BYTES * number, CHUNK_FALSE, 0)
+
+
+def collect(launch: Any, position: Any) -> None:
+    """Store in the arena of every chunk whether none of the vertices there returned false."""
+    _collect(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT), position, 0)
+    _collect(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT), position, 1)
+    _collect(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT), position, 1)
+
+
+def _collect(chunks: Any, count: Any, position: Any, returned_false: Any) -> None:
+    for number in range(count):
+        chunk = chunks + CHUNK_BYTES * number
+        if returned_false == 0:
+            _set_byte(_word(chunk, CHUNK_ARENA) + position, 1)
+        elif _word(chunk, CHUNK_FALSE) != 0:
+            _set_byte(_word(chunk, CHUNK_ARENA) + position, 0)
 
 
 def faulted(launch: Any) -> bool:

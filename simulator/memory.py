@@ -1,7 +1,10 @@
-"""The arena: one aligned block of bytes, and typed views of it.
+"""The arena: one aligned block of bytes for each replica, and typed views of it.
 
-Pages that nothing touches cost nothing (the block comes zeroed from the system), so a
-sparse graph may be larger than the memory it uses.
+    | replica 0: variables, state, temporaries | replica 1: the same | ...
+
+A byte position of the layout counts from the beginning of a part.  Pages that nothing touches cost
+nothing (the block comes zeroed from the system), so a sparse graph may be larger than the memory
+it uses.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy.typing as npt
 
 from poplite.compile.layout import ALIGNMENT, ArenaLayout
 from poplite.errors import SizeOverflowError
+from poplite.simulator.floats import Floats
 from poplite.types import ElementType
 from poplite.view import Storage, View, addresses
 
@@ -24,70 +28,101 @@ class Arena:
 
     Args:
         layout: where everything lies.
+        floats: how floating-point arithmetic behaves; by default to nearest, without traps.
+
+    Attributes:
+        parts: the bytes of each replica.
 
     Raises:
         SizeOverflowError: when the computer has not that much memory.
     """
 
-    def __init__(self, layout: ArenaLayout) -> None:
-        self.layout = layout
+    def __init__(self, layout: ArenaLayout, floats: Floats | None = None) -> None:
+        self.layout, self.floats = layout, floats or Floats((0,), seed=0)
+        size, replicas = layout.size_bytes, layout.replicas
         try:
-            block = np.zeros(layout.size_bytes + ALIGNMENT, np.uint8)
+            block = np.zeros(replicas * size + ALIGNMENT, np.uint8)
         except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
             raise SizeOverflowError(
-                f"the engine's memory of {layout.size_bytes:,} B cannot be allocated",
-                found="it holds all variables of the graph",
+                f"the engine's memory of {replicas * size:,} B cannot be allocated",
+                found="it holds all variables of the graph"
+                + (f", for each of {replicas:,} replicas" if replicas > 1 else ""),
                 fix="make the variables smaller, or run on a computer with more memory",
             ) from error
         skip = -block.ctypes.data % ALIGNMENT
-        self.bytes: Bytes = block[skip : skip + layout.size_bytes]
-        for variable in layout.variables:
-            if variable.initial_value is not None:
-                at = layout.variable_offset(variable)
-                self._fill(at, np.ascontiguousarray(variable.initial_value))
-        for at, values in layout.state:
-            self._fill(at, values)
+        begins = range(skip, skip + replicas * size, size) if size else [skip] * replicas
+        self.parts: tuple[Bytes, ...] = tuple(block[at : at + size] for at in begins)
+        self._fill()
 
-    def _fill(self, at: int, values: npt.NDArray[Any]) -> None:
-        self.bytes[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+    def _fill(self) -> None:
+        """Write initial values to memory that is zero."""
+        for replica, part in enumerate(self.parts):
+            for at, values in self.layout.initial_values(replica):
+                part[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+
+    def load(self) -> None:
+        """Make memory what it was at first."""
+        for part in self.parts:
+            part[:] = 0
+        self._fill()
 
     @property
-    def address(self) -> int:
-        """Address of the first byte in the process."""
-        return int(self.bytes.ctypes.data)
+    def bytes(self) -> Bytes:
+        """The bytes of replica 0."""
+        return self.parts[0]
 
-    def typed(self, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
-        """Return the whole arena as elements of one type."""
-        size = element.size_bytes
-        return self.bytes[: len(self.bytes) // size * size].view(element.dtype)
+    @property
+    def addresses(self) -> list[int]:
+        """Address of the first byte of each replica in the process."""
+        return [int(part.ctypes.data) for part in self.parts]
 
-    def read(self, view: View, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
+    def read(
+        self, view: View, element: type[ElementType[Any]], replica: int = 0
+    ) -> npt.NDArray[Any]:
         """Return a copy of the elements of a view, in its shape."""
-        strided = self._strided(view, element)
+        strided = self._strided(view, element, replica)
         if strided is not None:
             return np.array(strided, order="C")
-        return self.typed(element)[self._positions(view, element)]
+        return typed(self.parts[replica], element)[self._positions(view, element)]
 
-    def write(self, view: View, element: type[ElementType[Any]], values: npt.NDArray[Any]) -> None:
+    def write(
+        self,
+        view: View,
+        element: type[ElementType[Any]],
+        values: npt.NDArray[Any],
+        replica: int = 0,
+    ) -> None:
         """Overwrite the elements of a view that has no aliases."""
-        strided = self._strided(view, element)
+        strided = self._strided(view, element, replica)
         if strided is not None:
             strided[...] = values
         elif view.num_elements:
-            self.typed(element)[self._positions(view, element)] = values
+            typed(self.parts[replica], element)[self._positions(view, element)] = values
 
     def _positions(self, view: View, element: type[ElementType[Any]]) -> npt.NDArray[np.int64]:
         where = addresses(view)
         positions = self.layout.byte_positions(where.ravel()) // element.size_bytes
         return positions.reshape(view.shape)
 
-    def _strided(self, view: View, element: type[ElementType[Any]]) -> npt.NDArray[Any] | None:
+    def _strided(
+        self, view: View, element: type[ElementType[Any]], replica: int
+    ) -> npt.NDArray[Any] | None:
         """A NumPy view of the elements, where one stride a dimension describes them."""
         if not isinstance(view.space, Storage) or not view.num_elements:
             return None
-        if not all(isinstance(stride, int) for stride in view.dims):
+        strides = [step * element.size_bytes for step in view.dims if isinstance(step, int)]
+        if len(strides) < len(view.dims):
             return None
-        first = np.array([view.space.base + view.off], np.int64)
-        at = int(self.layout.byte_positions(first)[0]) // element.size_bytes
-        strides = [int(s) * element.size_bytes for s in view.dims if isinstance(s, int)]
-        return np.lib.stride_tricks.as_strided(self.typed(element)[at:], view.shape, strides)
+        at = self.layout.byte_position(view.space.base + view.off)
+        return np.ndarray(view.shape, element.dtype, self.parts[replica], at, strides)
+
+
+def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
+    """Return a replica's memory as elements of one type.
+
+    Args:
+        memory: all bytes of the replica.
+        element: the element type.
+    """
+    size = element.size_bytes
+    return memory[: len(memory) // size * size].view(element.dtype)

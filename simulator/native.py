@@ -17,6 +17,7 @@ from poplite.compile.descriptor import Columns
 from poplite.errors import VertexCompileError
 from poplite.jit import build, digest
 from poplite.simulator.identity import code_identity
+from poplite.simulator.variant import Variant
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 
@@ -43,22 +44,22 @@ def _built(what: str, name: str, source: Callable[[], _Source]) -> int:
     return build(name, source, lambda: _told.get()(what))
 
 
-def driver(cls: type[Vertex], columns: Columns, checked: bool, place: str = "") -> int:
+def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "") -> int:
     """Return the address of a vertex class's driver.
 
     Args:
         cls: the vertex class.
         columns: what the words of a descriptor row mean.
-        checked: whether indices are checked.
+        variant: what the driver does.
         place: which of the drivers of an engine it is, for the announcement.
     """
 
     def source() -> _Source:
         from poplite.simulator.driver import driver_source
 
-        return driver_source(cls, columns, checked)
+        return driver_source(cls, columns, variant)
 
-    name = digest("driver", code_identity(cls), columns, checked)
+    name = digest("driver", code_identity(cls), columns, variant)
     try:
         return _built(f"vertex {place}: {cls.__name__}", name, source)
     except Exception as error:
@@ -119,12 +120,33 @@ def thread_kernel() -> int:
 @cache
 def interpreter() -> Callable[..., int]:
     """Return the compiled interpreter; it releases the GIL while it runs."""
+    arguments = [ctypes.c_void_p] * 7
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(interpreter_address())
+
+
+@cache
+def interpreter_address() -> int:
+    """Return the address of the compiled interpreter."""
 
     def source() -> _Source:
         from poplite.simulator.interpreter import interpret_source
 
         return interpret_source()
 
-    place = _built("the interpreter", digest("interpreter"), source)
-    arguments = [ctypes.c_void_p] * 7
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
+    return _built("the interpreter", digest("interpreter"), source)
+
+
+@cache
+def enter() -> Callable[[int], int]:
+    """Return what runs the interpreter with the arguments and the address that lie at an address.
+
+    It releases the GIL, as the interpreter does by itself.
+    """
+
+    def source() -> _Source:
+        from poplite.simulator.entering import enter_source
+
+        return enter_source()
+
+    place = _built("the entry of the interpreter", digest("enter"), source)
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(place)

@@ -64,6 +64,24 @@ def heat() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def sort() -> ModuleType:
+    """examples/sort.py."""
+    return load_script(ROOT / "examples" / "sort.py")
+
+
+@pytest.fixture(scope="session")
+def bfs() -> ModuleType:
+    """examples/bfs.py."""
+    return load_script(ROOT / "examples" / "bfs.py")
+
+
+@pytest.fixture(scope="session")
+def streams() -> ModuleType:
+    """examples/streams.py."""
+    return load_script(ROOT / "examples" / "streams.py")
+
+
+@pytest.fixture(scope="session")
 def photo() -> ModuleType:
     """examples/photo.py."""
     return load_script(ROOT / "examples" / "photo.py")

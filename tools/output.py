@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from poplite.errors import FileLoadError
-from poplite.viz.files import check_folder, write_bytes
+from poplite.files import check_folder
+from poplite.viz.files import write_bytes
 from poplite.viz.terminal import Style
 
 SUFFIXES = {

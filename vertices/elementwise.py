@@ -20,7 +20,7 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.partition import cut
-from poplite.program import Execute
+from poplite.program import Execute, Sequence
 from poplite.source import here
 from poplite.template import refusal
 from poplite.tensor import Tensor
@@ -60,8 +60,8 @@ def add_reference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return total
 
 
-def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tensor, Execute]:
-    """Make a tensor for `a + b` and the program step that fills it.
+def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tensor, Sequence]:
+    """Make a tensor for `a + b` and the program that fills it.
 
     Args:
         graph: the graph of both tensors.
@@ -70,7 +70,8 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
         name: name of the sum's variable and of the compute set.
 
     Returns:
-        The sum, mapped as `a`, and the Execute that computes it.
+        The sum, mapped as `a`, and the program that computes it: one Execute, or nothing where
+        there are no elements.
 
     Raises:
         TensorCreationError: when the shapes differ.
@@ -79,9 +80,9 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
 
     >>> graph = Graph()
     >>> p = graph.add_variable("float32", (2,), mapping=0, initial_value=[1, 2])
-    >>> total, step = add(graph, p, p, name="total")
-    >>> total.shape, step.compute_set.name
-    ((2,), 'total')
+    >>> total, program = add(graph, p, p, name="total")
+    >>> total.shape, program
+    ((2,), <Sequence 1 step>)
     """
     if a.shape != b.shape:
         raise TensorCreationError(
@@ -99,6 +100,8 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
         )
     mapping = graph.tile_mapping(a, require_complete=True)
     total = graph.add_variable(a.element_type, a.shape, name, mapping=mapping)
+    if not total.num_elements:
+        return total, Sequence()
     compute_set = graph.add_compute_set(name)
     left, right, out = a.flatten(), b.flatten(), total.flatten()
     for tile in mapping.tiles:
@@ -110,4 +113,4 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
             part = slice(cut(share, count, shares), cut(share + 1, count, shares))
             fields = dict(zip(("a", "b", "out"), (t[part] for t in mine), strict=True))
             graph.add_vertex(compute_set, Add, tile=int(tile), **fields)
-    return total, Execute(compute_set)
+    return total, Sequence(Execute(compute_set))

@@ -3,44 +3,32 @@
 The interpreter returns to Python at a CALLBACK op, which names one of these.  Like everything in
 an executable they hold no tensor, only where its elements lie::
 
-    PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...))
+    PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
-`poplite.simulator.host` runs them.
+`poplite.simulator.host` runs them; those that move data or call the user are in
+`poplite.compile.transfers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from poplite.compile.host_tensor import HostTensor, host_tensor
 from poplite.compile.layout import ArenaLayout
-from poplite.compile.lower import dense_moves
-from poplite.compile.moves import Moves
-from poplite.program import PrintTensor, Program, Switch
+from poplite.compile.transfers import HostAction
+from poplite.program import (
+    AbortOnCondition,
+    AssumeEqualAcrossReplicas,
+    ErrorProgram,
+    PrintTensor,
+    PrintTensorFormat,
+    Program,
+    Stop,
+    Switch,
+    WriteUndef,
+)
 from poplite.source import SourceLocation
-from poplite.tensor import Tensor
-from poplite.types import ElementType
-from poplite.view import addresses
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HostTensor:
-    """A tensor as the host sees it.
-
-    Attributes:
-        name: for messages.
-        element_type: of its elements.
-        shape: of the array on the host.
-        moves: from its elements in the arena to a block of bytes that begins at 0, in row-major
-            order.
-        metadata: byte position of its QUARTER metadata, if it has one.
-    """
-
-    name: str
-    element_type: type[ElementType[Any]]
-    shape: tuple[int, ...]
-    moves: Moves
-    metadata: int | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +38,31 @@ class Print:
     Attributes:
         title: what stands before the values.
         tensor: what is printed.
+        format: how its values are written.
     """
 
     title: str
     tensor: HostTensor
+    format: PrintTensorFormat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fail:
+    """Ends the run with an error.
+
+    Attributes:
+        program: what it is called.
+        location: the user's line that made it.
+        message: what the error says.
+        shown: what it shows.
+        predicate: what decided that it runs, if something did.
+    """
+
+    program: str
+    location: SourceLocation
+    message: str
+    shown: HostTensor | None
+    predicate: HostTensor | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +84,35 @@ class NoCase:
     was_unreachable: bool
 
 
-Action = Print | NoCase
+@dataclass(frozen=True, slots=True, eq=False)
+class Equal:
+    """Stops the run where a tensor is not the same in all replicas.
+
+    Attributes:
+        program: what it is called.
+        location: the user's line that made it.
+        tensor: what is compared.
+        kind: "truth" or "value" of what decides how all of them go on, or "assumption".
+    """
+
+    program: str
+    location: SourceLocation
+    tensor: HostTensor
+    kind: Literal["truth", "value", "assumption"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Undefine:
+    """Tells strict checks that nothing is written in a tensor; memory stays what it is.
+
+    Attributes:
+        tensor: the tensor.
+    """
+
+    tensor: HostTensor
+
+
+Action = Print | NoCase | Fail | Equal | Undefine | HostAction
 
 
 def action_of(program: Program, layout: ArenaLayout) -> Action | None:
@@ -86,8 +123,19 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
         layout: where variables lie.
     """
     match program:
-        case PrintTensor(title=title, tensor=tensor):
-            return Print(title, host_tensor(tensor, layout))
+        case PrintTensor(title=title, tensor=tensor, format=format):
+            return Print(title, host_tensor(tensor, layout), format)
+        case Stop(message=message):
+            shown = program.debug_tensor if isinstance(program, ErrorProgram) else None
+            lowered = None if shown is None else host_tensor(shown, layout)
+            predicate = None
+            if isinstance(program, AbortOnCondition):
+                predicate = host_tensor(program.predicate, layout)
+            return Fail(str(program), program.location, message, lowered, predicate)
+        case WriteUndef(tensor=tensor):
+            return Undefine(host_tensor(tensor, layout))
+        case AssumeEqualAcrossReplicas(tensor=tensor) if layout.replicas > 1:
+            return Equal(str(program), program.location, host_tensor(tensor, layout), "assumption")
         case Switch(control=control, unmatched="error" | "unreachable" as unmatched):
             return NoCase(
                 str(program),
@@ -99,15 +147,18 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
     return None
 
 
-def host_tensor(tensor: Tensor, layout: ArenaLayout) -> HostTensor:
-    """Return a tensor as the host sees it.
+def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
+    """Return what Python does when replicas do not agree how to go on.
 
     Args:
-        tensor: any view.
-        layout: where its variables lie.
+        program: one in which a scalar decides.
+        layout: where variables lie.
+
+    Returns:
+        None where there is one replica only.
     """
-    metadata = None
-    if tensor.metadata is not None:
-        metadata = int(layout.byte_positions(addresses(tensor.metadata.view).ravel())[0])
-    moves = dense_moves(tensor.view, tensor.element_type.size_bytes, layout)
-    return HostTensor(tensor.name, tensor.element_type, tensor.shape, moves, metadata)
+    if layout.replicas == 1 or program.decided_by is None:
+        return None
+    scalar = host_tensor(program.decided_by, layout)
+    kind: Literal["truth", "value"] = "value" if isinstance(program, Switch) else "truth"
+    return Equal(str(program), program.location, scalar, kind)

@@ -14,22 +14,26 @@ Source: Poplar user guide, "Mapping" and "Compute sets".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from poplite.compile.edges import EdgeTable
 from poplite.compile.races import races
+from poplite.compute import check
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,
+    EmptyComputeSetWarning,
     GraphConnectionError,
     GraphCycleError,
     InvalidTileMapping,
+    NoSizeSpecified,
     listed,
+    warn,
 )
 from poplite.graph import Graph
 from poplite.mapping import TileMapping, ranges
@@ -55,6 +59,7 @@ class _Used(NamedTuple):
 
     compute_sets: dict[ComputeSet, str]
     tensors: list[tuple[Tensor, str, SourceLocation]]
+    results: dict[Execute, str]
 
     def add(self, program: Program, where: str) -> None:
         tensors = *program.reads, *program.writes
@@ -79,7 +84,8 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
         edges_of: returns the edges of a compute set; called once all are connected.
 
     Raises:
-        ControlProgramError: when a step uses another graph.
+        ControlProgramError: when a step uses another graph, or wants to know what vertices
+            returned that return nothing.
         GraphConnectionError: when edges or state of a vertex are missing.
         InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
         GraphCycleError: when vertices of one compute set race.
@@ -96,19 +102,23 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     _check_graph(graph, used)
     _check_connected(used)
     _check_vertices_mapped(graph, used)
+    _check_results(used)
     tables = {cs: edges_of(cs) for cs in used.compute_sets}
     _check_variables_mapped(graph, used, tables)
     _check_races(graph, used, tables)
+    _warn_of_empty(used)
 
 
 def _used(programs: Mapping[str, Program]) -> _Used:
-    used = _Used({}, [])
+    used = _Used({}, [], {})
     for name, program in programs.items():
         of_program = f", of program '{name}'" if len(programs) > 1 else ""
         for step in distinct_steps(program):
             where = f"{step}{of_program}"
             if isinstance(step.program, Execute):
                 used.compute_sets.setdefault(step.program.compute_set, where)
+                if step.program.result is not None:
+                    used.results[step.program] = where
             used.add(step.program, where)
         for step in distinct_decisions(program):
             used.add(step.program, f"{step}{of_program}")
@@ -146,35 +156,51 @@ def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
     return tensor.graph.variable_of(owners[0]).location if owners else step
 
 
+class _Missing(NamedTuple):
+    """What a vertex lacks.
+
+    Attributes:
+        what: in words.
+        field: its field.
+        unsized: whether it would do to say how long the field is, or is to be.
+    """
+
+    what: str
+    field: Field
+    unsized: bool = False
+
+
 def _check_connected(used: _Used) -> None:
     faults = [
-        (_Fault(f"{vertex} of '{compute_set.name}': {what}", vertex.location, where), field)
+        (_Fault(f"{vertex} of '{compute_set.name}': {lack.what}", vertex.location, where), lack)
         for compute_set, where in used.compute_sets.items()
         for vertex in compute_set.vertices.singles()
-        for what, field in _missing(vertex)
+        for lack in _missing(vertex)
     ]
     if not faults:
         return
-    first, field = faults[0]
+    first, lack = faults[0]
     several = len(faults) > 1
-    name = f"vertex['{field.name}']"
-    raise GraphConnectionError(
+    name = f"vertex['{lack.field.name}']"
+    kind = NoSizeSpecified if lack.unsized else GraphConnectionError
+    raise kind(
         f"{len(faults):,} fields of vertices have nothing connected" if several else first.text,
         at=first.at,
         where=first.where,
         found=listed([str(fault) for fault, _ in faults], "fields")
         if several
-        else f"declared {field}",
+        else f"declared {lack.field}",
         fix="pass every field to add_vertex, or "
         + (
             f"graph.connect({name}, tensor)"
-            if field.is_edge
+            if lack.field.is_edge
             else f"graph.set_initial_value({name}, value)"
-        ),
+        )
+        + (f"; graph.set_field_size({name}, n) says how many" if lack.unsized else ""),
     )
 
 
-def _missing(vertex: VertexInstance) -> Iterator[tuple[str, Field]]:
+def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
     fields = vertex.vertex_class.fields
     if len(vertex.connections) + len(vertex.state) == len(fields):
         return
@@ -183,14 +209,23 @@ def _missing(vertex: VertexInstance) -> Iterator[tuple[str, Field]]:
             continue
         if field.is_implicit:  # it is missing with the field that it belongs to
             continue
-        if name in vertex.rows:
-            rows = vertex.rows[name]
-            gaps = [row for row in range(max(rows)) if row not in rows]
-            yield f"rows {ranges(gaps)} of field '{name}' are not connected", field
+        if name in vertex.rows or (field.is_edge and name in vertex.sizes):
+            rows = vertex.rows.get(name, {})
+            gaps = _gaps(sorted(rows), vertex.sizes.get(name, max(rows, default=0)))
+            what = f"rows {gaps} of field '{name}' are not connected"
+            yield _Missing(what, field, name not in vertex.sizes)
         elif field.is_edge:
-            yield f"field '{name}' is not connected", field
+            yield _Missing(f"field '{name}' is not connected", field)
         else:
-            yield f"field '{name}' has no value", field
+            yield _Missing(f"field '{name}' has no value", field, field.depth > 0)
+
+
+def _gaps(rows: Sequence[int], size: int) -> str:
+    """Return which rows of a list are not among some; it may be far longer than they are many."""
+    between = [range(a + 1, b) for a, b in pairwise([-1, *rows, size]) if a + 1 < b]
+    return ", ".join(
+        [*map(ranges, between[:SHOWN_FAULTS]), *["..."] * (len(between) > SHOWN_FAULTS)]
+    )
 
 
 def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
@@ -209,6 +244,22 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
             found=listed([str(fault) for fault in faults], "vertices"),
             fix=f"add_vertex(..., tile=0), or graph.set_tile_mapping(vertex, tile); "
             f"tiles are {ranges(range(graph.target.tiles))}",
+        )
+
+
+def _check_results(used: _Used) -> None:
+    for execute, where in used.results.items():
+        compute_set = execute.compute_set
+        classes = dict.fromkeys(some.vertex_class for some in compute_set.vertices.items())
+        if any(check(cls).result is not None for cls in classes):
+            continue
+        names = [f"'{cls.__name__}', whose compute returns nothing" for cls in classes]
+        raise ControlProgramError(
+            f"{execute}: no vertex of '{compute_set.name}' returns a truth value",
+            at=execute.location,
+            where=where,
+            found=listed(names, "classes") if names else "it has no vertices",
+            fix="def compute(self) -> bool, or leave out the result: Execute(compute_set)",
         )
 
 
@@ -243,6 +294,25 @@ def _unmapped(graph: Graph, variable: Variable, where: str) -> InvalidTileMappin
     breaks, tiles = variable.mapping.pieces()
     mapping = TileMapping(graph.target.tiles, tiles, np.diff(breaks))
     return unmapped_error(variable.name, mapping, graph.target.tiles, variable.location, where)
+
+
+def _warn_of_empty(used: _Used) -> None:
+    empty = {cs: where for cs, where in used.compute_sets.items() if not len(cs.vertices)}
+    if not empty:
+        return
+    first, where = next(iter(empty.items()))
+    lines = [f"'{cs.name}' ({cs.location})" for cs in empty]
+    what = f"compute set '{first.name}' is executed without vertices"
+    warn(
+        EmptyComputeSetWarning(
+            f"{len(empty):,} compute sets are executed without vertices" if lines[1:] else what,
+            at=first.location,
+            where=where,
+            found=listed(lines, "compute sets") if lines[1:] else "",
+            fix=f"graph.add_vertex(compute_set, ...) before the engine is made, or leave out "
+            f"Execute('{first.name}')",
+        )
+    )
 
 
 def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]) -> None:

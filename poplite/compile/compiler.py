@@ -6,19 +6,35 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from poplite.compile.actions import Action, action_of
+from poplite.compile.actions import Action, action_of, agreement_on
 from poplite.compile.check import check_program
 from poplite.compile.edges import EdgeTable, edge_table
 from poplite.compile.emit import Emitter
 from poplite.compile.executable import Checks, Executable
-from poplite.compile.layout import ArenaLayout
+from poplite.compile.host_tensor import host_tensor
+from poplite.compile.layout import ArenaLayout, stored
 from poplite.compile.lower import lower_compute_sets, lower_copy
+from poplite.compile.origins import origins_of
 from poplite.compile.step import ComputeStep, CopyStep
+from poplite.compile.transfers import HOSTED, HostLowering
 from poplite.compute_set import ComputeSet
 from poplite.errors import ControlProgramError, UnknownName
+from poplite.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.graph import Graph
-from poplite.program import Copy, Execute, Program, distinct_decisions, distinct_steps
+from poplite.options import engine_options
+from poplite.program import (
+    CrossReplicaCopy,
+    Execute,
+    Mark,
+    Program,
+    TensorCopy,
+    children_first,
+    distinct_decisions,
+    distinct_steps,
+)
+from poplite.program.floating_point import SetMode
 from poplite.source import here
+from poplite.words import of_type
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
@@ -26,7 +42,7 @@ MAX_STEPS = 1 << 22
 """Most steps of one program; beyond it lies a mistake, such as a loop written out."""
 
 STRICT_LIMIT = 1_000_000
-"""Connected elements up to which index checks are on by default."""
+"""Connected elements up to which strict checks are on by default."""
 
 
 def compile_graph(
@@ -35,19 +51,38 @@ def compile_graph(
     checks: Checks | None = None,
     *,
     interpret: bool = False,
+    options: Mapping[str, object] | None = None,
 ) -> Executable:
-    """Check and lower programs.
+    """Check and lower programs, to be run by an `Engine` or saved to a file.
 
     Args:
         graph: the graph the programs run on.
         programs: one program, several in a list (named "0", "1", ...), or named ones.
-        checks: whether indices are checked; by default up to a million connected elements.
+        checks: whether indices are checked, "strict" or "fast"; by default up to a million
+            connected elements.
         interpret: whether vertices will run as plain Python, which always checks indices.
+        options: by name, as of an `Engine`.
 
     Raises:
         PopliteError: the first kind of fault that the checks find, see
             `poplite.compile.check`.
+
+    >>> from poplite.program import Copy
+    >>> graph = Graph()
+    >>> a, b = (graph.add_variable("int32", (3,), mapping=0) for _ in range(2))
+    >>> compile_graph(graph, {"there": Copy(a, b), "back": Copy(b, a)})
+    <Executable 2 programs of 2 steps>
     """
+    if not isinstance(graph, Graph):
+        raise ControlProgramError(
+            f"compile_graph: {graph!r:.60} is not a graph",
+            at=here(),
+            found=of_type(graph),
+            fix="compile_graph(graph, program)",
+        )
+    graph = graph.top_level_graph  # programs are of it, whatever made their tensors
+    asked = engine_options(options, checks=checks, interpret=interpret)
+    checks, float_mode, interpret = asked.checks, asked.float_mode or 0, bool(asked.interpret)
     named = _named(programs)
     tables: dict[ComputeSet, EdgeTable] = {}
 
@@ -59,33 +94,58 @@ def compile_graph(
     check_program(graph, named, edges_of)
     leaves = {step.program: None for p in named.values() for step in distinct_steps(p)}
     sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
-    copies = [p for p in leaves if isinstance(p, Copy)]
+    copies = [p for p in leaves if isinstance(p, TensorCopy | CrossReplicaCopy)]
     decisions = dict.fromkeys(s.program for p in named.values() for s in distinct_decisions(p))
     if checks is None:
         connected = sum(edges_of(compute_set).num_elements for compute_set in sets)
         checks = "strict" if connected <= STRICT_LIMIT else "fast"
-    layout = ArenaLayout(graph.variables)
+    layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
+    every = (node for program in named.values() for node in children_first(program))
+    hosted = list(dict.fromkeys(node for node in every if isinstance(node, HOSTED)))
+    host = HostLowering(hosted, graph, layout)
     steps: list[ComputeStep | CopyStep] = []
     with_edges = [(compute_set, edges_of(compute_set)) for compute_set in sets]
-    checked = interpret or checks == "strict"
+    changes = [(p.clear, p.set) for p in leaves if isinstance(p, SetMode)]
+    float_modes = reachable(float_mode, changes)
+    traps = any(mode & TRAPS for mode in float_modes)
+    checked = interpret or traps or checks == "strict"
     steps += lower_compute_sets(with_edges, layout, checked=checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
     actions: list[Action] = []
+    for program in decisions:
+        if (agreement := agreement_on(program, layout)) is not None:
+            number_of[program, "agree"] = len(actions)
+            actions.append(agreement)
     for program in [*leaves, *decisions]:
+        if checks == "fast" and isinstance(program, Mark):
+            continue
         if (action := action_of(program, layout)) is not None:
             number_of[program] = len(actions)
             actions.append(action)
-    emitter = Emitter(steps, number_of, layout)
+    for program in hosted:
+        if (lowered := host.lowered(program)) is not None:
+            number_of[program] = len(actions)
+            actions.append(lowered.action)
+            for place, copy in lowered.copies.items():
+                number_of[program, place] = len(steps)
+                steps.append(copy)
+    is_random = any(mode & STOCHASTIC for mode in float_modes)
+    emitter = Emitter(steps, number_of, layout, is_random=is_random)
+    for program in named.values():
+        program.mark_used(here())
     return Executable(
-        graph=graph,
+        target=graph.target,
         layout=layout,
         steps=tuple(steps),
         programs={name: emitter.code(p) for name, p in named.items()},
         actions=tuple(actions),
-        compute_sets=tuple(sets),
+        origins=tuple(map(origins_of, sets)),
         checks=checks,
+        float_modes=float_modes,
         elements_per_tile=_balance(graph),
+        host_reads={name: host_tensor(h.tensor, layout) for name, h in graph.host_reads.items()},
+        host_writes={name: host_tensor(h.tensor, layout) for name, h in graph.host_writes.items()},
     )
 
 
@@ -104,19 +164,27 @@ def _named(programs: object) -> dict[str, Program]:
     if not isinstance(programs, Iterable):
         hint = "Execute(compute_set)" if isinstance(programs, ComputeSet) else "Sequence(...)"
         raise ControlProgramError(
-            f"Engine: {programs!r:.60} is no program", at=here(), fix=f"Engine(graph, {hint})"
+            f"Engine: {programs!r:.60} is no program",
+            at=here(),
+            found=of_type(programs),
+            fix=f"Engine(graph, {hint})",
         )
+    kind = type(programs).__name__
     if not isinstance(programs, Mapping):
         programs = {str(number): program for number, program in enumerate(programs)}
     for name, program in programs.items():
         if not isinstance(name, str):
             raise ControlProgramError(
-                f"program name {name!r:.60} is no text", at=here(), fix="name programs by strings"
+                f"program name {name!r:.60} is no text",
+                at=here(),
+                found=of_type(name),
+                fix="name programs by strings",
             )
         if not isinstance(program, Program):
             raise ControlProgramError(
                 f"program {name!r} is {program!r:.60}, which is no program",
                 at=here(),
+                found=of_type(program),
                 fix="Engine(graph, {'main': Sequence(...)})",
             )
         if program.num_steps > MAX_STEPS:
@@ -126,5 +194,10 @@ def _named(programs: object) -> dict[str, Program]:
                 fix="write loops as Repeat(count, body)",
             )
     if not programs:
-        raise UnknownName("an engine needs at least one program", at=here(), fix="Sequence()")
+        raise UnknownName(
+            "an engine needs at least one program",
+            at=here(),
+            found=f"an empty {kind}",
+            fix="Engine(graph, Sequence()) makes one that does nothing",
+        )
     return dict(programs)

@@ -18,79 +18,56 @@ Loops test at their end, so that going on costs one op.  A function is written d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from poplite.compile.code import COMPUTE, GATHER, SAVE, SCATTER, Code
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.opcodes import (
     AGAIN,
+    AGREE,
     CALL,
     CALLBACK,
     CASE,
+    COLLECT,
     END,
+    EXPECT,
+    FLOATS,
     JUMP,
     JUMP_IF_NONZERO,
     JUMP_IF_ZERO,
     LAUNCH,
+    MARK,
     REPEAT,
     RETURN,
+    SAME,
     SWITCH,
 )
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.program import (
+    AbortOnCondition,
     Call,
     Copy,
+    CrossReplicaCopy,
     Execute,
     Function,
     If,
+    Loop,
+    Mark,
     Program,
+    RemoteCopy,
     Repeat,
     RepeatWhile,
+    SetMode,
+    StreamCopy,
     Switch,
+    TensorCopy,
     children_first,
 )
 from poplite.tensor import Tensor
 from poplite.view import addresses
 
-GATHER, SAVE, COMPUTE, SCATTER = range(4)
-"""Phases of a compute set; a copy has the first only."""
-
 _Later = Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One program as ops.
-
-    Attributes:
-        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
-        step_numbers: int64[rows], number of the program's step that a row belongs to; in a
-            function counted from its beginning.
-        step_rows: int64[...], the rows that do the work of an Execute or a Copy.
-        num_steps: steps of the program.
-        num_runs: how often Executes and Copies run in one run of it; None where data decide.
-        num_loops: Repeats in it.
-        num_functions: functions that it calls, none of them twice at a time.
-    """
-
-    ops: npt.NDArray[np.int64]
-    step_numbers: npt.NDArray[np.int64]
-    step_rows: npt.NDArray[np.int64]
-    num_steps: int
-    num_runs: int | None
-    num_loops: int
-    num_functions: int
-
-    def called_from(self, rows: Sequence[int]) -> Code:
-        """Return the code with the step numbers that a function has in one place.
-
-        Args:
-            rows: the CALL rows that have not returned.
-        """
-        before = int(self.step_numbers[np.array(rows, np.int64)].sum())
-        return replace(self, step_numbers=self.step_numbers + before)
 
 
 class Emitter:
@@ -100,6 +77,7 @@ class Emitter:
         steps: the lowered steps.
         number_of: step number of compute sets and copies, action number of what Python does.
         layout: where the scalars lie that decide.
+        is_random: whether results hang on how many compute sets have run.
     """
 
     def __init__(
@@ -107,8 +85,11 @@ class Emitter:
         steps: Sequence[ComputeStep | CopyStep],
         number_of: Mapping[object, int],
         layout: ArenaLayout,
+        *,
+        is_random: bool = False,
     ) -> None:
         self._steps, self._number_of, self._layout = steps, number_of, layout
+        self._is_random = is_random
 
     def code(self, program: Program) -> Code:
         """Return a program as ops."""
@@ -153,13 +134,18 @@ class Emitter:
         match node:
             case Repeat():
                 return self._repeat(node)
+            case Loop():
+                begin = len(self._ops)
+                return [node.body, lambda: self._aim([self._emit(JUMP)], begin)]
             case RepeatWhile():
                 return self._repeat_while(node)
             case If():
                 return self._if(node)
             case Switch():
                 return self._switch(node)
-            case Call(function=function):
+            case Call(function=Function() as function):
+                if node in self._number_of:  # the code has to be there
+                    self._emit(CALLBACK, self._number_of[node])
                 self._calls.append((self._emit(CALL), function))
                 self._step += node.num_steps
                 return []
@@ -183,6 +169,13 @@ class Emitter:
         where = self._layout.byte_positions(addresses(tensor.view).ravel())
         return int(where[0]), tensor.element_type.size_bytes
 
+    def _agree(self, scalar: Tensor, otherwise: int | None, op: int = AGREE) -> None:
+        """Let an action run where replicas do not agree on a scalar."""
+        if self._layout.replicas > 1 and otherwise is not None:
+            row = self._emit(op, 0, *self._scalar(scalar))
+            self._emit(CALLBACK, otherwise)
+            self._aim([row])
+
     def _repeat(self, node: Repeat) -> list[Program | _Later]:
         loop, self._loops = self._loops, self._loops + 1
         row = self._emit(REPEAT, loop, node.count)
@@ -204,6 +197,7 @@ class Emitter:
             self._step = begin
 
         def test() -> None:
+            self._agree(node.predicate, self._number_of.get((node, "agree")))
             op = JUMP_IF_NONZERO if node.goes_on_if else JUMP_IF_ZERO
             self._emit(op, jump + 1, *self._scalar(node.predicate))
             self._step = begin + node.num_steps
@@ -211,6 +205,7 @@ class Emitter:
         return [node.body, condition, node.condition, test]
 
     def _if(self, node: If) -> list[Program | _Later]:
+        self._agree(node.predicate, self._number_of.get((node, "agree")))
         test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(node.predicate))
         ends: list[int] = []
 
@@ -222,6 +217,7 @@ class Emitter:
         return [node.true_body, otherwise, node.false_body, lambda: self._aim(ends)]
 
     def _switch(self, node: Switch) -> list[Program | _Later]:
+        self._agree(node.control, self._number_of.get((node, "agree")), SAME)
         switch = self._emit(SWITCH, len(node.cases), self._scalar(node.control)[0])
         # Values are compared as the signed number of the same 32 bits.
         signed = {(value + (1 << 31)) % (1 << 32) - (1 << 31): value for value in node.cases}
@@ -249,16 +245,43 @@ class Emitter:
             number = self._number_of[leaf.compute_set]
             step = self._steps[number]
             assert isinstance(step, ComputeStep)
+            if self._is_random:
+                self._emit(FLOATS, 0, 0, 1)
             optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
+            if leaf.result is not None:
+                self._emit(EXPECT, number)
             for phase in (GATHER, SAVE, COMPUTE, SCATTER):
                 if phase == COMPUTE:
                     self._step_rows.append(self._emit(LAUNCH, number, phase))
                 elif len(optional[phase].records):
                     self._emit(LAUNCH, number, phase)
-        elif isinstance(leaf, Copy):
+            if leaf.result is not None:
+                self._emit(COLLECT, number, self._scalar(leaf.result)[0])
+        elif isinstance(leaf, TensorCopy | CrossReplicaCopy):
             self._step_rows.append(self._emit(LAUNCH, self._number_of[leaf], GATHER))
-        else:
+        elif isinstance(leaf, Mark) and leaf not in self._number_of:
+            self._emit(MARK)
+        elif isinstance(leaf, SetMode):
+            self._emit(FLOATS, leaf.clear, leaf.set)
+        elif isinstance(leaf, AbortOnCondition):
+            self._agree(leaf.predicate, self._number_of[leaf])
+            test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(leaf.predicate))
             self._emit(CALLBACK, self._number_of[leaf])
+            self._aim([test])
+        else:
+            self._copies(leaf, "before")
+            self._emit(CALLBACK, self._number_of[leaf])
+            self._copies(leaf, "after")
+
+    def _copies(self, leaf: Program, place: str) -> None:
+        """Write what is copied before or after Python does its part, if anything is."""
+        if (leaf, place) in self._number_of:
+            row = self._emit(LAUNCH, self._number_of[leaf, place], GATHER)
+            self._step_rows += [row] if isinstance(leaf, Copy) else []
+
+
+_COUNTED = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy
+"""Programs that have one of the rows that do the work."""
 
 
 def _num_runs(program: Program) -> int | None:
@@ -268,11 +291,11 @@ def _num_runs(program: Program) -> int | None:
         below = [runs[id(part)] for part in node.children]
         known = [number for number in below if number is not None]
         number = sum(known) if len(known) == len(below) else None
-        if isinstance(node, Execute | Copy):
+        if isinstance(node, _COUNTED):
             number = 1
         elif isinstance(node, Repeat):
             number = 0 if node.count == 0 else number and number * node.count
-        elif node.decided_by is not None and number != 0:
+        elif (node.decided_by is not None or isinstance(node, Loop)) and number != 0:
             number = None
         runs[id(node)] = number
     return runs[id(program)]

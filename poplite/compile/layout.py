@@ -1,23 +1,26 @@
 """Where everything lies in the arena: one block of bytes that holds all data of an engine.
 
 Variables come first, each contiguous and aligned, so that a field can point straight at its
-elements whatever tile they are mapped to; then the values of vertex state; then temporaries,
-which every compute set uses anew::
+elements whatever tile they are mapped to; then blocks that the host reads and writes; then the
+values of vertex state; then temporaries, which every compute set uses anew::
 
-    | variable | variable | ... | state | state | ... | temporaries of the running step |
+    | variable | variable | ... | block | ... | state | ... | temporaries of the running step |
 
 Element addresses (of views) become byte positions here and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
+from poplite.source import SourceLocation
+from poplite.types import ElementType
 from poplite.variable import Variable
 from poplite.view import Storage
 
@@ -30,36 +33,107 @@ MAX_BYTES = 1 << 62
 Integers = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredVariable:
+    """A variable without its graph.
+
+    Attributes:
+        name: its full name.
+        element_type: what one element is.
+        shape: its extents.
+        base: address of its first element in the graph.
+        num_elements: how many it has.
+        constant: whether a program may only read it.
+        location: the user's line that made it.
+        initial_value: what it holds when a program is loaded; None is zeros.
+        replica_values: the same of replicas that have another one, by their number.
+    """
+
+    name: str
+    element_type: type[ElementType[Any]]
+    shape: tuple[int, ...]
+    base: int
+    num_elements: int
+    constant: bool
+    location: SourceLocation
+    initial_value: npt.NDArray[Any] | None
+    replica_values: Mapping[int, npt.NDArray[Any]]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        return self.num_elements * self.element_type.size_bytes
+
+
+def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
+    """Return variables without their graph; their values are not written any more.
+
+    Args:
+        variables: of one graph, by rising element address.
+    """
+    for variable in variables:
+        for values in (variable.initial_value, *variable.replica_values.values()):
+            if values is not None:
+                values.flags.writeable = False
+    return tuple(
+        StoredVariable(
+            variable.name,
+            variable.element_type,
+            variable.shape,
+            variable.storage.base,
+            variable.num_elements,
+            variable.constant,
+            variable.location,
+            variable.initial_value,
+            dict(variable.replica_values),
+        )
+        for variable in variables
+    )
+
+
+@dataclass(slots=True, eq=False)
 class ArenaLayout:
     """Byte positions of variables, state and temporaries.
 
     Args:
-        variables: the graph's variables, by rising element address.
+        variables: the variables, by rising element address.
+        replicas: how many of the graph there are, each with memory of its own.
+        block_bytes: bytes of blocks that the host reads and writes.
+        state: values of vertex state, one array behind the other.
+        temporary_bytes: bytes of temporaries.
 
     Raises:
         SizeOverflowError: when they do not fit the address space.
     """
 
-    def __init__(self, variables: Sequence[Variable]) -> None:
-        self.variables = tuple(variables)
-        total = sum(v.num_elements * v.element_type.size_bytes + ALIGNMENT for v in variables)
+    variables: tuple[StoredVariable, ...]
+    replicas: int = 1
+    block_bytes: int = 0
+    state: list[npt.NDArray[Any]] = field(default_factory=list)
+    temporary_bytes: int = 0
+    _bases: Integers = field(init=False)
+    _element_bytes: Integers = field(init=False)
+    _offsets: Integers = field(init=False)
+    _end: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        total = sum(v.size_bytes + ALIGNMENT for v in self.variables)
         if total > MAX_BYTES:
-            largest = max(variables, key=lambda v: v.num_elements * v.element_type.size_bytes)
+            largest = max(self.variables, key=lambda v: v.size_bytes)
             raise SizeOverflowError(
                 f"the graph's variables take {total:,} B; {MAX_BYTES:,} B can be addressed",
                 at=largest.location,
                 found=f"the largest is '{largest.name}' with {largest.num_elements:,} elements",
                 fix="make it smaller",
             )
-        self._bases = np.array([v.storage.base for v in variables], np.int64)
-        self._element_bytes = np.array([v.element_type.size_bytes for v in variables], np.int64)
-        sizes = self._element_bytes * np.array([v.num_elements for v in variables], np.int64)
-        offsets = np.zeros(len(variables) + 1, np.int64)
+        self._bases = np.array([v.base for v in self.variables], np.int64)
+        self._element_bytes = np.array([v.element_type.size_bytes for v in self.variables], int)
+        offsets = np.zeros(len(self.variables) + 1, np.int64)
+        sizes = np.array([v.size_bytes for v in self.variables], np.int64)
         np.cumsum(_aligned(sizes), out=offsets[1:])
         self._offsets = offsets[:-1]
-        self.state: list[tuple[int, npt.NDArray[Any]]] = []
-        self._end = int(offsets[-1])
-        self._temporary_bytes = 0
+        state_bytes = sum(_aligned(values.nbytes) for values in self.state)
+        self._end = int(offsets[-1]) + self.block_bytes + state_bytes
 
     @property
     def temporary_base(self) -> int:
@@ -68,8 +142,23 @@ class ArenaLayout:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the whole arena."""
-        return self._end + self._temporary_bytes
+        """Bytes of the arena of one replica; a multiple of the alignment."""
+        return self._end + self.temporary_bytes
+
+    def initial_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield what memory holds at first, where it is not zero: first byte and values.
+
+        Args:
+            replica: its number.
+        """
+        for variable, at in zip(self.variables, self._offsets.tolist(), strict=True):
+            values = variable.replica_values.get(replica, variable.initial_value)
+            if values is not None:
+                yield at, np.ascontiguousarray(values)
+        at = self._end - sum(_aligned(values.nbytes) for values in self.state)
+        for values in self.state:
+            yield at, values
+            at += _aligned(values.nbytes)
 
     def byte_positions(self, addresses: Integers) -> Integers:
         """Return the byte position of each element address.
@@ -84,6 +173,16 @@ class ArenaLayout:
             variable = np.searchsorted(self._bases, addresses, side="right") - 1
         within = (addresses - self._bases[variable]) * self._element_bytes[variable]
         return np.asarray(self._offsets[variable] + within)
+
+    def byte_position(self, address: int) -> int:
+        """Return the byte position of one element address.
+
+        Args:
+            address: that of an existing element.
+        """
+        variable = int(self._bases.searchsorted(address, "right")) - 1
+        within = (address - int(self._bases[variable])) * int(self._element_bytes[variable])
+        return int(self._offsets[variable]) + within
 
     def shift(self, low: int, high: int) -> int | None:
         """Return how far ahead of its address an element lies, in elements of its variable.
@@ -112,16 +211,38 @@ class ArenaLayout:
         Args:
             storage: any storage of the graph.
         """
-        position = int(np.searchsorted(self._bases, storage.base))
-        return position < len(self.variables) and self.variables[position].storage is storage
+        position = int(self._bases.searchsorted(storage.base))
+        return position < len(self._bases) and int(self._bases[position]) == storage.base
 
-    def variable_offset(self, variable: Variable) -> int:
-        """Return the first byte of a variable.
+    @property
+    def blocks(self) -> slice:
+        """The bytes of all blocks that the host reads and writes."""
+        end = self._end - sum(_aligned(values.nbytes) for values in self.state)
+        return slice(end - self.block_bytes, end)
+
+    def reserve_block(self, size_bytes: int) -> int:
+        """Reserve a block that the host reads or writes; all of them before any state.
 
         Args:
-            variable: one of the variables.
+            size_bytes: its size.
+
+        Returns:
+            Its first byte.
         """
-        return int(self._offsets[np.searchsorted(self._bases, variable.storage.base)])
+        at = self._end
+        self._end += _aligned(size_bytes)
+        self.block_bytes += _aligned(size_bytes)
+        return at
+
+    def variable_at(self, position: int) -> tuple[StoredVariable, int]:
+        """Return the variable that a byte belongs to, and the position of its element there.
+
+        Args:
+            position: a byte of a variable.
+        """
+        number = int(np.searchsorted(self._offsets, position, side="right")) - 1
+        within = (position - int(self._offsets[number])) // int(self._element_bytes[number])
+        return self.variables[number], within
 
     def place_state(self, values: npt.NDArray[Any]) -> int:
         """Reserve room for state values.
@@ -133,8 +254,8 @@ class ArenaLayout:
             Their first byte.
         """
         at = self._end
-        self.state.append((at, values))
-        self._end += int(_aligned(np.int64(values.nbytes)))
+        self.state.append(values)
+        self._end += _aligned(values.nbytes)
         return at
 
     def reserve_temporaries(self, size_bytes: int) -> None:
@@ -143,7 +264,7 @@ class ArenaLayout:
         Args:
             size_bytes: what one compute set needs.
         """
-        self._temporary_bytes = max(self._temporary_bytes, int(_aligned(np.int64(size_bytes))))
+        self.temporary_bytes = max(self.temporary_bytes, _aligned(size_bytes))
 
 
 def _aligned(size: Any) -> Any:

@@ -26,6 +26,7 @@ from poplite.compile.step import ComputeStep, CopyStep, Vertices
 from poplite.compute import check
 from poplite.fields import Field
 from poplite.intervals import Int64
+from poplite.program import CrossReplicaCopy
 from poplite.series import Series, compact, constant, counting, taken
 from poplite.vertex_block import StateValues, Vectors
 from poplite.view import Storage, View, runs
@@ -33,7 +34,7 @@ from poplite.view import Storage, View, runs
 if TYPE_CHECKING:
     from poplite.compile.moves import Moves
     from poplite.graph import ComputeSet
-    from poplite.program import Copy
+    from poplite.program import TensorCopy
 
 Integers = npt.NDArray[np.int64]
 Column = tuple[int, str]
@@ -42,7 +43,7 @@ VERTEX_OVERHEAD = 8
 """Work of starting one vertex, in elements; only balances chunks."""
 
 
-def lower_copy(copy: Copy, layout: ArenaLayout) -> CopyStep:
+def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
     """Lower a Copy: pair the runs of source and destination.
 
     Args:
@@ -55,7 +56,8 @@ def lower_copy(copy: Copy, layout: ArenaLayout) -> CopyStep:
     moves = copied_views(to, start, size) if to and start else None
     if moves is None:
         moves = copied_runs(*(_byte_runs(view, size, layout) for view in views))
-    return CopyStep(f"{copy.source.name} to {copy.destination.name}", moves)
+    replica_map = copy.replica_map if isinstance(copy, CrossReplicaCopy) else None
+    return CopyStep(f"{copy.source.name} to {copy.destination.name}", moves, replica_map)
 
 
 def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
@@ -66,6 +68,8 @@ def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
         size: bytes of an element.
         layout: where variables lie.
     """
+    if not view.num_elements:
+        return NO_MOVES
     start = _byte_digits(view, size, layout)
     digits = [(view.num_elements, size)] if start and start[1] else []
     moves = copied_views((0, digits), start, size) if start else None

@@ -14,6 +14,7 @@ stands for a list; its `bytes` are 0, and `far` is where the list begins::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,12 @@ class Moves:
         """Bytes moved."""
         return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
 
+    def moved(self, distance: int) -> Moves:
+        """Return the same copies with all destinations so many bytes further on."""
+        records = self.records.copy()
+        records[:, 0] += distance
+        return Moves(records, self.pieces)
+
     def _listed(self) -> int:
         return int(self.pieces[:, 2].sum(dtype=np.int64))
 
@@ -80,6 +87,14 @@ class Moves:
         pieces = np.zeros(-(-self.pieces.size // 2), np.int64)
         pieces.view(np.uint32)[: self.pieces.size] = self.pieces.ravel()
         return np.concatenate([records.ravel(), pieces])
+
+    def reversed(self) -> Moves:
+        """Return the moves back, from the destinations to the sources."""
+        records = self.records.copy()
+        records[:, :2] = self.records[:, 1::-1]
+        blocks = records[:, 3] != 0  # what is said of a list is not about places
+        records[blocks, 4:] = self.records[blocks, :3:-1]
+        return Moves(records, self.pieces[:, [1, 0, 2]])
 
     def split(self, limit: float) -> Moves:
         """Return the same moves in records of at most about `limit` work each."""
@@ -113,6 +128,22 @@ class Moves:
         cut[:, 0], cut[:, 1] = to + row * far, start + row * near
         cut[:, 2] = np.minimum(most, rows - row)
         return cut
+
+
+def joined(several: Sequence[Moves]) -> Moves:
+    """Return the moves of several together.
+
+    Args:
+        several: none of them writes what another reads or writes.
+    """
+    records = [np.zeros((0, RECORD_WORDS), np.int64)]
+    pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]
+    for moves in several:
+        own = moves.records.copy()
+        own[own[:, 3] == 0, 4] += sum(map(len, pieces))
+        records.append(own)
+        pieces.append(moves.pieces)
+    return Moves(np.concatenate(records), np.concatenate(pieces))
 
 
 def _alike(record: list[int], count: int) -> Integers:

@@ -14,9 +14,17 @@ A program is an int64 array, one op a row::
     CALL             row                                          run it until its RETURN
     RETURN
     CALLBACK         action                                       return to Python, then go on
+    MARK                                                          nothing, but it is counted
+    EXPECT           launch                                       forget what vertices returned
+    COLLECT          launch         scalar                        whether all returned true
+    AGREE            row            scalar       its bytes        jump if it is true in all replicas
+                                                                  or in none
+    SAME             row            scalar       its bytes        jump if all replicas hold the same
+    FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
     END
 
-A scalar is named by its byte position in the arena; the cases of a switch stand in rising order
+A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
+found to agree; the cases of a switch stand in rising order
 of their values, as signed numbers.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
@@ -27,8 +35,8 @@ scatters and copies are all launches: a copy is a driver whose rows are copy rec
 
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
-    CALLBACK, END,
-) = range(12)  # fmt: skip
+    CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END,
+) = range(18)  # fmt: skip
 
 OP_WORDS = 4
 
@@ -42,17 +50,24 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
-    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, FAULT_WORD,
-) = range(11)  # fmt: skip
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, FAULT_WORD,
+) = range(13)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
-after it was cut; its fault."""
+after it was cut; whether a vertex returned false; the floating-point state; its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""
 
 RAISED = -1
 """In place of the field number: `compute` raised an exception."""
+
+TRAPPED = -2
+"""In place of the field number: floating-point arithmetic stopped the vertex."""
+
+FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
+"""Words of the floating-point state: mode (`poplite.floating_point`); compute sets that ran, where
+rounding may be stochastic; seed."""
 
 CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 
@@ -61,11 +76,12 @@ DONE, PAUSED, CALLED, FAULTED = range(4)
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
-    STATE_ENTRIES, STATE_RECENT,
-) = range(8)  # fmt: skip
+    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_RECENT,
+) = range(11)  # fmt: skip
 """Words of the interpreter's state: next row; why it returned; callback number; calls that have
-not returned; whether the next row was cut in the middle; when to return; the address of the
-entries; and those of the launches that ran since the clock was read."""
+not returned; whether the next row was cut in the middle; when to return; the addresses of
+the entries and of the floating-point state; the number of replicas and the bytes from one to the
+next; and those of the launches that ran since the clock was read."""
 
 MOST_RECENT = 64
 """Launches between two looks at the clock, at most."""

@@ -93,10 +93,13 @@ class CopyStep:
     Attributes:
         name: what is copied where.
         moves: the copies.
+        replica_map: for each replica the one whose memory is written; None where each writes
+            its own.
     """
 
     name: str
     moves: Moves
+    replica_map: tuple[int, ...] | None = None
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:

@@ -6,9 +6,19 @@ method as Python, `compiled` hands it to a compiler.  Both forms compute the sam
 docs/arithmetic.md is the table.
 """
 
+from poplite.compute.code import ClassCode, code_of
 from poplite.compute.compiled import compiled_form
 from poplite.compute.facts import Checked
 from poplite.compute.fields import InterpretedSelf
 from poplite.compute.interpret import calls_in, check, interpreted
 
-__all__ = ["Checked", "InterpretedSelf", "calls_in", "check", "compiled_form", "interpreted"]
+__all__ = [
+    "Checked",
+    "ClassCode",
+    "InterpretedSelf",
+    "calls_in",
+    "check",
+    "code_of",
+    "compiled_form",
+    "interpreted",
+]

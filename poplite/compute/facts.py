@@ -89,6 +89,17 @@ class Checked:
         return any(checked.facts.raises for checked in self.functions())
 
     @property
+    def shows(self) -> bool:
+        """Whether the function, or one that it calls, prints or breaks."""
+        return any(checked.facts.debugging for checked in self.functions())
+
+    @property
+    def may_not_end(self) -> bool:
+        """Whether the function, or one that it calls, has a `while` loop."""
+        trees = [checked.text.tree for checked in self.functions()]
+        return any(isinstance(node, ast.While) for tree in trees for node in ast.walk(tree))
+
+    @property
     def varies(self) -> bool:
         """Whether data decide how long it takes by more than a little: how often a loop turns."""
         return any(_varies(checked) for checked in self.functions())

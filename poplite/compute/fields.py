@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compute.arithmetic import Number, as_f32, wrap
+from poplite.compute.stores import Stores
 from poplite.errors import TensorIndexError
 from poplite.quarter import QuarterMetadata, decode, encode, metadata_edge
 from poplite.source import here
@@ -60,6 +61,7 @@ def store(
     index: int,
     value: Number,
     metadata: QuarterMetadata | None = None,
+    stores: Stores | None = None,
 ) -> None:
     """Write a value as an element: rounded, wrapped, or compared with zero.
 
@@ -69,13 +71,16 @@ def store(
         index: which element, in range.
         value: a value inside `compute`.
         metadata: format and scale, for QUARTER.
+        stores: how floats are stored; by default to nearest.
 
     >>> from poplite.types import INT
     >>> memory = np.zeros(1, INT)
     >>> store(INT, memory, 0, 2**31); int(memory[0])
     -2147483648
     """
-    if metadata is not None:
+    if stores is not None and element.is_floating_point:
+        stores.store(element, memory, index, value, metadata)
+    elif metadata is not None:
         memory[index] = encode(np.array([as_f32(value)]), metadata)[0]
     elif element.is_floating_point:
         memory[index] = as_f32(value)
@@ -94,9 +99,10 @@ class FieldVector:
         element: its element type.
         memory: its elements.
         metadata: format and scale, for QUARTER.
+        stores: how floats are stored; by default to nearest.
     """
 
-    __slots__ = ("_element", "_label", "_memory", "_metadata")
+    __slots__ = ("_element", "_label", "_memory", "_metadata", "_stores")
 
     def __init__(
         self,
@@ -104,9 +110,10 @@ class FieldVector:
         element: type[ElementType[Any]],
         memory: Memory,
         metadata: QuarterMetadata | None = None,
+        stores: Stores | None = None,
     ) -> None:
         self._label, self._element, self._memory = label, element, memory
-        self._metadata = metadata
+        self._metadata, self._stores = metadata, stores
 
     def __len__(self) -> int:
         return len(self._memory)
@@ -117,7 +124,7 @@ class FieldVector:
 
     def __setitem__(self, index: int, value: Number) -> None:
         index = _checked(self._label, index, len(self))
-        store(self._element, self._memory, index, value, self._metadata)
+        store(self._element, self._memory, index, value, self._metadata, self._stores)
 
     def __iter__(self) -> Iterator[Number]:
         return (self[index] for index in range(len(self)))
@@ -135,9 +142,10 @@ class FieldList:
         element: its element type.
         rows: the elements of each vector.
         metadata: format and scale, for QUARTER.
+        stores: how floats are stored; by default to nearest.
     """
 
-    __slots__ = ("_element", "_label", "_metadata", "_rows")
+    __slots__ = ("_element", "_label", "_metadata", "_rows", "_stores")
 
     def __init__(
         self,
@@ -145,16 +153,18 @@ class FieldList:
         element: type[ElementType[Any]],
         rows: Sequence[Memory],
         metadata: QuarterMetadata | None = None,
+        stores: Stores | None = None,
     ) -> None:
         self._label, self._element, self._rows = label, element, rows
-        self._metadata = metadata
+        self._metadata, self._stores = metadata, stores
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> FieldVector:
         row = self._rows[_checked(self._label, index, len(self))]
-        return FieldVector(f"{self._label}[{index}]", self._element, row, self._metadata)
+        label = f"{self._label}[{index}]"
+        return FieldVector(label, self._element, row, self._metadata, self._stores)
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._element!r}: {len(self)} vectors>"
@@ -168,6 +178,7 @@ class InterpretedSelf:
         values: for each field a scalar edge as a one-element array, a vector as a 1-D
             array, a list of vectors as a list of them, a State value as number or array.
             Arrays are used in place.
+        stores: how floats are stored; by default to nearest.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -180,11 +191,17 @@ class InterpretedSelf:
     np.float32(1.0)
     """
 
-    __slots__ = ("__values__", "__vertex__")
+    __slots__ = ("__stores__", "__values__", "__vertex__")
 
-    def __init__(self, vertex: type[Vertex], values: Mapping[str, FieldValue]) -> None:
+    def __init__(
+        self,
+        vertex: type[Vertex],
+        values: Mapping[str, FieldValue],
+        stores: Stores | None = None,
+    ) -> None:
         object.__setattr__(self, "__vertex__", vertex)
         object.__setattr__(self, "__values__", values)
+        object.__setattr__(self, "__stores__", stores)
 
     def __getattr__(self, name: str) -> Any:
         vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
@@ -193,14 +210,14 @@ class InterpretedSelf:
         field, value, metadata = _found(self, name)
         label = f"{vertex.__name__}.{name}"
         if field.depth == 2:
-            return FieldList(label, field.element, value, metadata)
+            return FieldList(label, field.element, value, metadata, self.__stores__)
         if field.depth == 1:
-            return FieldVector(label, field.element, value, metadata)
+            return FieldVector(label, field.element, value, metadata, self.__stores__)
         return load(field.element, value[0] if field.is_edge else value, metadata)
 
     def __setattr__(self, name: str, value: Number) -> None:
         field, memory, metadata = _found(self, name)
-        store(field.element, memory, 0, value, metadata)
+        store(field.element, memory, 0, value, metadata, self.__stores__)
 
     def __repr__(self) -> str:
         vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from poplite.compute import arithmetic
 from poplite.compute.constants import Constants
 from poplite.compute.dialect import scope_of
 from poplite.compute.facts import Checked, Facts, in_order
@@ -32,6 +31,7 @@ from poplite.compute.helpers import helper_of
 from poplite.compute.infer import infer
 from poplite.compute.kinds import Kind
 from poplite.compute.source_text import read, why_no_text
+from poplite.compute.trapping import trapping
 from poplite.errors import VertexCompileError
 from poplite.fields import definition_error
 from poplite.source import SourceLocation
@@ -72,7 +72,8 @@ _CASTS = {
 
 
 _checked: dict[type[Vertex], Checked] = {}
-_interpreted: dict[type[Vertex], tuple[Checked, Callable[[InterpretedSelf], None]]] = {}
+_Compute = Callable[[InterpretedSelf], bool | None]
+_interpreted: dict[tuple[type[Vertex], int], tuple[Checked, _Compute]] = {}
 
 
 def check(vertex: type[Vertex]) -> Checked:
@@ -131,23 +132,24 @@ def _is_current(checked: Checked) -> bool:
     return True
 
 
-def interpreted(vertex: type[Vertex]) -> Callable[[InterpretedSelf], None]:
+def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
     """Return the interpreted form of `compute`.
 
     Args:
         vertex: the vertex class.
+        traps: what stops it, by the bits of `poplite.floating_point`.
 
     Returns:
-        A function that runs one vertex, on an `InterpretedSelf`.
+        A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does.
 
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
     checked = check(vertex)
-    known = _interpreted.get(vertex)
+    known = _interpreted.get((vertex, traps))
     if known is None or known[0] is not checked:
-        compute = _Compiler().compiled(checked)
-        known = _interpreted[vertex] = checked, np.errstate(all="ignore")(compute)
+        compute = _Compiler(traps).compiled(checked)
+        known = _interpreted[vertex, traps] = checked, np.errstate(all="ignore")(compute)
     return known[1]
 
 
@@ -170,9 +172,14 @@ def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
 
 
 class _Compiler:
-    """Compiles a `compute` and the functions that it calls."""
+    """Compiles a `compute` and the functions that it calls.
 
-    def __init__(self) -> None:
+    Args:
+        traps: what stops it.
+    """
+
+    def __init__(self, traps: int) -> None:
+        self._arithmetic = trapping(traps)
         self._compiled: dict[Checked, Callable[..., Any]] = {}
 
     def compiled(self, checked: Checked) -> Callable[..., Any]:
@@ -194,7 +201,7 @@ class _Compiler:
         function = checked.function
         code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
         inner = next(const for const in code.co_consts if isinstance(const, CodeType))
-        visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: arithmetic}
+        visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: self._arithmetic}
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
         visible |= {name: cls for cls, name in exceptions.items()}
         return FunctionType(inner, visible, argdefs=function.__defaults__)

@@ -85,11 +85,26 @@ class Statements(Raising):
         if result is not None and not isinstance(result, Number):
             self._scope.refuse(node, f"{result} is returned", "return one of its elements")
         if result is not None and not self._scope.callers:
-            self._scope.refuse(
-                node, "compute returns nothing", "store the value: self.field = value"
-            )
+            self._check_returned(node, result)
         self._returns(node, result)
         self._state = None
+
+    def _check_returned(self, node: ast.Return, result: Number) -> None:
+        """Refuse what `compute` returns, unless it is declared to return a truth value."""
+        annotation = self._scope.text.tree.returns
+        if annotation is None or ast.unparse(annotation) not in ("bool", "'bool'"):
+            self._scope.refuse(
+                node,
+                "compute returns nothing",
+                "store the value: self.field = value; or, for Execute(compute_set, result), "
+                "def compute(self) -> bool",
+            )
+        if result.kind is not Kind.BOOL:
+            self._scope.refuse(
+                node,
+                f"{result} is returned by a compute that is declared -> bool",
+                "return a comparison, or bool(...)",
+            )
 
     def _returns(self, node: ast.AST, result: Number | None) -> None:
         """Note what one path returns, once the kinds of all locals are final."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import operator
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -122,6 +122,21 @@ def _wider(first: Any, second: Any) -> Any:
     return None
 
 
+class Watch(Protocol):
+    """What adds code to operations, casts and returns."""
+
+    def operation(
+        self, context: Any, key: object, sig: Any, call: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        """Return what emits an operation."""
+
+    def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
+        """Look at a double that became a float32."""
+
+    def status(self, builder: ir.IRBuilder) -> Any:
+        """Emit the status that a function returns; None for that of success."""
+
+
 class WeakNumberContext(typing.Context):
     """Typing context in which Python numbers yield to float32, and ints to unsigned ones."""
 
@@ -130,6 +145,9 @@ class WeakNumberContext(typing.Context):
 
     forms: dict[Any, Any]
     """What is compiled in place of a function, where that is another one."""
+
+    watch: Watch | None = None
+    """What looks at the operations of the function that is being compiled."""
 
     def load_additional_registries(self) -> None:
         """Install mathematics and poplite's own rules; nothing else is needed."""
@@ -278,6 +296,16 @@ class _CallConv(callconv.CPUCallConv):
     Numba would make up a Python exception; the driver records which vertex stopped instead.
     """
 
+    def return_value(self, builder: ir.IRBuilder, retval: Any) -> None:
+        """Return a result, and the status that goes with it."""
+        watch = self.context.typing_context.watch
+        status = None if watch is None else watch.status(builder)
+        if status is None:
+            super().return_value(builder, retval)
+            return
+        builder.store(retval, self._get_return_argument(builder.function))
+        self._return_errcode_raw(builder, status)
+
     def return_user_exc(self, builder: ir.IRBuilder, *args: Any, **named: Any) -> None:
         """Return from a function that raises."""
         self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
@@ -310,6 +338,23 @@ class _TargetContext(cpu.CPUContext):
 
         self.install_registry(mathimpl.registry)
         self.install_registry(lowerings)
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """Return what emits an operation; what watches may add to it."""
+        call = super().get_function(fn, sig, _firstcall)
+        watch = self.typing_context.watch
+        if watch is None:
+            return call
+        key = fn.get_impl_key(sig) if isinstance(fn, types.Callable) else fn
+        return watch.operation(self, key, sig, call)
+
+    def cast(self, builder: ir.IRBuilder, val: Any, fromty: Any, toty: Any) -> Any:
+        """Emit a cast; what watches may look at its result."""
+        result = super().cast(builder, val, fromty, toty)
+        watch = self.typing_context.watch
+        if watch is not None and (fromty, toty) == (types.float64, types.float32):
+            watch.cast(self, builder, val, result)
+        return result
 
     def refresh(self) -> None:
         """Install what is registered by now; of equal signatures the last one counts."""

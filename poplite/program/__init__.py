@@ -1,8 +1,8 @@
 """Programs: small frozen trees that say what runs after what.
 
-Leaves do something (`Execute`, `Copy`, `PrintTensor`), the others arrange: in order
-(`Sequence`), again and again (`Repeat`, `RepeatWhileTrue`, `RepeatWhileFalse`), one of several
-(`If`, `Switch`), from many places (`Call`)::
+Leaves do something (`Execute`, `Copy`, `PrintTensor`, `Abort`, ...), the others arrange: in order
+(`Sequence`, `Block`), again and again (`Repeat`, `RepeatWhileTrue`, `RepeatWhileFalse`, `Loop`),
+one of several (`If`, `Switch`), from many places (`Call`)::
 
     Sequence 'main'
       Copy 'image' -> 'a'              step 1
@@ -16,10 +16,26 @@ A program is never changed once it is part of another, so one sub-tree may stand
 
 from poplite.program.base import Program
 from poplite.program.conditional import If, Switch
+from poplite.program.copy import Copy
+from poplite.program.floating_point import (
+    ModifyFloatingPointBehaviour,
+    SetFloatingPointBehaviour,
+    SetMode,
+    SetStochasticRounding,
+    get_and_modify_floating_point_behaviour,
+    set_floating_point_behaviour,
+    set_stochastic_rounding,
+)
 from poplite.program.function import Call, Function
-from poplite.program.leaves import Copy, Execute, PrintTensor
-from poplite.program.loops import Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue
-from poplite.program.sequence import Sequence
+from poplite.program.growing import Growing
+from poplite.program.host import CodeCopy, HostCall, RemoteCopy, StreamCopy
+from poplite.program.leaves import Execute, TensorCopy
+from poplite.program.loops import Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue
+from poplite.program.marks import Mark, Sync, SyncType, WriteUndef
+from poplite.program.printing import PrintTensor, PrintTensorFmt, PrintTensorFormat
+from poplite.program.replicated import AssumeEqualAcrossReplicas, CrossReplicaCopy
+from poplite.program.sequence import Block, Sequence
+from poplite.program.stops import Abort, AbortOnCondition, ErrorProgram, Stop
 from poplite.program.walk import (
     Step,
     children_first,
@@ -29,22 +45,49 @@ from poplite.program.walk import (
 )
 
 __all__ = [
+    "Abort",
+    "AbortOnCondition",
+    "AssumeEqualAcrossReplicas",
+    "Block",
     "Call",
+    "CodeCopy",
     "Copy",
+    "CrossReplicaCopy",
+    "ErrorProgram",
     "Execute",
     "Function",
+    "Growing",
+    "HostCall",
     "If",
+    "Loop",
+    "Mark",
+    "ModifyFloatingPointBehaviour",
     "PrintTensor",
+    "PrintTensorFmt",
+    "PrintTensorFormat",
     "Program",
+    "RemoteCopy",
     "Repeat",
     "RepeatWhile",
     "RepeatWhileFalse",
     "RepeatWhileTrue",
     "Sequence",
+    "SetFloatingPointBehaviour",
+    "SetMode",
+    "SetStochasticRounding",
     "Step",
+    "Stop",
+    "StreamCopy",
     "Switch",
+    "Sync",
+    "SyncType",
+    "TensorCopy",
+    "WriteUndef",
     "children_first",
     "distinct_decisions",
     "distinct_steps",
+    "get_and_modify_floating_point_behaviour",
+    "set_floating_point_behaviour",
+    "set_stochastic_rounding",
     "walk",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from poplite.errors import ControlProgramError
 from poplite.source import SourceLocation, here
-from poplite.words import clipped
+from poplite.words import clipped, of_type
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor
@@ -71,7 +72,7 @@ class Program:
         return self.is_empty
 
 
-def set_once(program: Program, **attributes: object) -> None:
+def set_once(program: Program, /, **attributes: object) -> None:
     """Fill in a frozen program while it is being made; adds the user's location."""
     object.__setattr__(program, "location", here())
     for name, value in {"is_empty": not attributes["num_steps"], **attributes}.items():
@@ -91,11 +92,46 @@ def child(value: object, where: str) -> Program:
     >>> child(Program(), "Repeat, body")
     <Program empty>
     """
-    if not isinstance(value, Program):
-        raise ControlProgramError(
-            f"{where}: {clipped(value, 80)} is no program",
-            at=here(),
-            fix="wrap a compute set in Execute(cs); build sequences as Sequence(a, b)",
-        )
-    value.mark_used(here())
-    return value
+    return parts([(value, where)])[0]
+
+
+def parts(given: Iterable[tuple[object, str]]) -> list[Program]:
+    """Return programs that become part of another; none of them does where one is no program.
+
+    Args:
+        given: what the user gave, each with the call and part of it, for the message.
+
+    Raises:
+        ControlProgramError: when one of them is no program.
+
+    >>> parts([(Program(), "If, true body"), (Program(), "If, false body")])
+    [<Program empty>, <Program empty>]
+    """
+    programs = [checked(value, where) for value, where in given]
+    at = here()
+    for program in programs:
+        program.mark_used(at)
+    return programs
+
+
+def checked(value: object, where: str) -> Program:
+    """Return what the user gave, if it is a program.
+
+    Args:
+        value: what the user gave.
+        where: which call and part of it, for the message.
+
+    Raises:
+        ControlProgramError: when it is no program.
+
+    >>> checked(Program(), "Repeat, body")
+    <Program empty>
+    """
+    if isinstance(value, Program):
+        return value
+    raise ControlProgramError(
+        f"{where}: {clipped(value, 80)} is no program",
+        at=here(),
+        found=of_type(value),
+        fix="wrap a compute set in Execute(cs); build sequences as Sequence(a, b)",
+    )

@@ -12,14 +12,14 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import Literal, Self
 
-from poplite.errors import ControlProgramError, GraphRecursionError, SizeOverflowError
-from poplite.program.base import Program, child, set_once
-from poplite.program.function import functions_between
+from poplite.errors import ControlProgramError, SizeOverflowError
+from poplite.program.base import Program, checked, child, parts, set_once
+from poplite.program.growing import Growing
 from poplite.program.scalar import deciding
-from poplite.source import SourceLocation, here
+from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.types import INT
-from poplite.words import clipped, counted, fitted
+from poplite.words import clipped, counted, fitted, of_type
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
 
@@ -48,10 +48,11 @@ class If(Program):
     false_body: Program
 
     def __init__(self, predicate: Tensor, true_body: Program, false_body: Program) -> None:
-        bodies = child(true_body, "If, true body"), child(false_body, "If, false body")
+        scalar = deciding(predicate, "If", "predicate")
+        bodies = parts([(true_body, "If, true body"), (false_body, "If, false body")])
         set_once(
             self,
-            predicate=deciding(predicate, "If", "predicate"),
+            predicate=scalar,
             true_body=bodies[0],
             false_body=bodies[1],
             num_steps=sum(body.num_steps for body in bodies),
@@ -76,10 +77,10 @@ class If(Program):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Switch(Program):
+class Switch(Growing):
     """The program whose number a scalar holds.
 
-    Cases may be added until the Switch becomes part of another program or of a function.
+    Cases may be added until the Switch becomes part of another program, a function or an engine.
 
     Args:
         control: one element of INT or UNSIGNED_INT.
@@ -88,7 +89,6 @@ class Switch(Program):
 
     Attributes:
         unmatched: what any other value means: "default", "error", or "unreachable".
-        used_at: the line that made it part of another program.
 
     Raises:
         ControlProgramError: when a value is no whole number or comes twice, a case no program,
@@ -105,7 +105,6 @@ class Switch(Program):
     control: Tensor
     default: Program
     unmatched: Literal["default", "error", "unreachable"]
-    used_at: SourceLocation | None
     _cases: dict[int, Program]
 
     def __init__(self, control: Tensor, cases: Cases = (), default: Program | None = None) -> None:
@@ -138,16 +137,12 @@ class Switch(Program):
         return switch
 
     def _fill(self, control: Tensor, cases: Cases, unmatched: str, default: Program) -> None:
-        if isinstance(cases, Program):
-            raise ControlProgramError(
-                f"Switch: {clipped(cases, 60)} in place of cases",
-                at=here(),
-                fix="Switch(control, {0: program}), or Switch(control, default=program)",
-            )
+        pairs = list(cases.items()) if isinstance(cases, Mapping) else _pairs(cases)
+        scalar = deciding(control, "Switch", "control")
         part = child(default, "Switch, default")
         set_once(
             self,
-            control=deciding(control, "Switch", "control"),
+            control=scalar,
             default=part,
             unmatched=unmatched,
             used_at=None,
@@ -155,7 +150,7 @@ class Switch(Program):
             num_steps=part.num_steps,
             is_empty=part.is_empty and unmatched == "default",
         )
-        for value, program in cases.items() if isinstance(cases, Mapping) else cases:
+        for value, program in pairs:
             self.add(value, program)
 
     def add(self, value: int, program: Program) -> Self:
@@ -174,19 +169,16 @@ class Switch(Program):
             SizeOverflowError: when the control can never have that value.
             GraphRecursionError: when the program runs this very Switch.
         """
-        number, part = self._number(value), child(program, f"Switch, case {clipped(value)}")
-        if self.used_at is not None:
-            raise self._used(number, part)
-        if number in self._cases:
+        number, part = self._number(value), checked(program, f"Switch, case {clipped(value)}")
+        if self.used_at is None and number in self._cases:
             raise ControlProgramError(
                 f"Switch '{self.control.name}': two programs for the value {number:,}",
                 at=here(),
                 found=f"cases: {self.values_text()}",
                 fix="Sequence(first, second) runs both",
             )
+        self._adopt(part, f"case {number:,}")
         self._cases[number] = part
-        object.__setattr__(self, "num_steps", self.num_steps + part.num_steps)
-        object.__setattr__(self, "is_empty", self.is_empty and part.is_empty)
         return self
 
     def _number(self, value: object) -> int:
@@ -196,6 +188,7 @@ class Switch(Program):
             raise ControlProgramError(
                 f"Switch: a case for {clipped(value)}, which is no whole number",
                 at=here(),
+                found=of_type(value),
                 fix="Switch(control, {0: program})",
             ) from None
         low, high = (-(1 << 31), 1 << 31) if self.control.element_type is INT else (0, 1 << 32)
@@ -204,31 +197,10 @@ class Switch(Program):
                 f"Switch '{self.control.name}': a case for {number:,}, but "
                 f"{self.control.element_type!r} holds {low:,} to {high - 1:,}",
                 at=here(),
+                found=f"cases so far: {self.values_text()}",
                 fix="a value in that range",
             )
         return number
-
-    def _used(self, value: int, program: Program) -> ControlProgramError | GraphRecursionError:
-        path = functions_between(program, self)
-        if path is not None:
-            names = ", ".join(f"'{function.name}'" for function in path)
-            return GraphRecursionError(
-                f"Switch '{self.control.name}': case {value:,} would run the Switch itself",
-                at=here(),
-                found=f"by way of the functions {names}" if path else "",
-                fix="functions cannot recurse: loop with RepeatWhileTrue",
-            )
-        return ControlProgramError(
-            f"Switch '{self.control.name}': a case is added after it became part of a program",
-            at=here(),
-            found=f"used at {self.used_at}",
-            fix="add all cases first",
-        )
-
-    def mark_used(self, at: SourceLocation) -> None:
-        """Note that it became part of another program, so that no case may be added."""
-        if self.used_at is None:
-            object.__setattr__(self, "used_at", at)
 
     def values_text(self) -> str:
         """Return the values of the cases, the first few of many."""
@@ -261,6 +233,20 @@ class Switch(Program):
 
     switchWithBoundsChecking = with_bounds_checking
     switchWithUnreachableDefault = with_unreachable_default
+
+
+def _pairs(cases: object) -> list[tuple[int, Program]]:
+    found = list(cases) if isinstance(cases, Iterable) else None
+    for pair in [cases] if found is None else found:
+        if found is None or not isinstance(pair, tuple | list) or len(pair) != 2:
+            what = "cases" if found is None else "a value and its program"
+            raise ControlProgramError(
+                f"Switch: {clipped(pair, 60)} in place of {what}",
+                at=here(),
+                found=of_type(pair),
+                fix="Switch(control, {0: program}), or Switch(control, default=program)",
+            )
+    return found or []
 
 
 MOST_VALUES = 8

@@ -9,16 +9,20 @@ there before it, so none can call itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError
 from poplite.program.base import Program, set_once
+from poplite.remote import HostFunction
 from poplite.source import SourceLocation, here
-from poplite.words import clipped, counted, fitted
+from poplite.words import clipped, counted, fitted, of_type
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
+    from poplite.program.host import HostCall
+    from poplite.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,27 +52,67 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Call(Program):
-    """Runs a function.
+    """Runs a function, or one of the host: `Call(host_function, inputs, outputs)`.
 
     Args:
         function: what runs.
+        inputs: of a host function, a tensor for each of its inputs.
+        outputs: of a host function, a tensor for each of its outputs.
 
     Raises:
-        ControlProgramError: when it is no function.
+        ControlProgramError: when it is no function, or one of the graph is given tensors; see
+            `poplite.program.host.HostCall`.
 
     >>> from poplite.graph import Graph
     >>> Call(Graph().add_function(Program(), "blur"))
     <Call 'blur', 0 steps>
     """
 
+    function: Function | HostFunction
+
+    @overload
+    def __new__(cls, function: Function) -> FunctionCall: ...
+    @overload
+    def __new__(
+        cls, function: HostFunction, inputs: Iterable[Tensor] = (), outputs: Iterable[Tensor] = ()
+    ) -> HostCall: ...
+    # Any: the overloads above are the signature.
+    def __new__(cls, function: Any = None, inputs: Any = (), outputs: Any = ()) -> Any:
+        """Return a call of a function, or of one of the host."""
+        from poplite.program.host import HostCall  # which derives from Call
+
+        form = HostCall if isinstance(function, HostFunction) else FunctionCall
+        return object.__new__(form if cls is Call else cls)
+
+    def __str__(self) -> str:
+        return f"Call '{self.function.name}'"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class FunctionCall(Call):
+    """Runs a function of the graph; made by `Call`.
+
+    Args:
+        function: what runs.
+    """
+
     function: Function
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, *tensors: object) -> None:
         if not isinstance(function, Function):
             raise ControlProgramError(
                 f"Call: {clipped(function, 80)} is no function",
                 at=here(),
+                found=of_type(function),
                 fix="Call(graph.add_function(program)); a program itself needs no Call",
+            )
+        if tensors:
+            raise ControlProgramError(
+                f"Call '{function.name}': a function of the graph has no inputs and outputs",
+                at=here(),
+                found=f"{counted(len(tensors), 'argument')} behind {function!r}",
+                fix="Copy to the variables that it works on before the Call; functions of the "
+                "host, graph.add_host_function, have inputs and outputs",
             )
         body = function.program
         set_once(self, function=function, num_steps=body.num_steps, is_empty=body.is_empty)
@@ -77,9 +121,6 @@ class Call(Program):
     def children(self) -> tuple[Program, ...]:
         """The program of the function."""
         return (self.function.program,)
-
-    def __str__(self) -> str:
-        return f"Call '{self.function.name}'"
 
     def __repr__(self) -> str:
         return fitted(f"<Call '{{}}', {counted(self.num_steps, 'step')}>", self.function.name)
@@ -107,6 +148,6 @@ def functions_between(program: Program, inner: Program) -> list[Function] | None
         for part in node.children:
             if id(part) not in seen:
                 seen.add(id(part))
-                below = [*path, node.function] if isinstance(node, Call) else path
+                below = [*path, node.function] if isinstance(node, FunctionCall) else path
                 pending.append((part, below))
     return None

@@ -1,8 +1,9 @@
-"""Programs that run again and again: a number of times, or as long as a scalar says so.
+"""Programs that run again and again: a number of times, as a scalar says, or without end.
 
 Repeat(100, step)                         100 times
 RepeatWhileTrue(test, go_on, step)        test; while go_on: step, test
 RepeatWhileFalse(test, done, step)        test; while not done: step, test
+Loop(step)                                until engine.stop(), or an Abort in it
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from operator import index as whole_number
 from typing import ClassVar
 
 from poplite.errors import ControlProgramError
-from poplite.program.base import Program, child, set_once
+from poplite.program.base import Program, child, parts, set_once
 from poplite.program.scalar import deciding
 from poplite.source import here
 from poplite.tensor import Tensor
-from poplite.words import clipped, counted, fitted
+from poplite.words import clipped, counted, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -38,6 +39,7 @@ class Repeat(Program):
     body: Program
 
     def __init__(self, count: int, body: Program) -> None:
+        given: object = count
         try:
             times = whole_number(count)
         except TypeError:
@@ -46,7 +48,10 @@ class Repeat(Program):
             raise ControlProgramError(
                 f"Repeat: {clipped(count)} times, but a whole number from 0 is needed",
                 at=here(),
-                fix="Repeat(100, body)",
+                found=f"{of_type(count)}; counts are 0 to 2**63 - 1",
+                fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
+                if isinstance(given, Tensor)
+                else "Repeat(100, body)",
             )
         part = child(body, "Repeat, body")
         is_empty = times == 0 or part.is_empty
@@ -57,8 +62,46 @@ class Repeat(Program):
         """The body."""
         return (self.body,)
 
+    def __str__(self) -> str:
+        return f"Repeat {counted(self.count, 'time')}"
+
     def __repr__(self) -> str:
-        return f"<Repeat {counted(self.count, 'time')}, {counted(self.num_steps, 'step')}>"
+        return f"<{self}, {counted(self.num_steps, 'step')}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Loop(Program):
+    """A program that runs again and again, until the run is ended.
+
+    What ends it is `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
+
+    Args:
+        body: what runs.
+
+    Raises:
+        ControlProgramError: when `body` is no program.
+
+    >>> Loop(Program())
+    <Loop 0 steps>
+    """
+
+    body: Program
+
+    def __init__(self, body: Program) -> None:
+        part = child(body, "Loop, body")
+        # Not empty even when the body is: it does not end.
+        set_once(self, body=part, num_steps=part.num_steps, is_empty=False)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The body."""
+        return (self.body,)
+
+    def __str__(self) -> str:
+        return "Loop"
+
+    def __repr__(self) -> str:
+        return f"<Loop {counted(self.num_steps, 'step')}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -80,13 +123,14 @@ class RepeatWhile(Program):
 
     def __init__(self, condition: Program, predicate: Tensor, body: Program) -> None:
         kind = type(self).__name__
-        parts = child(condition, f"{kind}, condition"), child(body, f"{kind}, body")
+        scalar = deciding(predicate, kind, "predicate")
+        first, second = parts([(condition, f"{kind}, condition"), (body, f"{kind}, body")])
         set_once(
             self,
-            condition=parts[0],
-            predicate=deciding(predicate, kind, "predicate"),
-            body=parts[1],
-            num_steps=sum(part.num_steps for part in parts),
+            condition=first,
+            predicate=scalar,
+            body=second,
+            num_steps=first.num_steps + second.num_steps,
             is_empty=False,  # a loop that does nothing may still not end
         )
 

@@ -7,7 +7,7 @@ from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
 from poplite.types import BOOL, INT, UNSIGNED_INT
-from poplite.words import clipped, counted
+from poplite.words import clipped, counted, of_type
 
 NUMBERS = INT, UNSIGNED_INT
 """Element types that a Switch can tell apart."""
@@ -39,6 +39,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
         raise ElementTypeError(
             f"{program}: {role} {clipped(tensor, 60)} is not a tensor",
             at=here(),
+            found=of_type(tensor),
             fix=f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it",
         )
     if tensor.element_type not in types:

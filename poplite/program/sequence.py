@@ -1,17 +1,23 @@
-"""Programs that run one after the other."""
+"""Programs that run in order, and programs with a name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
-from poplite.program.base import Program, child, set_once
-from poplite.words import counted, fitted
+from poplite.errors import ControlProgramError
+from poplite.program.base import Program, checked, parts, set_once
+from poplite.program.growing import Growing
+from poplite.source import here
+from poplite.words import clipped, counted, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Sequence(Program):
+class Sequence(Growing):
     """Programs that run in order.
+
+    Programs may be added until the Sequence becomes part of another program or of an engine.
 
     Args:
         *programs: the programs, or one list of them.
@@ -24,24 +30,103 @@ class Sequence(Program):
     <Sequence 'main' 0 steps>
     """
 
-    programs: tuple[Program, ...]
     name: str
+    _programs: list[Program]
 
     def __init__(self, *programs: Program | Iterable[Program], name: str = "") -> None:
         if len(programs) == 1 and not isinstance(programs[0], Program):
             listed = programs[0]
             programs = tuple(listed) if isinstance(listed, Iterable) else programs
-        children = tuple(child(p, f"Sequence, program {i}") for i, p in enumerate(programs))
+        children = parts((p, f"Sequence, program {i}") for i, p in enumerate(programs))
         steps, is_empty = sum(p.num_steps for p in children), all(p.is_empty for p in children)
-        set_once(self, programs=children, name=name, num_steps=steps, is_empty=is_empty)
+        set_once(
+            self, used_at=None, _programs=children, name=name, num_steps=steps, is_empty=is_empty
+        )
+
+    def add(self, program: Program) -> Self:
+        """Add a program behind the others.
+
+        In Poplar whoever has a copy of the Sequence sees what is added later; here nothing is
+        added to a Sequence that is in use.
+
+        Args:
+            program: what runs last.
+
+        Returns:
+            The Sequence, so that calls can be chained.
+
+        Raises:
+            ControlProgramError: when it is no program, or the Sequence is part of another
+                program or of an engine.
+            GraphRecursionError: when the program runs this very Sequence.
+
+        >>> Sequence(name="main").add(Program()).add(Program())
+        <Sequence 'main' 0 steps>
+        """
+        what = f"program {len(self._programs)}"
+        part = checked(program, f"Sequence, {what}")
+        self._adopt(part, what)
+        self._programs.append(part)
+        return self
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs, in order."""
+        return tuple(self._programs)
 
     @property
     def children(self) -> tuple[Program, ...]:
         """The programs, in order."""
-        return self.programs
+        return tuple(self._programs)
+
+    def __str__(self) -> str:
+        return f"Sequence '{self.name}'" if self.name else "Sequence"
 
     def __repr__(self) -> str:
         steps = counted(self.num_steps, "step")
         return (
             fitted(f"<Sequence '{{}}' {steps}>", self.name) if self.name else f"<Sequence {steps}>"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Block(Program):
+    """A program with a name, for messages, drawings and profiles; it runs as without.
+
+    Args:
+        program: what runs.
+        name: what it is called.
+
+    Raises:
+        ControlProgramError: when it is no program, or the name no text or empty.
+
+    >>> Block(Program(), "forward")
+    <Block 'forward' 0 steps>
+    """
+
+    program: Program
+    name: str
+
+    def __init__(self, program: Program, name: str) -> None:
+        part = checked(program, "Block")
+        if not isinstance(name, str) or not name:
+            raise ControlProgramError(
+                f"Block: {clipped(name)} is no name",
+                at=here(),
+                found=f"{of_type(name)}; the program is {part!r}",
+                fix="Block(program, 'forward')",
+            )
+        part.mark_used(here())
+        steps, is_empty = part.num_steps, part.is_empty
+        set_once(self, program=part, name=name, num_steps=steps, is_empty=is_empty)
+
+    @property
+    def children(self) -> tuple[Program, ...]:
+        """The program."""
+        return (self.program,)
+
+    def __str__(self) -> str:
+        return f"Block '{self.name}'"
+
+    def __repr__(self) -> str:
+        return fitted(f"<Block '{{}}' {counted(self.num_steps, 'step')}>", self.name)

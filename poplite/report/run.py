@@ -21,6 +21,8 @@ class Report:
         tiles: tiles of the target.
         elements_per_tile: fewest and most variable elements on one tile.
         cycles: tile cycles; None, as they are not modelled yet.
+        replicas: how many replicas do all of this, and have as many tiles.
+        runs_again: how often strict checks ran the vertices of a compute set once more.
 
     >>> print(Report(1, 2, 128, 0, 0, 64, (1, 1)))
     runs                  1
@@ -42,14 +44,20 @@ class Report:
     tiles: int
     elements_per_tile: tuple[int, int]
     cycles: int | None = None
+    replicas: int = 1
+    runs_again: int = 0
 
     def rows(self) -> dict[str, str]:
         """Return each count as words, by its name."""
         least, most = self.elements_per_tile
         cycles = "not modelled yet" if self.cycles is None else f"{self.cycles:,}"
+        again = {"run again by checks": counted(self.runs_again, "compute set")}
+        several = {"counts are of each of": f"{self.replicas:,} replicas"}
         return {
+            **(several if self.replicas > 1 else {}),
             "runs": f"{self.runs:,}",
             "steps run": f"{self.steps:,}",
+            **(again if self.runs_again else {}),
             "vertices run": f"{self.vertices:,}",
             "bytes copied": f"{self.bytes_copied:,} B",
             "bytes gathered": f"{self.bytes_gathered:,} B",

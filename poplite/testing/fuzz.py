@@ -21,7 +21,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from typing import NamedTuple
+from warnings import catch_warnings, simplefilter
 
+from poplite.errors import ConstantRemappedWarning
 from poplite.testing.addressed import AddressedTensor
 from poplite.testing.check import (
     check_intersection,
@@ -121,7 +123,9 @@ class Episode:
             mapping = random_mapping(self.random, len(flat), NUM_TILES)
             edits = sorted((a, b, tile) for tile, held in enumerate(mapping) for a, b in held)
         self.edits.append((len(self.made.lines), f"graph.set_tile_mapping(t, {mapping!r})"))
-        tensor.graph.set_tile_mapping(tensor, mapping)
+        with catch_warnings():
+            simplefilter("ignore", ConstantRemappedWarning)  # one of the variables is a constant
+            tensor.graph.set_tile_mapping(tensor, mapping)
         for begin, end, tile in edits:  # where an element occurs twice, the last interval wins
             self.tiles[flat[begin:end]] = tile
 

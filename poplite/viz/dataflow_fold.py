@@ -41,7 +41,7 @@ KIND_TITLES: dict[NodeKind, str] = {
     "compute": "compute sets",
     "copy": "copies",
     "control": "decisions",
-    "host": "prints",
+    "host": "host steps",
     "scope": "scopes",
 }
 

@@ -22,7 +22,7 @@ one item.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
 from itertools import takewhile
@@ -37,6 +37,8 @@ from poplite.errors import ControlProgramError
 from poplite.program import (
     Copy,
     Execute,
+    HostCall,
+    Mark,
     PrintTensor,
     Program,
     Step,
@@ -46,7 +48,6 @@ from poplite.program import (
 from poplite.tensor import Tensor
 from poplite.variable import Variable
 from poplite.view import Storage, View, runs, storages
-from poplite.viz.program_words import no_picture
 from poplite.viz.vertices import edges_of
 from poplite.viz.words import name_text
 
@@ -66,7 +67,7 @@ class Item(NamedTuple):
     """One thing that data flows through.
 
     Attributes:
-        kind: what it is; "host" is a print, "control" a program in which data decide.
+        kind: what it is; "host" is a print or a call, "control" a program in which data decide.
         name: with its scopes; of a copy, the names of both its ends.
         scope: its scopes, the outermost first; of a copy, those that both its ends share.
         thing: the variable, compute set or program; the numbers given to vertices.
@@ -119,6 +120,7 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
     Raises:
         ControlProgramError: when the program is of another graph.
     """
+    graph = graph.top_level_graph
     variables, (owner, numbers) = graph.variables, _owners(graph)
     place: dict[int, int] = {}
     items: list[Item] = []
@@ -130,9 +132,12 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
             items.append(numbers[key] if key in numbers else _data_item(variables[key]))
         return place[key]
 
-    count = _Counter()
+    count, results = _Counter(), _results(program)
     for action in _actions(graph, program):
         touched = _touched(action.thing, count)
+        for tensor in results.get(action.thing, ()):
+            for number, elements in count(tensor.view):
+                touched.written[number] += elements
         read, written = (_bytes(part, owner, variables) for part in touched)
         sources = [(place_of(key), size) for key, size in read]
         own = len(items)
@@ -166,6 +171,15 @@ def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
     return owner, numbers
 
 
+def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
+    """Return where Executes put what the vertices of a compute set return."""
+    results: dict[Thing, dict[Tensor, None]] = defaultdict(dict)
+    for step in () if program is None else distinct_steps(program):
+        if isinstance(step.program, Execute) and step.program.result is not None:
+            results[step.program.compute_set][step.program.result] = None
+    return results
+
+
 def _data_item(variable: Variable) -> Item:
     kind: Kind = "constant" if variable.constant else "variable"
     return Item(kind, variable.name, _scope(variable.name), variable, 0)
@@ -191,7 +205,7 @@ def shared(scopes: Iterable[Scope]) -> Scope:
 
 def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
     """Yield what reads and writes, each once: the program's steps, then what it leaves out."""
-    seen: set[ComputeSet | tuple[Tensor, Tensor]] = set()
+    seen: set[object] = set()
     for step in () if program is None else _reading(program):
         match step.program:
             case Execute(compute_set=compute_set):
@@ -199,20 +213,31 @@ def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
                 if compute_set not in seen:
                     seen.add(compute_set)
                     yield _compute_item(compute_set, step.number)
-            case Copy(source=source, destination=end) as leaf:
-                _check_graph(graph, source.graph, step)
+            case Copy(source=source, destination=end, tensor=Tensor() as tensor) as leaf:
+                _check_graph(graph, tensor.graph, step)
                 if (source, end) not in seen:
                     seen.add((source, end))
-                    scope = shared([_scope(source.name), _scope(end.name)])
+                    tensors = *leaf.reads, *leaf.writes
+                    scope = shared([_scope(each.name) for each in tensors])
                     yield Item("copy", f"{source.name} -> {end.name}", scope, leaf, step.number)
             case PrintTensor(title=title, tensor=tensor) as leaf:
                 _check_graph(graph, tensor.graph, step)
                 yield Item("host", title, _scope(tensor.name), leaf, step.number)
+            case HostCall(function=function) as leaf:
+                _check_graph(graph, function.graph, step)
+                yield Item("host", function.handle, (), leaf, step.number)
             case Program(decided_by=Tensor() as tensor) as node:
                 _check_graph(graph, tensor.graph, step)
                 yield Item("control", tensor.name, _scope(tensor.name), node, step.number)
             case leaf:
-                raise no_picture(leaf)
+                tensors = *leaf.reads, *leaf.writes
+                for tensor in tensors:
+                    _check_graph(graph, tensor.graph, step)
+                if tensors and not isinstance(leaf, Mark):  # otherwise it touches no data
+                    kind: Kind = "copy" if leaf.reads and leaf.writes else "host"
+                    name = " -> ".join(tensor.name for tensor in tensors)
+                    scope = shared([_scope(tensor.name) for tensor in tensors])
+                    yield Item(kind, name, scope, leaf, step.number)
     for compute_set in graph.compute_sets:
         if compute_set not in seen:
             yield _compute_item(compute_set, 0)
@@ -305,13 +330,11 @@ def _ends(thing: Thing, count: _Counter) -> Iterator[tuple[Iterable[Share], bool
                 for name, edges in block.edges.items():
                     field = block.vertex_class.fields[name]
                     yield _shares_of_edges(block.graph, edges), field.reads, field.writes
-        case Copy():
-            yield count(thing.source.view), True, False
-            yield count(thing.destination.view), False, True
-        case PrintTensor():
-            yield count(thing.tensor.view), True, False
-        case Program(decided_by=Tensor() as tensor):
-            yield count(tensor.view), True, False
+        case Program(reads=reads, writes=writes):
+            for tensor in reads:
+                yield count(tensor.view), True, False
+            for tensor in writes:
+                yield count(tensor.view), False, True
 
 
 def _bytes(

@@ -15,7 +15,7 @@ import numpy as np
 
 from poplite.compute_set import ComputeSet
 from poplite.mapping import NO_TILE, ranges
-from poplite.program import Copy, PrintTensor, Program
+from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.types import type_text
 from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
@@ -30,7 +30,7 @@ NOUNS: dict[Kind, tuple[str, str]] = {
     "compute": ("compute set", "compute sets"),
     "copy": ("copy", "copies"),
     "control": ("decision", "decisions"),
-    "host": ("print", "prints"),
+    "host": ("host step", "host steps"),
 }
 """What the kinds are called, in the order in which they are counted."""
 
@@ -64,8 +64,8 @@ class Node:
     """Something that data flows through, or several such things put together.
 
     Attributes:
-        kind: what it is; "host" is a print, "control" a program in which data decide, "scope"
-            what is in a scope.
+        kind: what it is; "host" is a print or a call, "control" a program in which data decide,
+            "scope" what is in a scope.
         name: with its scopes, verbatim; of several things, the name of them all.
         members: how many things of each kind it stands for; empty for one thing.
         type_name: element type of data, and of what is copied or printed.
@@ -103,7 +103,7 @@ class Node:
     def title(self) -> str:
         """Its name on one line, or what it does."""
         if self.kind == "copy" and not self.members:
-            return "Copy"
+            return self.verb or "Copy"
         return f"{self.verb} {name_text(self.name)}".lstrip()
 
     @property
@@ -113,10 +113,10 @@ class Node:
             return members_text(dict(self.members))
         if self.kind == "compute":
             return _vertices_text(self.vertices)
-        if self.kind == "copy":
+        if self.kind == "copy" or self.shape is None:
             return size_text(self.size_bytes)
         what = "constant " if self.kind == "constant" else ""
-        return f"{what}{self.type_name}{shape_text(self.shape or ())}"
+        return f"{what}{self.type_name}{shape_text(self.shape)}"
 
     @property
     def place(self) -> str:
@@ -202,13 +202,16 @@ def _of_variable(node: Node, variable: Variable) -> Node:
 
 
 def _of_program(node: Node, program: Program) -> Node:
+    if isinstance(program, HostCall):
+        sizes = (t.num_elements * t.element_type.size_bytes for t in program.reads + program.writes)
+        return replace(node, verb="Call", size_bytes=sum(sizes), location=str(program.location))
     if isinstance(program, Copy):
-        tensor, verb = program.source, ""
+        assert program.tensor is not None
+        tensor, verb = program.tensor, ""
     elif isinstance(program, PrintTensor):
         tensor, verb = program.tensor, "Print"
     else:
-        assert program.decided_by is not None
-        tensor, verb = program.decided_by, type(program).__name__
+        tensor, verb = (*program.writes, *program.reads)[0], type(program).__name__
     return replace(
         node,
         verb=verb,

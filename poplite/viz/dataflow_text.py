@@ -118,5 +118,5 @@ def _fitting(facts: list[str], room: int) -> str:
 
 def _name(node: Node, room: int = LONGEST_NAME) -> str:
     if node.kind == "copy" and not node.members:
-        return "Copy"
+        return node.title
     return f"{node.verb} {quoted(node.name, min(room, LONGEST_NAME))}".lstrip()

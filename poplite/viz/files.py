@@ -1,54 +1,17 @@
 """Writing a picture: whole or not at all.
 
-A file is first written beside its place under another name, then renamed over it: nobody
-finds half a picture, and a failed write leaves the old one.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_text(Path(folder) / "map.txt", "0123").read_text()
-    '0123'
+>>> import tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write_text(Path(folder) / "map.txt", "0123").read_text()
+'0123'
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 
-from poplite.errors import FileLoadError
-
-
-def check_folder(path: str | os.PathLike[str]) -> Path:
-    """Check that a file could be written at a path.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The path.
-
-    Raises:
-        FileLoadError: when its folder does not exist, or the path is itself a folder.
-
-    >>> check_folder("no/such/map.svg")
-    Traceback (most recent call last):
-    poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise FileLoadError(
-            f"cannot write {str(path)!r}: it is a folder",
-            fix=f"name a file in it, for instance {str(path / 'map.svg')!r}",
-        )
-    if not path.parent.is_dir():
-        known = next((p for p in path.parent.parents if p.is_dir()), Path())
-        raise FileLoadError(
-            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
-            found=f"the nearest folder that exists is {str(known)!r}",
-            fix=f"mkdir -p {path.parent}",
-        )
-    return path
+from poplite.files import replacing
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -84,32 +47,6 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     Traceback (most recent call last):
     poplite.errors.FileLoadError: cannot write 'no/such/map.png': there is no folder 'no/such'...
     """
-    path = check_folder(path)
-    scratch = ""
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe: written to, never replaced
-            path.write_bytes(content)
-            return path
-        real = os.path.realpath(path)  # of a link, the file that it leads to
-        folder, name = os.path.split(real)
-        number, scratch = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-        os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
-        os.replace(scratch, real)
-    except OSError as error:
-        raise FileLoadError(
-            f"cannot write {str(path)!r}: {error.strerror or error}",
-            fix="write to a folder that you may write to",
-        ) from error
-    finally:
-        if scratch:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(scratch)
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with replacing(path) as file:
+        file.write(content)
+    return Path(path)

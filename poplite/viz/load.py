@@ -34,6 +34,7 @@ class TileLoad:
         size_bytes: int64[tiles].
         unmapped: elements that have no tile.
         limit_bytes: memory of one tile.
+        ipus: IPUs that the tiles are on, each with as many.
     """
 
     title: str
@@ -41,6 +42,7 @@ class TileLoad:
     size_bytes: npt.NDArray[np.int64]
     unmapped: int
     limit_bytes: int
+    ipus: int = 1
 
     @property
     def over(self) -> npt.NDArray[np.bool_]:
@@ -120,6 +122,7 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     >>> tile_load(graph).summary()
     '32 B on 1 of 1,472 tiles (3)'
     """
+    graph = graph.top_level_graph
     chosen = [find_variable(graph, name) for name in dict.fromkeys(names)] or graph.variables
     tiles = graph.target.tiles
     # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
@@ -136,7 +139,8 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     )
     unmapped = int(length[~known].sum())
     limit = graph.target.tile_memory_bytes
-    return TileLoad(_title(chosen, bool(names)), elements, size_bytes, unmapped, limit)
+    title = _title(chosen, bool(names))
+    return TileLoad(title, elements, size_bytes, unmapped, limit, graph.target.ipus)
 
 
 def _title(chosen: Sequence[Variable], named: bool) -> str:

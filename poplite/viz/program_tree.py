@@ -48,6 +48,7 @@ class TreeRow:
     """One node of a program, in one place.
 
     Attributes:
+        is_leaf: whether it is a step.
         level: how deep it lies; the whole program is 0.
         parent: position of its parent among the rows, -1 for none.
         label: what it is.
@@ -58,6 +59,7 @@ class TreeRow:
         location: the user's line that made it.
     """
 
+    is_leaf: bool
     level: int
     parent: int
     label: Label
@@ -70,7 +72,7 @@ class TreeRow:
     @property
     def steps(self) -> str:
         """The numbers of the steps that this row stands for; empty where they follow."""
-        shown = self.num_steps and (self.label.kind != "control" or self.note)
+        shown = self.num_steps and (self.is_leaf or self.note)
         return step_numbers(self.first_step, self.num_steps) if shown else ""
 
 
@@ -196,7 +198,8 @@ def program_tree(
             hidden += 1
             continue
         label, steps = label_of(node, role), node.num_steps
-        rows.append(TreeRow(level, parent, label, note, first, steps, runs, node.location))
+        is_leaf, at = not node.children, node.location
+        rows.append(TreeRow(is_leaf, level, parent, label, note, first, steps, runs, at))
     return ProgramTree(tuple(rows), hidden, program.num_steps, match, whole.matched, whole.runs)
 
 

@@ -11,10 +11,14 @@ from dataclasses import dataclass, replace
 
 from poplite.errors import ControlProgramError
 from poplite.program import (
+    Block,
     Call,
     Copy,
     Execute,
+    HostCall,
     If,
+    Loop,
+    Mark,
     PrintTensor,
     Program,
     Repeat,
@@ -77,14 +81,19 @@ def label_of(node: Program, role: str = "") -> Label:
 
 def _label(node: Program) -> Label:
     match node:
-        case Execute(compute_set=compute_set):
+        case Execute(compute_set=compute_set, result=result):
             count = len(compute_set.vertices)
-            words = counted(count, "vertex", "vertices")
-            return Label("compute", "Execute {}", (compute_set.name,), {"vertices": count}, words)
+            numbers, words = {"vertices": count}, counted(count, "vertex", "vertices")
+            if result is None:
+                return Label("compute", "Execute {}", (compute_set.name,), numbers, words)
+            names = compute_set.name, result.name
+            return Label("compute", "Execute {} -> {}", names, numbers, words)
         case Copy(source=source, destination=destination):
-            count, names = source.num_elements, (source.name, destination.name)
-            size = count * source.element_type.size_bytes
+            count, names = node.num_elements, (source.name, destination.name)
+            size = node.size_bytes
             words = f"{counted(count, 'element')}, {size_text(size)}"
+            if node.tensor is None:
+                return Label("copy", "Copy {} -> {}", names, {}, "code of a function")
             numbers = {"bytes": size, "elements": count}
             return Label("copy", "Copy {} -> {}", names, numbers, words)
         case PrintTensor(title=title, tensor=tensor):
@@ -92,6 +101,12 @@ def _label(node: Program) -> Label:
             return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
         case Repeat(count=count):
             return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
+        case HostCall(function=function):
+            return Label("host", "Call {}", (function.handle,), *_moved(node))
+        case Loop():
+            return Label("control", "Loop", (), {}, "until it is stopped")
+        case Block(name=name):
+            return Label("control", "Block {}", (name,), {}, "")
         case Call(function=function):
             return Label("control", "Call {}", (function.name,), {}, "")
         case If() | RepeatWhile() | Switch():
@@ -103,9 +118,52 @@ def _label(node: Program) -> Label:
             if name:
                 return Label("control", "Sequence {}", (name,), {}, detail)
             return Label("control", "Sequence", (), {}, detail)
-    if node.num_steps:
+    if node.num_steps and node.children:
         raise no_picture(node)
+    if node.num_steps:
+        return Label(leaf_kind(node), *_pattern(node), *_moved(node))
     return Label("control", type(node).__name__, (), {}, "empty")
+
+
+def leaf_kind(leaf: Program) -> str:
+    """Return the kind of a step, by what it touches.
+
+    Args:
+        leaf: any step but an Execute.
+
+    >>> leaf_kind(Program())
+    'control'
+    """
+    if isinstance(leaf, Mark) or not (leaf.reads or leaf.writes):
+        return "control"
+    return "copy" if leaf.reads and leaf.writes else "host"
+
+
+def _pattern(leaf: Program) -> tuple[str, tuple[str, ...]]:
+    """Return what a step says of itself, with `{}` for each name of a tensor, and those names."""
+    known = dict.fromkeys(tensor.name for tensor in (*leaf.reads, *leaf.writes))
+    rest, pattern, names = str(leaf), "", list[str]()
+    while True:
+        places = [(rest.find(f"'{name}'"), name) for name in known if f"'{name}'" in rest]
+        at, name = min(places, default=(len(rest), ""))
+        pattern += name_text(rest[:at]).replace("{", "{{").replace("}", "}}")
+        if not places:
+            return pattern, tuple(names)
+        pattern += "{}"
+        names.append(name)
+        rest = rest[at + len(f"'{name}'") :]
+
+
+def _moved(leaf: Program) -> tuple[dict[str, int], str]:
+    """Return what a step writes, or else reads: elements and bytes, and in words."""
+    tensors = leaf.writes or leaf.reads
+    if not tensors:
+        return {}, ""
+    count = sum(tensor.num_elements for tensor in tensors)
+    size = sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
+    if len(tensors) == 1 and not (leaf.writes and leaf.reads):
+        return {"elements": count}, type_and_shape(tensors[0])
+    return {"bytes": size, "elements": count}, f"{counted(count, 'element')}, {size_text(size)}"
 
 
 def _unmatched(node: Program) -> str:
@@ -140,7 +198,7 @@ def times_of(node: Program) -> int | None:
         node: the node.
 
     Returns:
-        A number; None where data decide.
+        A number; None where data decide, or nothing ends it.
 
     Raises:
         ControlProgramError: when it is of a kind that is not known here.
@@ -150,9 +208,9 @@ def times_of(node: Program) -> int | None:
     """
     if isinstance(node, Repeat):
         return node.count
-    if node.decided_by is not None:
+    if node.decided_by is not None or isinstance(node, Loop):
         return None
-    if node.children and not isinstance(node, Sequence | Call):
+    if node.children and not isinstance(node, Sequence | Block | Call):
         raise no_picture(node)
     return 1
 

@@ -59,7 +59,8 @@ class Summary:
 
     Attributes:
         machine: what the target is called.
-        target: the target.
+        target: the target; of one replica, like all numbers.
+        replicas: how many of the graph there are.
         variables: how many there are.
         variable_bytes: bytes of all of them.
         constants: how many there are.
@@ -80,6 +81,7 @@ class Summary:
 
     machine: str
     target: Target
+    replicas: int
     variables: int
     variable_bytes: int
     constants: int
@@ -131,6 +133,7 @@ class Summary:
         target = self.target
         return [
             ("target", self._target()),
+            *([("replicas", f"{self.replicas:,}, each with all of this")] * (self.replicas > 1)),
             ("variables", f"{self.variables:,} ({size_text(self.variable_bytes)})"),
             ("constants", f"{self.constants:,} ({size_text(self.constant_bytes)})"),
             ("compute sets", f"{self.compute_sets:,}"),
@@ -146,8 +149,10 @@ class Summary:
 
     def _target(self) -> str:
         target = self.target
-        tiles, size = counted(target.tiles, "tile"), size_text(target.tile_memory_bytes)
-        return f"{self.machine}: {tiles} of {size}, {counted(target.workers, 'worker thread')} each"
+        tiles, size = counted(target.tiles_per_ipu, "tile"), size_text(target.tile_memory_bytes)
+        ipus = f"{target.ipus:,} IPUs of " if target.ipus > 1 else ""
+        workers = counted(target.workers, "worker thread")
+        return f"{self.machine}: {ipus}{tiles} of {size}, {workers} each"
 
     def _vertices(self) -> str:
         if not self.classes:
@@ -194,6 +199,7 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     >>> summary_of(graph).verdict
     'does not fit: tile 1 needs 32 B, has 24 B (8 B over)'
     """
+    graph = graph.top_level_graph
     load = tile_load(graph)
     counts, sizes = [0, 0], [0, 0]
     for variable in graph.variables:
@@ -204,6 +210,7 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     return Summary(
         machine=_machine(graph.target),
         target=graph.target,
+        replicas=graph.replication_factor,
         variables=counts[False],
         variable_bytes=sizes[False],
         constants=counts[True],
@@ -252,7 +259,7 @@ def summary_json(summary: Summary) -> str:
 
 
 def _machine(target: Target) -> str:
-    known = Target()
+    known = Target(ipus=target.ipus)
     if target == known:
         return "Mk2 (GC200)"
     return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"

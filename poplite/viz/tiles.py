@@ -5,6 +5,8 @@ As text, 64 tiles a line::
        0 │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅        ▂▂▂▂▂▂▂▂│
       64 │██!
 
+Tiles of several IPUs stand under the number of theirs.
+
 As SVG, a square a tile with a tooltip.  Both draw a `TileMap` and compute nothing; that of
 a graph is made from its `TileLoad`.
 """
@@ -34,6 +36,7 @@ LONGEST_LINE = 64
 MARGIN = 20
 MAP_WIDTH = 768
 SCALE_WIDTH = 430
+IPU_CAPTION = 24
 NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its tile number is written into it."""
 
@@ -52,6 +55,7 @@ class TileMap:
         tips: what to say about each tile, after its number.
         unit: how a value is written.
         limit: what a tile may have, as words; empty when there is no limit.
+        ipus: IPUs that the tiles are on, each with as many.
     """
 
     heading: str
@@ -61,6 +65,23 @@ class TileMap:
     tips: list[str]
     unit: Callable[[int], str]
     limit: str = ""
+    ipus: int = 1
+
+    def rows(self, across: int) -> list[tuple[int, int, int]]:
+        """Return the lines of a map: the IPU of each, its first tile, and one past its last.
+
+        Args:
+            across: tiles in a line, at most.
+
+        >>> TileMap("", [], np.arange(6), np.arange(6) > 9, [""] * 6, str, ipus=2).rows(2)
+        [(0, 0, 2), (0, 2, 3), (1, 3, 5), (1, 5, 6)]
+        """
+        each = len(self.value) // self.ipus
+        return [
+            (ipu, first, min(first + across, ipu * each + each))
+            for ipu in range(self.ipus)
+            for first in range(ipu * each, ipu * each + each, across)
+        ]
 
 
 def map_of_load(load: TileLoad) -> TileMap:
@@ -84,6 +105,7 @@ def map_of_load(load: TileLoad) -> TileMap:
         [f"{size_text(size)}, {counted(elements, 'element')}" for size, elements in numbers],
         size_text,
         size_text(load.limit_bytes),
+        load.ipus,
     )
 
 
@@ -136,9 +158,11 @@ def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None
     for note in tiles.notes:
         lines += [style.warning(s) if note.startswith("!") else s for s in wrapped(note, width)]
     lines.append("")
-    for first in range(0, count, a_line):
+    for ipu, first, stop in tiles.rows(a_line):
+        if tiles.ipus > 1 and first == ipu * (count // tiles.ipus):
+            lines.append(style.faint(f"IPU {ipu}"))
         label = style.faint(f"{first:>{label_width},} {bar}")
-        row = style.shade(cells[first : first + a_line])
+        row = style.shade(cells[first:stop])
         lines.append(f"{label}{row}{style.faint(bar)}")
     lines += ["", *(style.faint(line) for line in wrapped(_scale_text(tiles, ramp), width))]
     return "\n".join(lines) + "\n"
@@ -193,25 +217,31 @@ def draw_map_svg(tiles: TileMap) -> SvgText:
         The picture.
     """
     count = len(tiles.value)
-    across = _tiles_across(count)
-    down = -(-count // across)
+    across = _tiles_across(count // tiles.ipus)
+    rows = tiles.rows(across)
     side = min(36, MAP_WIDTH // across)
     left = round(MARGIN + 8 + text_width(f"{count - 1:,}", 11))
     top = MARGIN + 48 + 18 * len(tiles.notes)
+    caption = IPU_CAPTION if tiles.ipus > 1 else 0
+    tops = [top + number * side + (ipu + 1) * caption for number, (ipu, _, _) in enumerate(rows)]
+    bottom = tops[-1] + side
     heading = cut(tiles.heading, LONGEST_HEADING)
     widest = max(text_width(heading, 16), *(text_width(s, 12) for s in tiles.notes))
     inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
-    canvas = Canvas(round(left + inner + MARGIN), top + down * side + 62, title=tiles.heading)
+    canvas = Canvas(round(left + inner + MARGIN), bottom + 62, title=tiles.heading)
     canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
     for k, line in enumerate(tiles.notes):
         kind = "line ink" if line.startswith("!") else "line soft"
         canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, kind)
     for column in range(0, across, 8 if across > 16 else 4):
         canvas.text(left + column * side + side / 2, top - 6, f"+{column}", "small soft mid")
-    for row in range(down):
-        canvas.text(left - 8, top + row * side + side / 2 + 3, f"{row * across:,}", "soft end")
-    _squares(canvas, tiles, across, side, left, top)
-    _scale(canvas, tiles, left, top + down * side + 24)
+    for (ipu, first, _), y in zip(rows, tops, strict=True):
+        if caption and first == ipu * (count // tiles.ipus):
+            canvas.text(left, y - 7, f"IPU {ipu}", "soft")
+        canvas.text(left - 8, y + side / 2 + 3, f"{first:,}", "soft end")
+    for (_, first, stop), y in zip(rows, tops, strict=True):
+        _squares(canvas, tiles, range(first, stop), side, left, y)
+    _scale(canvas, tiles, left, bottom + 24)
     return canvas.text_of()
 
 
@@ -221,14 +251,12 @@ def _tiles_across(tiles: int) -> int:
     return 16 if tiles <= 256 else 32 if tiles <= 1024 else LONGEST_LINE
 
 
-def _squares(
-    canvas: Canvas, tiles: TileMap, across: int, side: int, left: float, top: float
-) -> None:
+def _squares(canvas: Canvas, tiles: TileMap, row: range, side: int, left: float, y: float) -> None:
     largest = int(tiles.value.max(initial=0))
     gap = 1 if side < 20 else 2
-    squares = zip(tiles.value.tolist(), tiles.over.tolist(), tiles.tips, strict=True)
-    for tile, (value, over, tip) in enumerate(squares):
-        x, y = left + tile % across * side, top + tile // across * side
+    for tile in row:
+        value, over, tip = int(tiles.value[tile]), bool(tiles.over[tile]), tiles.tips[tile]
+        x = left + (tile - row.start) * side
         kind = "over" if over else f"q{ramp_step(value, largest)}" if value else "none"
         canvas.rect(x, y, side - gap, side - gap, kind, tip=f"tile {tile}: {tip}")
         if over or side >= NUMBERED_SIDE:
@@ -275,6 +303,7 @@ def tiles_json(load: TileLoad) -> str:
     """
     data = {
         "title": load.title,
+        "ipus": load.ipus,
         "limit_bytes": load.limit_bytes,
         "unmapped_elements": load.unmapped,
         "elements": load.elements.tolist(),

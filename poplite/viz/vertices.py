@@ -139,6 +139,7 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
         count < 0,
         [_vertices(n) for n in count.tolist()],
         _vertices,
+        ipus=compute_set.graph.target.ipus,
     )
 
 

@@ -45,11 +45,17 @@ SHELL_COMMANDS = {
     ".venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": ".ci/run",
     ".venv/bin/python benchmarks/engine.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/compilation.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/executable.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/host.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (
         "tests/unit/test_testing_fuzz.py"
+    ),
+    ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (
+        "tests/unit/test_testing_fuzz_files.py"
     ),
     ".ci/run": "itself",
 }

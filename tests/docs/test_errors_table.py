@@ -12,12 +12,18 @@ from poplite import errors
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| (\w+) \| (\w+) \| (\w+) \| (.+) \|$", re.MULTILINE)
-TABLE = ROW.findall((ROOT / "docs/errors.md").read_text())
+TEXT = (ROOT / "docs/errors.md").read_text()
+TABLE = ROW.findall(TEXT)
 CLASSES = {
     name: cls
     for name, cls in vars(errors).items()
     if isinstance(cls, type) and issubclass(cls, errors.PopliteError)
 }
+WARNINGS = [
+    cls
+    for cls in vars(errors).values()
+    if isinstance(cls, type) and issubclass(cls, errors.PopliteWarning)
+]
 SOURCES = [
     path.read_text()
     for folder in ("poplite", "simulator", "tools", "vertices")
@@ -45,7 +51,16 @@ def test_every_class_is_public(name: str) -> None:
     assert name in pl.__all__
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if name != "PopliteError"])
+def test_every_warning_has_a_row_with_its_meaning() -> None:
+    rows = re.findall(r"^\| (\w+Warning) \| (.+) \|$", TEXT, re.MULTILINE)
+    assert rows == [(cls.__name__, (cls.__doc__ or "").splitlines()[0][:-1]) for cls in WARNINGS]
+    assert all(getattr(pl, name) and name in pl.__all__ for name, _ in rows)
+
+
+NAMES = [*CLASSES, *(cls.__name__ for cls in WARNINGS)]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("PopliteError", "PopliteWarning")])
 def test_every_class_is_raised_somewhere(name: str) -> None:
     assert any(re.search(rf"\b{name}\(", text) for text in SOURCES)
 
@@ -53,4 +68,8 @@ def test_every_class_is_raised_somewhere(name: str) -> None:
 def test_only_classes_that_need_it_share_a_name_of_poplar() -> None:
     names = [cls.poplar for cls in CLASSES.values()]
     shared = {name for name in names if names.count(name) > 1}
-    assert shared == {"graph_program_compilation_error"}  # the class, and the text of compute
+    assert shared == {
+        "application_runtime_error",  # what a program does, and what its arithmetic does
+        "graph_program_compilation_error",  # the class, and the text of compute
+        "poplar_error",  # what Poplar does not find
+    }

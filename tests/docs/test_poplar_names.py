@@ -20,8 +20,12 @@ CLASSES: dict[str, type] = {
     for cls in (
         pl.Tensor, pl.Graph, FieldRef, pl.Program, pl.Engine, pl.Target, ComputeSet,
         VertexInstance, pl.QuarterMetadata, pl.TileMapping, pl.Variable, pl.Sequence, pl.Repeat,
-        pl.RepeatWhileTrue, pl.RepeatWhileFalse, pl.If, pl.Switch, pl.Call, pl.Function,
-        pl.Report, pl.TensorRearranger,
+        pl.RepeatWhileTrue, pl.RepeatWhileFalse, pl.Loop, pl.If, pl.Switch, pl.Call, pl.Function,
+        pl.Execute, pl.Copy, pl.PrintTensor, pl.PrintTensorFormat, pl.Block, pl.Sync, pl.WriteUndef,
+        pl.Abort, pl.AbortOnCondition, pl.ErrorProgram, pl.CrossReplicaCopy,
+        pl.AssumeEqualAcrossReplicas,
+        pl.Report, pl.TensorRearranger, pl.DataStream, pl.RemoteBuffer,
+        pl.HostFunction, pl.FunctionBuffer, pl.StreamCallback, pl.FieldData,
     )
 }  # fmt: skip
 

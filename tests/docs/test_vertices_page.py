@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,7 +128,9 @@ def test_allowed_rows_give_the_stated_value(interpret: bool, tmp_path: Path) -> 
     )
     graph, work, tensors = build(load(text, tmp_path / "allowed.py"))
     engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
-    engine.run()
+    with warnings.catch_warnings():  # not every row writes y
+        warnings.simplefilter("ignore", pl.UnwrittenOutputWarning)
+        engine.run()
     found = {row.line: float(engine.read(tensors[f"y{row.line}"])) for row in rows(ALLOWED)}
     assert found == {row.line: float(row.cells[0]) for row in rows(ALLOWED)}
 
@@ -168,7 +171,7 @@ def test_the_table_of_element_types() -> None:
         )
         for t in ELEMENT_TYPES
     }
-    engine = pl.Engine(graph, pl.Sequence())
+    engine = pl.Engine(graph, pl.Sequence(), checks="fast")
     expected = {
         repr(t): (t.size_bytes, str(engine.read(tensor).dtype), str(element_kind(t)))
         for t, tensor in tensors.items()

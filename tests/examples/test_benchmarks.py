@@ -14,9 +14,11 @@ import pytest
 ENGINE = [
     *["photo", "R1", "R2", "R14", "R21"],
     *["R3", "R4", "R16"] + ["R19"] * 2 + ["memory"] * 2,
-    *["R5", "R6", "R7"] + ["R8"] * 2 + ["R9", "R10", "R11", "R12", "R13"],
-    *["matmul", "axpy"],
+    *["R5", "R6", "R7"] + ["R8"] * 2 + ["R9", "R10", "R11", "R22", "R12", "R13"],
+    *["axpy"] * 2 + ["matmul", "axpy"],
 ]
+
+VERBS = ["save", "load"]
 
 VIEWS = [
     *["T1"] * 2 + ["T2"] * 7 + ["T3", "T16"],
@@ -29,10 +31,19 @@ VIEWS = [
     ("script", "names"),
     [
         ("engine.py", ENGINE),
+        (
+            "executable.py",
+            [f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
+        ),
+        ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
         ("startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"]),
         ("compilation.py", ["R17"] * 2 + ["R18"] * 2),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
         ("views.py", VIEWS),
+        (
+            "ops.py",
+            ["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],
+        ),
     ],
 )
 def test_every_row_prints_its_target(

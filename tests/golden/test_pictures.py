@@ -66,6 +66,14 @@ def mapping() -> TileMapping:
     return tensor.graph.tile_mapping(tensor, require_complete=False)
 
 
+def two_ipus() -> Graph:
+    """A variable over the first IPU, and one over half of the second."""
+    graph = Graph(Target(tiles=144, ipus=2))
+    graph.create_virtual_graph(72).add_variable(FLOAT, (72,), "x", mapping="linear")
+    graph.create_virtual_graph(72, 108).add_variable(FLOAT, (360,), "y", mapping="linear")
+    return graph
+
+
 def spread() -> Graph:
     """More on every tile than on the one before; the last three hold too much."""
     graph = Graph(Target(tiles=100, tile_memory_bytes=388))
@@ -96,11 +104,26 @@ def fan() -> tuple[Graph, Program]:
     return graph, program
 
 
+def every() -> tuple[Graph, Program]:
+    """The graph and the program of `every.py`."""
+    graph, program = load_target(f"{HERE / 'every.py'}:build")
+    assert program is not None
+    return graph, program
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_ascii.txt": lambda: tiles_text(spread(), ascii_only=True, width=60),
     "tiles_spread_color.txt": lambda: tiles_text(spread(), color=True),
     "tiles_spread.svg": lambda: tiles_svg(spread()),
+    "tiles_ipus.txt": lambda: tiles_text(two_ipus()),
+    "tiles_ipus.svg": lambda: tiles_svg(two_ipus()),
+    "program_every.txt": lambda: program_text(every()[1], counts=True),
+    "program_every.svg": lambda: program_svg(every()[1]),
+    "program_every.html": lambda: every()[1]._repr_html_(),
+    "graph_every.txt": lambda: graph_text(*every()),
+    "graph_every.svg": lambda: graph_svg(*every()),
+    "summary_every.txt": lambda: summary_text(*every()),
     "tiles_machine.txt": lambda: tiles_text(machine()),
     "tiles_few.svg": lambda: tiles_svg(bias().graph),
     "tensor_plate.txt": lambda: tensor_text(plate()),

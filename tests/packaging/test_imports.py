@@ -16,16 +16,18 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types target intervals quarter values words",
+        "errors source types target intervals quarter values words files floating_point options",
         "jit",
         "view",
         "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "
-        "mapping_input directory",
-        "fields annotations template vertex",
+        "mapping_input remapped directory",
+        "layouts fields annotations template vertex replicas",
         "compute",
         "tensor tensor_queries tensor_shape joining tensor_text var_regions slices explain "
         "metadata indexing partition variable compute_set deduce connect connect_rules names "
-        "placement sorted_regions rearrange grouping clone graph_variables graph "
+        "placement sorted_regions rearrange grouping clone tile_numbers graph_storage "
+        "graph_variables graph_mapping graph_fields graph_host handles graph virtual_graph "
+        "field_sizes estimates streams remote "
         "vertex_list vertex_block many_given many_probe many_rules many_values "
         "connect_many",
         "program",
@@ -33,6 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "compile",
         "simulator",
         "vertices",
+        "ops",
         "viz",
         "testing",
         "tools",
@@ -48,10 +51,13 @@ NUMBA_MODULES = frozenset(
         "poplite.simulator.codecs",
         "poplite.simulator.copies",
         "poplite.simulator.driver",
+        "poplite.simulator.entering",
         "poplite.simulator.fields",
         "poplite.simulator.functions",
         "poplite.simulator.interpreter",
         "poplite.simulator.launching",
+        "poplite.simulator.rounding",
+        "poplite.simulator.traps",
     }
 )
 """Modules that may import numba or llvmlite at top level; others load them to compile."""

@@ -22,6 +22,9 @@ import poplite as pl
 from poplite.compile import rows
 from poplite.many_given import item_of
 
+# What `Vectors` leaves unwritten is compared as well.
+pytestmark = pytest.mark.filterwarnings("ignore::poplite.errors.UnwrittenOutputWarning")
+
 seeds = st.integers(0, 1 << 32)
 
 

@@ -57,6 +57,30 @@ class Part(pl.Vertex):
         self.any = self.n % self.by != 0
 
 
+class MixIn(pl.Vertex):
+    """As `Mix`, with a number that the program has."""
+
+    by: pl.Input[pl.UNSIGNED_INT]
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.n = (31 * self.n + self.by) % 10_007
+
+
+class Divides(pl.Vertex):
+    """Whether a number is divided without a rest."""
+
+    by: pl.State[pl.INT]
+    n: pl.Input[pl.INT]
+
+    def compute(self) -> bool:
+        return self.n % self.by == 0
+
+
+class Aborted(Exception):
+    """What a program means that ends the run."""
+
+
 class Drawn:
     """A graph, a program on it, and what that means."""
 
@@ -91,6 +115,8 @@ class Drawn:
         kinds = [self.mix, self.copy]
         if level:
             kinds += [self.repeat, self.branch, self.switch, self.loop, self.call, self.mix]
+            kinds += [self.marked, self.returned, self.counted, self.abort]
+            kinds += [self.endless] if self.random.random() < 0.2 else []
         return self.random.choice(kinds)(level - 1)
 
     def mix(self, level: int) -> tuple[pl.Program, Meaning]:
@@ -173,6 +199,78 @@ class Drawn:
 
         return pl.Sequence(pl.Copy(start, left), loop), meaning
 
+    def marked(self, level: int) -> tuple[pl.Program, Meaning]:
+        """A block among steps that change nothing, put together one by one."""
+        inner, meaning = self.sequence(level)
+        program = pl.Sequence(pl.Sync(self.random.choice(list(pl.SyncType))))
+        program.add(pl.Block(inner, "inner")).add(pl.WriteUndef(self.variable(pl.INT)))
+        return program, meaning
+
+    def divided(self, most: int) -> tuple[pl.Program, pl.Tensor, Callable[[list[int]], bool]]:
+        """A step whose vertices all return true where some numbers have no rest."""
+        chosen = self.random.sample(range(NUMBERS), self.random.randrange(1, 3))
+        by = {which: self.random.randrange(2, most) for which in chosen}
+        cs = self.graph.add_compute_set()
+        for which, divisor in by.items():
+            self.graph.add_vertex(cs, Divides, tile=0, by=divisor, n=self.numbers[which])
+        flag = self.variable(pl.BOOL)
+        return pl.Execute(cs, flag), flag, lambda n: all(n[w] % d == 0 for w, d in by.items())
+
+    def returned(self, level: int) -> tuple[pl.Program, Meaning]:
+        test, flag, holds = self.divided(4)
+        (yes, inner), (no, other) = self.sequence(level), self.sequence(level)
+
+        def meaning(n: list[int]) -> None:
+            (inner if holds(n) else other)(n)
+
+        return pl.Sequence(test, pl.If(flag, yes, no)), meaning
+
+    def abort(self, level: int) -> tuple[pl.Program, Meaning]:
+        test, flag, holds = self.divided(100)
+
+        def meaning(n: list[int]) -> None:
+            if holds(n):
+                raise Aborted
+
+        return pl.Sequence(test, pl.AbortOnCondition(flag)), meaning
+
+    def endless(self, level: int) -> tuple[pl.Program, Meaning]:
+        test, flag, holds = self.divided(4)
+        (body, inner), which = self.sequence(level), self.random.randrange(NUMBERS)
+        change = self.execute(Mix, by=1, n=self.numbers[which])
+        limit, start = self.variable(pl.INT), self.graph.add_constant(pl.INT, (), 9, mapping=0)
+        is_over = self.variable(pl.BOOL)
+        count = self.execute(Less, n=limit, is_zero=is_over)
+        stops = pl.Sequence(test, pl.AbortOnCondition(flag), count, pl.AbortOnCondition(is_over))
+        loop = pl.Loop(pl.Sequence(body, change, stops))
+
+        def meaning(n: list[int]) -> None:
+            for _ in range(9):
+                inner(n)
+                n[which] = (31 * n[which] + 1) % MODULUS
+                if holds(n):
+                    break
+            raise Aborted
+
+        return pl.Sequence(pl.Copy(start, limit), loop), meaning
+
+    def counted(self, level: int) -> tuple[pl.Program, Meaning]:
+        begin, end = self.random.randrange(4), self.random.randrange(6)
+        step, which = self.random.randrange(1, 4), self.random.randrange(NUMBERS)
+        program, inner = self.sequence(level)
+        last = self.graph.add_constant(pl.UNSIGNED_INT, (), end, mapping=1)
+
+        def body(index: pl.Tensor) -> pl.Program:
+            return pl.Sequence(self.execute(MixIn, by=index, n=self.numbers[which]), program)
+
+        def meaning(n: list[int]) -> None:
+            for index in range(begin, end, step):
+                n[which] = (31 * n[which] + index) % MODULUS
+                inner(n)
+
+        bound: int | pl.Tensor = last if self.random.random() < 0.5 else end
+        return pl.counted_loop(self.graph, begin, bound, step, body), meaning
+
     def call(self, level: int) -> tuple[pl.Program, Meaning]:
         if not self.functions or self.random.random() < 0.5:
             program, meaning = self.sequence(level)
@@ -189,6 +287,11 @@ def test_engines_do_what_the_tree_says(interpret: bool, seed: int) -> None:
     engine = pl.Engine(drawn.graph, drawn.program, interpret=interpret)
     engine.write(drawn.numbers, np.array(expected))
     for _ in range(2):
-        engine.run()
-        drawn.meaning(expected)
+        try:
+            drawn.meaning(expected)
+        except Aborted:
+            with pytest.raises(pl.ApplicationRuntimeError, match="AbortOnCondition 'var"):
+                engine.run()
+        else:
+            engine.run()
         assert engine.read(drawn.numbers).tolist() == expected

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from poplite.program import TensorCopy
 from poplite.viz.dataflow import dataflow_json, dataflow_of
 from poplite.viz.program_tree import program_json, program_tree
 from poplite.viz.program_words import MOST
@@ -169,7 +170,7 @@ def test_dataflow(drawn: Drawn) -> None:
         if isinstance(leaf, pl.PrintTensor):
             wanted += Counter({(name, leaf.title): n for name, n in sizes(leaf.tensor).items()})
     copies = {(leaf.source, leaf.destination) for leaf, _ in leaves(drawn.program)
-              if isinstance(leaf, pl.Copy)}  # fmt: skip
+              if isinstance(leaf, TensorCopy)}  # fmt: skip
     for source, end in copies:
         title = f"{source.name} -> {end.name}"
         wanted += Counter({(name, title): n for name, n in sizes(source).items()})

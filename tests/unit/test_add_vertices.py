@@ -223,7 +223,8 @@ class TestGiven:
             *[tensors[0].metadata] * 2,
         ]
         engine = pl.Engine(graph, pl.Execute(cs))
-        engine.write(tensors[1], 8.0)
+        for tensor in tensors:
+            engine.write(tensor, 8.0)
         engine.run()
         assert engine.read(cs.vertices[4].connections["y"]).item() == 8.0  # type: ignore[arg-type]
 
@@ -231,7 +232,8 @@ class TestGiven:
         nothing = variable(graph, pl.FLOAT, 0)
         block = graph.add_vertices(cs, Add, tile=np.zeros(0, int), x=nothing, y=1.0, z=nothing)
         assert (len(block), list(block), len(cs.vertices)) == (0, [], 0)
-        pl.Engine(graph, pl.Execute(cs)).run()
+        with pytest.warns(pl.EmptyComputeSetWarning, match="'step' is executed without vertices"):
+            pl.Engine(graph, pl.Execute(cs)).run()
 
 
 class TestConstants:
@@ -584,6 +586,7 @@ class TestRows:
         (group,) = _groups(graph, cs)
         assert dict(group.tables) == {}
         engine = pl.Engine(graph, pl.Execute(cs))
+        engine.write(x, 0)
         engine.write(y, np.arange(7))
         engine.run()
         assert engine.read(z).tolist() == order.tolist()
@@ -614,6 +617,7 @@ class TestRows:
         line = variable(graph, pl.INT, 8).reverse(0)
         graph.add_vertices(cs, Share, tile=0, x=line.slices([(0, 1), (2, 4), (7, 8)]))
         engine = pl.Engine(graph, pl.Execute(cs))
+        engine.write(line, 0)
         engine.run()
         assert engine.read(line).tolist() == [6, 0, 6, 6, 0, 0, 0, 6]
         assert engine.report().bytes_gathered == 2 * 8  # of the one vertex with two elements
@@ -632,6 +636,7 @@ class TestRows:
         assert group.rows[:, 0].tolist() == [4096, 4096, 1808]
         assert int(group.weights.sum()) == int((lengths + 8).sum())
         engine = pl.Engine(graph, pl.Execute(cs))
+        engine.write(data, 0)
         engine.run()
         touched = np.zeros(40_000, np.int32)
         for first, length in zip(begin.tolist(), lengths.tolist(), strict=True):
@@ -700,7 +705,9 @@ class TestFaults:
         x, z = variable(graph, pl.FLOAT, 300), variable(graph, pl.FLOAT, 600, name="z")
         halves = z.sub_sample(2, 0), z[1:].sub_sample(2, 0)
         blocks = [graph.add_vertices(cs, Add, tile=0, x=x, y=1.0, z=half) for half in halves]
-        pl.Engine(graph, pl.Execute(cs)).run()
+        engine = pl.Engine(graph, pl.Execute(cs))
+        engine.write(x, 0)
+        engine.run()
         third = graph.add_vertices(cs, Add, tile=0, x=x[:1], y=1.0, z=z[7:8])
         both = (
             rf"(?s)Add 303 on tile 0 writes what Add 600 on tile 0 also writes.*"

@@ -8,6 +8,7 @@ from poplite.compile.check import check_program
 from poplite.compile.edges import edge_table
 from poplite.errors import (
     ControlProgramError,
+    EmptyComputeSetWarning,
     GraphConnectionError,
     GraphCycleError,
     InvalidTileMapping,
@@ -75,7 +76,8 @@ class TestGraph:
         check(graph, Sequence(Repeat(3, Sequence(Execute(cs), copied)), PrintTensor(x)))
 
     def test_no_vertices_and_no_steps_pass(self, graph: Graph, cs: ComputeSet) -> None:
-        check(graph, Execute(cs))
+        with pytest.warns(EmptyComputeSetWarning, match="'.*' is executed without vertices"):
+            check(graph, Execute(cs))
         check(graph, Sequence())
         check(graph, {})
 

@@ -201,5 +201,5 @@ def test_a_processor_without_f16c_gets_the_bit_code(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stderr == ""
+    assert [line for line in done.stderr.splitlines() if "poplite: compiling" not in line] == []
     assert done.stdout.split() == ["False", "True"]

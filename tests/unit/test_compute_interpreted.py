@@ -313,7 +313,7 @@ def test_a_class_on_the_command_line_has_text() -> None:
         "        self.x += BODY\n"
         "for interpret in (True, False):\n"
         "    graph = pl.Graph(pl.Target(tiles=1))\n"
-        "    x = graph.add_variable(pl.INT, (), mapping=0)\n"
+        "    x = graph.add_variable(pl.INT, (), mapping=0, initial_value=0)\n"
         "    cs = graph.add_compute_set()\n"
         "    graph.add_vertex(cs, V, tile=0, x=x)\n"
         "    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret)\n"

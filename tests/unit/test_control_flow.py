@@ -46,8 +46,8 @@ class Bench:
 
     def __init__(self) -> None:
         self.graph = pl.Graph(pl.Target(tiles=4))
-        self.size = self.graph.add_variable(pl.INT, (), "size", mapping=0)
-        self.log = self.graph.add_variable(pl.INT, (40,), "log", mapping=0)
+        self.size = self.graph.add_variable(pl.INT, (), "size", mapping=0, initial_value=0)
+        self.log = self.graph.add_variable(pl.INT, (40,), "log", mapping=0, initial_value=0)
 
     def step(self, number: int) -> pl.Execute:
         """A step that logs a number."""

@@ -130,7 +130,9 @@ def test_output_elements_that_are_not_written_keep_their_value(
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, WriteFirst, tile=0, y=a.sub_sample(stride, 0))
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
-    engine.run()
+    match = r"WriteFirst 0 on tile 0 leaves 'WriteFirst.y'\[1\] unwritten"
+    with pytest.warns(pl.UnwrittenOutputWarning, match=match):
+        engine.run()
     assert engine.read(a).tolist() == [99, 2, 3, 4, 5, 6]
 
 
@@ -164,7 +166,7 @@ def test_lists_of_rows_even_jagged_and_gathered(interpret: bool) -> None:
 def test_state_vectors_may_differ_in_length_from_vertex_to_vertex(interpret: bool) -> None:
     graph = graph_of()
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[2, 3, 4])
-    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     for i, weights in enumerate([[1, 0, 1], [], [5]]):
         graph.add_vertex(compute_set, Polynomial, tile=i, weights=weights, x=x[i], y=y[i])
@@ -190,7 +192,7 @@ def test_functions_mean_the_same_under_another_name(interpret: bool) -> None:
             self.n = whole(self.x) >> 40
 
     graph = graph_of()
-    y = graph.add_variable(pl.FLOAT, (2,), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (2,), "y", mapping=0, initial_value=0)
     n = graph.add_variable(pl.INT, (2,), "n", mapping=0)
     compute_set = graph.add_compute_set()
     for i, x in enumerate([-1.0, 1e30]):
@@ -204,7 +206,7 @@ def test_functions_mean_the_same_under_another_name(interpret: bool) -> None:
 @both_forms
 def test_number_connected_to_an_input_is_a_constant(interpret: bool) -> None:
     graph = graph_of()
-    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Polynomial, tile=0, weights=[1, 1], x=2.5, y=y)
     engine = pl.Engine(graph, pl.Execute(compute_set), interpret=interpret)
@@ -215,7 +217,7 @@ def test_number_connected_to_an_input_is_a_constant(interpret: bool) -> None:
 @both_forms
 def test_repeats_nest_and_zero_times_is_never(interpret: bool) -> None:
     graph = graph_of()
-    n = graph.add_variable(pl.INT, (2,), "n", mapping=0)
+    n = graph.add_variable(pl.INT, (2,), "n", mapping=0, initial_value=0)
     sets = [graph.add_compute_set(), graph.add_compute_set()]
     for i, compute_set in enumerate(sets):
         graph.add_vertex(compute_set, Increment, tile=0, x=n[i])
@@ -232,7 +234,7 @@ def test_repeats_nest_and_zero_times_is_never(interpret: bool) -> None:
 
 def test_long_repeat_returns_to_python_and_goes_on() -> None:
     graph = graph_of()
-    n = graph.add_variable(pl.INT, (1,), "n", mapping=0)
+    n = graph.add_variable(pl.INT, (1,), "n", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Increment, tile=0, x=n[0])
     engine = pl.Engine(graph, pl.Repeat(100_000, pl.Execute(compute_set)))
@@ -245,7 +247,7 @@ def test_copies_between_shapes_and_tiles(interpret: bool) -> None:
     graph = graph_of()
     a = graph.add_variable(pl.FLOAT, (3, 4), "a", mapping="linear")
     b = graph.add_variable(pl.FLOAT, (4, 3), "b", mapping=2)
-    c = graph.add_variable(pl.FLOAT, (2, 12), "c", mapping=3)
+    c = graph.add_variable(pl.FLOAT, (2, 12), "c", mapping=3, initial_value=0)
     program = pl.Sequence(pl.Copy(a.transpose(), b), pl.Copy(b.reverse(0), c[1].reshape((4, 3))))
     engine = pl.Engine(graph, program, interpret=interpret)
     n = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -297,7 +299,7 @@ def test_print_tensor_writes_to_the_stream(interpret: bool) -> None:
     engine = pl.Engine(graph, program, interpret=interpret)
     engine.print_stream = io.StringIO()
     engine.run()
-    once = "v1: [1.0000000 1.5000000]\nmatrix: [[1 2]\n   [3 4]]\n"
+    once = "v1: [1.0000000 1.5000000]\nmatrix: [\n  [1 2]\n  [3 4]\n]\n"
     assert engine.print_stream.getvalue() == 2 * once
 
 
@@ -343,7 +345,7 @@ class Twin(Reach):
 def test_first_fault_in_the_order_of_vertices_is_named(interpret: bool) -> None:
     graph = graph_of()
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
-    y = graph.add_variable(pl.FLOAT, (3, 3), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (3, 3), "y", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     for i, (cls, where) in enumerate([(Reach, 0), (Twin, 3), (Reach, 3)]):
         graph.add_vertex(compute_set, cls, tile=0, where=where, x=x, y=y[i])
@@ -356,7 +358,7 @@ def test_first_fault_in_the_order_of_vertices_is_named(interpret: bool) -> None:
 def test_interpreted_faults_leave_memory_whatever_the_checks() -> None:
     graph = graph_of()
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0, initial_value=[4, 5])
-    y = graph.add_variable(pl.FLOAT, (2, 3), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (2, 3), "y", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     for i, where in enumerate([0, 3]):
         graph.add_vertex(compute_set, Reach, tile=0, where=where, x=x, y=y[i])
@@ -427,8 +429,8 @@ class Smear(pl.Vertex):
 def test_fault_at_an_index_that_the_vertex_itself_advances(interpret: bool) -> None:
     graph = graph_of()
     at = graph.add_variable(pl.INT, (2,), "at", mapping=0, initial_value=[8, 1])
-    x = graph.add_variable(pl.INT, (2, 10), "x", mapping=0)
-    g = graph.add_variable(pl.INT, (4, 2), "g", mapping=0)
+    x = graph.add_variable(pl.INT, (2, 10), "x", mapping=0, initial_value=0)
+    g = graph.add_variable(pl.INT, (4, 2), "g", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     for i, size in enumerate([10, 4]):
         graph.add_vertex(compute_set, Smear, tile=i, at=at[i], x=x[i, :size], gathered=g[:, i])
@@ -443,7 +445,7 @@ def test_fault_at_an_index_that_the_vertex_itself_advances(interpret: bool) -> N
 def test_first_fault_of_many_is_reported() -> None:
     graph = graph_of()
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
-    y = graph.add_variable(pl.FLOAT, (9, 3), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (9, 3), "y", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     for i in range(9):
         graph.add_vertex(compute_set, Reach, tile=i % 4, where=i, x=x, y=y[i])
@@ -454,7 +456,7 @@ def test_first_fault_of_many_is_reported() -> None:
 def test_first_fault_of_many_threads_is_reported() -> None:
     graph = pl.Graph()
     x = graph.add_variable(pl.FLOAT, (2,), "x", mapping=0)
-    y = graph.add_variable(pl.FLOAT, (30_000, 3), "y", mapping="linear")
+    y = graph.add_variable(pl.FLOAT, (30_000, 3), "y", mapping="linear", initial_value=0)
     compute_set = graph.add_compute_set()
     for i in range(30_000):
         where = 3 if i in (7_000, 29_000) else 0
@@ -504,7 +506,7 @@ def test_variable_added_after_the_engine_is_refused() -> None:
 @both_forms
 def test_print_stream_that_raises_or_runs_the_engine(interpret: bool) -> None:
     graph = graph_of()
-    n = graph.add_variable(pl.INT, (), "n", mapping=0)
+    n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Increment, tile=0, x=n)
     program = pl.Repeat(3, pl.Sequence(pl.Execute(compute_set), pl.PrintTensor(n)))
@@ -618,7 +620,7 @@ def test_bad_arguments_of_an_engine() -> None:
 
 def test_program_as_deep_as_it_is_long() -> None:
     graph = graph_of()
-    n = graph.add_variable(pl.INT, (1,), "n", mapping=0)
+    n = graph.add_variable(pl.INT, (1,), "n", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set()
     graph.add_vertex(compute_set, Increment, tile=0, x=n[0])
     program: pl.Program = pl.Sequence()
@@ -641,7 +643,7 @@ class Spin(pl.Vertex):
 
 def test_interrupt_is_seen_between_steps_and_leaves_the_engine_usable() -> None:
     graph = graph_of()
-    x = graph.add_variable(pl.FLOAT, (4, 1000), "x", mapping="linear")
+    x = graph.add_variable(pl.FLOAT, (4, 1000), "x", mapping="linear", initial_value=0)
     compute_set = graph.add_compute_set()
     for i in range(4):
         graph.add_vertex(compute_set, Spin, tile=i, rounds=1, x=x[i])

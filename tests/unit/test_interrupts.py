@@ -62,7 +62,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.graph = pl.Graph(pl.Target(tiles=8))
-        self.n = self.graph.add_variable(pl.INT, (), "n", mapping=0)
+        self.n = self.graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=0)
         self.one = self.graph.add_variable(pl.INT, (), "one", mapping=0, initial_value=1)
         cs = self.graph.add_compute_set("count")
         self.graph.add_vertex(cs, Count, tile=0, n=self.n)
@@ -145,7 +145,7 @@ def test_a_launch_that_takes_a_million_times_as_long_after_a_while(bench: Bench)
             self.x = total
             self.n = min(2 * self.n + 1, 2_000_000)
 
-    n = bench.graph.add_variable(pl.INT, (300,), "n", mapping=0)
+    n = bench.graph.add_variable(pl.INT, (300,), "n", mapping=0, initial_value=0)
     x = bench.graph.add_variable(pl.FLOAT, (300,), "x", mapping=0)
     cs = bench.graph.add_compute_set("grow")
     for k in range(300):

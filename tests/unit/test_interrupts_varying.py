@@ -41,8 +41,8 @@ def test_a_class_tells_whether_its_time_hangs_on_data() -> None:
 def test_vertices_that_were_quick_are_cut_when_they_are_slow(checks: Any) -> None:
     count = 2000
     graph = pl.Graph(pl.Target(tiles=1))
-    n = graph.add_variable(pl.INT, (count,), "n", mapping=0)
-    y = graph.add_variable(pl.FLOAT, (count,), "y", mapping=0)
+    n = graph.add_variable(pl.INT, (count,), "n", mapping=0, initial_value=0)
+    y = graph.add_variable(pl.FLOAT, (count,), "y", mapping=0, initial_value=0)
     spin = graph.add_compute_set("spin")
     graph.add_vertices(spin, Spin, tile=0, n=n, y=y)
     engine = pl.Engine(graph, pl.Repeat(1000, pl.Execute(spin)), checks=checks)

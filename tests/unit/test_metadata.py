@@ -194,7 +194,7 @@ def test_no_elements_are_read_as_values_and_written(graph: pl.Graph) -> None:
 @pytest.mark.parametrize("interpret", [False, True])
 def test_vertices_decode_and_encode(graph: pl.Graph, interpret: bool) -> None:
     x, y = quarters(graph, "x"), quarters(graph, "y", F152)
-    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
+    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0, initial_value=0)
     double, add = graph.add_compute_set("double"), graph.add_compute_set("add")
     graph.add_vertex(double, Double, tile=0, x=x, y=y)
     graph.add_vertex(add, AddRows, tile=0, rows=[y[:3], y[5:], y[0:0]], total=total)
@@ -211,10 +211,11 @@ def test_vertices_decode_and_encode(graph: pl.Graph, interpret: bool) -> None:
 def test_a_vertex_reads_metadata_from_before_it_ran(graph: pl.Graph, interpret: bool) -> None:
     own = graph.add_variable(pl.QUARTER_METADATA, (), "own", mapping=0)
     x = quarters(graph, "x", own, 1)
-    before = graph.add_variable(pl.FLOAT, (), "before", mapping=0)
+    before = graph.add_variable(pl.FLOAT, (), "before", mapping=0, initial_value=0)
     rescale = graph.add_compute_set()
     graph.add_vertex(rescale, Rescale, tile=0, metadata=own, x=x[0], before=before)
     engine = pl.Engine(graph, pl.Execute(rescale), interpret=interpret)
+    engine.write(own, pl.QuarterMetadata("F143"))
     engine.write(x, [3.0])
     engine.run()
     assert engine.read(before) == 3.0
@@ -239,7 +240,7 @@ def test_metadata_of_a_field_is_no_field_to_connect(graph: pl.Graph) -> None:
 
 def test_rows_of_one_list_have_one_metadata(graph: pl.Graph) -> None:
     x, other = quarters(graph, "x"), quarters(graph, "other", F152)
-    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
+    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0, initial_value=0)
     compute_set = graph.add_compute_set("add")
     message = re.escape(f"field 'rows': 'x' has {F143}, but 'other' has {F152}")
     with pytest.raises(pl.TensorMetadataError, match=message):

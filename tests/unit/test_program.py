@@ -216,7 +216,7 @@ class TestSwitch:
         Sequence(switch)
         with pytest.raises(
             ControlProgramError,
-            match=r"(?s)Switch 'mode': a case is added after it became part.*used at .*test_it_doe",
+            match=r"(?s)Switch 'mode': case 1 is added after it became part.*used at .*test_it",
         ):
             switch.add(1, Program())
         assert switch.num_steps == 0
@@ -253,7 +253,7 @@ class TestFunctions:
 
     def test_only_functions_are_called(self) -> None:
         with pytest.raises(ControlProgramError, match="(?s)Call: .*is no function.*add_function"):
-            Call(Program())  # type: ignore[arg-type]
+            Call(Program())  # type: ignore[call-overload]
 
 
 class TestCopy:
@@ -301,7 +301,7 @@ class TestCopy:
         with pytest.raises(ControlProgramError, match="the tensors belong to two graphs"):
             Copy(x, foreign)
         with pytest.raises(ElementTypeError, match="(?s)destination 3 is not a tensor.*engine.wr"):
-            Copy(x, 3)  # type: ignore[arg-type]
+            Copy(x, 3)  # type: ignore[call-overload]
 
     def test_no_elements(self, x: Tensor) -> None:
         Copy(x[:0], x[8:])

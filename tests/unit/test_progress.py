@@ -109,7 +109,7 @@ def test_lines_where_nobody_looks_on(
             self.x = self.x * 0.5 + 4.25
 
     x, step = program_of(graph, Third)
-    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0, initial_value=0)
     body = pl.Sequence(step, pl.Copy(x, y))
     engine = pl.Engine(graph, {"main": pl.Repeat(600, body)}, progress=True)
     out, err = capfd.readouterr()
@@ -196,7 +196,7 @@ def test_the_bar_ends_with_an_error(graph: pl.Graph, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    mode = graph.add_variable(pl.INT, (), "mode", mapping=0)
+    mode = graph.add_variable(pl.INT, (), "mode", mapping=0, initial_value=0)
     engine = pl.Engine(graph, pl.Switch.with_bounds_checking(mode, {3: program_of(graph)[1]}))
     for _ in range(2):  # a bar that is still there would refuse a second one
         with pytest.raises(pl.ApplicationRuntimeError, match="no case for 0"):
@@ -219,7 +219,7 @@ def test_library_calls_leave_standard_output_alone(
     ):
         for interpret in (False, True):
             engine = pl.Engine(graph, program, interpret=interpret, progress=True)
-            engine.write(tensors[0], engine.read(tensors[0]))
+            engine.write(tensors[0], 1)
             engine.run(progress=True)
             for thing in (graph, program, engine, *tensors, engine.report()):
                 repr(thing)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from poplite import InvalidMachineModel, Target
+from poplite import InvalidMachineModel, InvalidTileMapping, Target
 
-COUNTS = ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle")
+COUNTS = ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle", "ipus")
 
 
 def test_the_default_is_a_mk2() -> None:
@@ -48,7 +48,8 @@ def test_counts_begin_at_one(name: str, count: int) -> None:
         ("tiles", 64.0, 64),
         ("tiles", Fraction(7, 2), 4),
         ("tiles", "64", 1472),
-        ("tiles", None, 1472),
+        ("ipus", None, 1),
+        ("ipus", True, 1),
         ("tiles", float("nan"), 1472),
         ("tiles", float("inf"), 1472),
         ("workers", [6], 6),
@@ -80,3 +81,28 @@ def test_errors_name_the_line_that_made_the_target() -> None:
     assert caught.value.at is not None
     assert Path(caught.value.at.file).name == "test_target.py"
     assert caught.value.at.function == "test_errors_name_the_line_that_made_the_target"
+
+
+def test_tiles_count_those_of_all_ipus() -> None:
+    target = Target(tiles=12, ipus=3)
+    assert (target.tiles, target.ipus, target.tiles_per_ipu) == (12, 3, 4)
+    assert [target.ipu_of(tile) for tile in (0, 3, 4, np.int64(11))] == [0, 0, 1, 2]
+    assert (target.getNumTiles(), target.getNumIPUs(), target.getTilesPerIPU()) == (12, 3, 4)
+    assert "<Target 12 tiles on 3 IPUs, 6 workers" in repr(target)
+    assert Target(ipus=4) == Target(tiles=4 * 1472, ipus=4)
+    assert (Target().ipus, Target(tiles=7).tiles_per_ipu) == (1, 7)
+
+
+@pytest.mark.parametrize(("tiles", "ipus", "left", "fix"), [(10, 4, 2, 8), (2, 3, 2, 3)])
+def test_tiles_divide_among_the_ipus(tiles: int, ipus: int, left: int, fix: int) -> None:
+    message = f"^Target: {tiles} tiles cannot be divided among {ipus} IPUs .*{left} are left over"
+    with pytest.raises(InvalidMachineModel, match=f"(?s){message}") as caught:
+        Target(tiles=tiles, ipus=ipus)
+    assert f"Target(tiles={fix}, ipus={ipus})" in caught.value.fix
+    assert Target(tiles=fix, ipus=ipus).tiles_per_ipu == fix // ipus
+
+
+@pytest.mark.parametrize("tile", [-1, 12, 1.5, "0"])
+def test_an_ipu_is_of_a_tile_that_exists(tile: Any) -> None:
+    with pytest.raises(InvalidTileMapping, match=f"(?s)no tile {tile!r} on .*tiles are 0 to 11"):
+        Target(tiles=12, ipus=3).ipu_of(tile)

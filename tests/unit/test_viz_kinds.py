@@ -4,88 +4,100 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import poplite.program
-from poplite import BOOL, INT, ControlProgramError
+from poplite import INT, ControlProgramError
 from poplite.graph import Graph
-from poplite.program import (
-    Call,
-    Copy,
-    Execute,
-    If,
-    PrintTensor,
-    Program,
-    Repeat,
-    RepeatWhile,
-    RepeatWhileFalse,
-    RepeatWhileTrue,
-    Sequence,
-    Switch,
-)
+from poplite.program import Program, Sequence, children_first, distinct_steps
 from poplite.program.base import set_once
+from poplite.tensor import Tensor
+from poplite.tools.target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
+from poplite.viz.program_words import label_of, leaf_kind
+
+EVERY = Path(__file__).parents[1] / "golden" / "every.py"
 
 
-class Leaf(Program):
+class Odd(Program):
     """A kind of step that no picture knows."""
 
-    def __init__(self) -> None:
-        set_once(self, num_steps=1)
+    _ends: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+
+    def __init__(self, reads: tuple[Tensor, ...] = (), writes: tuple[Tensor, ...] = ()) -> None:
+        set_once(self, num_steps=1, _ends=(reads, writes))
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        return self._ends[0]
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        return self._ends[1]
+
+    def __str__(self) -> str:
+        names = [tensor.name for tensor in (*self.reads, *self.writes)]
+        return "Odd {0}" + "".join(f" '{name}'" for name in names)
 
 
-class Loop(Program):
+class Twice(Program):
     """A kind of program that runs another, nobody knows how often."""
 
     @property
     def children(self) -> tuple[Program, ...]:
-        return (Leaf(),)
+        return (Odd(),)
 
     def __init__(self) -> None:
         set_once(self, num_steps=1)
 
 
 def test_every_kind_is_drawn() -> None:
-    graph = Graph()
-    x, y = graph.add_variable(INT, (2,), "x"), graph.add_variable(INT, (2,), "y")
-    cell = Execute(graph.add_compute_set("work"))
-    leaves: list[Program] = [cell, Copy(x, y), PrintTensor("all", x)]
-    go = graph.add_variable(BOOL, (), "go")
-    deciding: list[Program] = [
-        If(go, cell, Program()),
-        RepeatWhileTrue(cell, go, cell),
-        RepeatWhileFalse(Program(), go, Program()),
-        Switch(y[1], {7: cell}, default=cell),
-    ]
-    call = Call(graph.add_function(cell, "shared"))
-    body = Sequence(*leaves, Program(), *deciding, call)
-    program = Sequence(Repeat(9, body), name="main")
+    graph, program = load_target(f"{EVERY}:build")
+    assert program is not None
+    nodes = list(children_first(program))
     kinds = [kind for _, kind in inspect.getmembers(poplite.program, inspect.isclass)]
-    drawn = {Sequence, Repeat, RepeatWhile, Program}
-    drawn |= {type(node) for node in (*leaves, *deciding, call)}
-    assert {kind for kind in kinds if issubclass(kind, Program)} == drawn
-    tree, flow = program_text(program), graph_text(graph, program)
-    for told in ("Sequence 'main'", "Repeat 9 times", *map(str, [*leaves, *deciding, call])):
-        assert told in tree
-    for told in ("step 1  'work'", "step 2  Copy", "step 3  Print 'all'"):
-        assert told in flow
-    for told in ("step 4  If 'go'", "step 5  RepeatWhileTrue 'go'", "step 7  Switch 'y'"):
+    kinds = [kind for kind in kinds if issubclass(kind, Program) and kind is not Program]
+    bases = {base for kind in kinds for base in kind.__mro__[1:]}
+    assert {kind for kind in kinds if kind not in bases} <= {type(node) for node in nodes}
+    tree = program_text(program, width=120)
+    for node in nodes:
+        assert label_of(node).title in tree
+    flow = graph_text(graph, program)
+    for step in distinct_steps(program):
+        touches = step.program.reads or step.program.writes
+        is_drawn = f"step {step.number}  " in flow
+        known = {"compute", "control"}
+        assert is_drawn or not touches or label_of(step.program).kind in known
+
+
+def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
+    graph = Graph()
+    x, y = graph.add_variable(INT, (2,), "x {}"), graph.add_variable(INT, (3,), "y")
+    nothing, read, moved = Odd(), Odd((x,)), Odd((x,), (y,))
+    assert [leaf_kind(leaf) for leaf in (nothing, read, moved)] == ["control", "host", "copy"]
+    label = label_of(moved)
+    assert (label.title, label.names) == ("Odd {0} 'x {}' 'y'", ("x {}", "y"))
+    assert (label.numbers, label.detail) == ({"bytes": 12, "elements": 3}, "3 elements, 12 B")
+    tree = program_text(Sequence(nothing, read, moved))
+    for number, text in enumerate(("Odd {0}", "Odd {0} 'x {}'  int32[2]", label.title), 1):
+        assert f"  {number}    {text}" in tree
+    flow = graph_text(graph, Sequence(nothing, read, moved))
+    assert "step 1 " not in flow
+    for told in ("step 2  Odd 'x {}'", "step 3  Odd  12 B", "1 copy, 1 host step"):
         assert told in flow
 
 
 @pytest.mark.parametrize(
-    ("program", "draw"),
+    "draw",
     [
-        (program, draw)
-        for program, draws in (
-            (Leaf(), [lambda p: graph_text(Graph(), p)]),
-            (Loop(), [lambda p: summary_text(Graph(), p)]),
-        )
-        for draw in (program_text, program_svg, Program._repr_html_, *draws)
+        program_text,
+        program_svg,
+        Program._repr_html_,
+        lambda program: summary_text(Graph(), program),
     ],
 )
-def test_what_no_picture_knows_is_refused(program: Program, draw: Callable[[Program], str]) -> None:
-    name = type(program).__name__
-    with pytest.raises(ControlProgramError, match=f"no picture shows what a {name} does"):
-        draw(Sequence(program))
+def test_what_no_picture_knows_is_refused(draw: Callable[[Program], str]) -> None:
+    with pytest.raises(ControlProgramError, match="no picture shows what a Twice does"):
+        draw(Sequence(Twice()))

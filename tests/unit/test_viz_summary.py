@@ -100,6 +100,8 @@ def test_rows_in_words(graph: Graph) -> None:
     [
         (Target(), "Mk2 (GC200): 1,472 tiles"),
         (Target(tiles=1), "Mk2 tiles: 1 tile of"),
+        (Target(ipus=2), "Mk2 (GC200): 2 IPUs of 1,472 tiles of 638,976 B, 6"),
+        (Target(tiles=8, ipus=2), "Mk2 tiles: 2 IPUs of 4 tiles of"),
         (Target(workers=1), "custom: 1,472 tiles of 638,976 B, 1 worker thread each"),
     ],
 )
@@ -216,3 +218,14 @@ def test_json_holds_the_numbers(graph: Graph) -> None:
     assert data["classes"] == [{"name": "Fill", "vertices": 2}, {"name": "Sum", "vertices": 1}]
     assert data["program"] == {"runs": 1, "steps": 1}
     assert (data["fits"], data["verdict"], data["cycles"]) == (True, "fits", None)
+
+
+def test_replicas_are_named_where_there_are_several(graph: Graph) -> None:
+    assert "replicas" not in rows(summary_of(graph))
+    replicated = Graph(Target(tiles=8, ipus=2), replication_factor=2)
+    summary = summary_of(replicated)
+    assert rows(summary)["replicas"] == "2, each with all of this"
+    assert rows(summary)["target"].startswith("Mk2 tiles: 4 tiles of")
+    assert json.loads(summary_json(summary))["replicas"] == 2
+    assert "2, each with all of this" in summary_text(replicated)
+    assert "2, each with all of this" in summary_svg(replicated)

@@ -200,3 +200,28 @@ def test_a_long_name_widens_no_picture(name: str) -> None:
         root = ET.fromstring(picture)
         assert float(root.attrib["width"]) < 1200
         assert name in root.attrib["aria-label"]
+
+
+def test_tiles_of_several_ipus_stand_apart() -> None:
+    machine = Graph(Target(tiles=144, ipus=2))
+    part = machine.create_virtual_graph(72, 144)
+    part.add_variable(FLOAT, (72,), "x", mapping="linear")
+    assert tile_load(part).size_bytes.tolist() == [0] * 72 + [4] * 72
+    lines = tiles_text(part, ascii_only=True).splitlines()
+    start = lines.index("IPU 0")
+    assert lines[start : start + 6] == [
+        "IPU 0",
+        "  0 |" + 64 * " " + "|",
+        " 64 |" + 8 * " " + "|",
+        "IPU 1",
+        " 72 |" + 64 * "#" + "|",
+        "136 |" + 8 * "#" + "|",
+    ]
+    assert tiles_text(machine) == tiles_text(part)
+    drawn = ET.fromstring(tiles_svg(machine))
+    texts = {text.text: text for text in drawn.iter(f"{SVG}text")}
+    assert float(texts["IPU 1"].get("y", "")) > float(texts["64"].get("y", ""))
+    boxes = [rect for rect in drawn.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    assert len(boxes) == 144
+    assert len({(box.get("x"), box.get("y")) for box in boxes}) == 144
+    assert max(float(box.get("y", "")) for box in boxes) < float(drawn.get("height", "0")) - 60

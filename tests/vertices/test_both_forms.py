@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.vertices import add_reference
+from poplite.vertices.reduce import Join, columns_reference, rows_reference
 
 Floats = npt.NDArray[np.float32]
 Values = dict[str, Any]
@@ -142,6 +143,41 @@ def blur(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": floats(rng, rows, cols * 4)}, {"y": y}
 
 
+def weighted_sum(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, weights = floats(rng, 3, int(rng.integers(1, 9))), floats(rng, 3)
+    y = in_order(np.float32(0), (weights[:, np.newaxis] * rows).reshape(-1))
+    return {"rows": rows, "weights": weights, "y": floats(rng, 1)}, {"y": y}
+
+
+def doubled(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40))).clip(-3e4, 3e4).astype(np.float16)
+    return {"x": x, "y": x[::-1].copy()}, {"y": x + x}
+
+
+def settle(rng: np.random.Generator) -> tuple[Values, Expected]:
+    goal, x = floats(rng, 1)[0], floats(rng, 1)
+    return {"goal": float(goal), "x": x}, {"x": (x + goal) / np.float32(2)}
+
+
+def add_one_number(rng: np.random.Generator) -> tuple[Values, Expected]:
+    by, x = (rng.integers(0, 2**32, n, np.uint32) for n in (1, int(rng.integers(0, 40))))
+    return {"by": by, "x": x}, {"x": x + by}
+
+
+def count_from(rng: np.random.Generator) -> tuple[Values, Expected]:
+    begin, end = rng.integers(0, 2**32, 2, np.uint32)
+    values = {"begin": begin, "end": end, "index": ~begin, "goes_on": begin >= end}
+    return values, {"index": np.array(begin), "goes_on": np.array(begin < end)}
+
+
+def count_on(rng: np.random.Generator) -> tuple[Values, Expected]:
+    step, end, index = rng.integers(0, 2**32, 3, np.uint32)
+    beyond = int(index) + int(step)  # which may not fit 32 bits
+    goes_on = np.array(beyond < end)
+    values = {"step": int(step), "end": end, "index": index, "goes_on": ~goes_on}
+    return values, {"index": np.array(min(beyond, int(end)), np.uint32), "goes_on": goes_on}
+
+
 def attend(rng: np.random.Generator) -> tuple[Values, Expected]:
     n, rows = (int(v) for v in rng.integers(1, 9, 2))
     query, keys = floats(rng, n), floats(rng, rows, n)
@@ -216,21 +252,134 @@ def running(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x}, {"x": np.array(sums, np.float32)}
 
 
+def of_many(rng: np.random.Generator, join: Join, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Draw numbers that a reduction takes; NaN among them for the least and the greatest."""
+    if join in (np.logical_and, np.logical_or):
+        return rng.random(shape) < rng.random()
+    if rng.integers(2):
+        return rng.integers(-(2**31), 2**31, shape, np.int32)
+    x = floats(rng, *shape) + np.float32(0)  # one zero
+    if join in (np.minimum, np.maximum):
+        x[rng.random(shape) < 0.1] = np.nan
+    return x
+
+
+def rows(join: Join) -> Callable[[np.random.Generator], tuple[Values, Expected]]:
+    """Return the recipe of a reduction of equally long rows."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        count, length = int(rng.integers(1, 5)), int(rng.integers(1, 40))
+        x = of_many(rng, join, (count, length))
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = rows_reference(join, x)
+        return {"x": x.ravel(), "out": x[:, 0]}, {"out": out}
+
+    return recipe
+
+
+def columns(join: Join) -> Callable[[np.random.Generator], tuple[Values, Expected]]:
+    """Return the recipe of a reduction of some columns of a matrix."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        count, width = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+        stride = width + int(rng.integers(0, 9))
+        x = of_many(rng, join, (count, stride))
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = columns_reference(join, x[:, :width])
+        reads = x.ravel()[: (count - 1) * stride + width]
+        return {"x": reads, "out": x[0, :width], "stride": stride}, {"out": out}
+
+    return recipe
+
+
+def sort_block(rng: np.random.Generator) -> tuple[Values, Expected]:
+    keys = rng.integers(-50, 50, int(rng.integers(0, 40)), np.int32)
+    return {"keys": keys}, {"keys": np.sort(keys)}
+
+
+def merge_split(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(1, 20))
+    left, right = (np.sort(rng.integers(low, 50, n, np.int32)) for low in (-50, -20))
+    if rng.integers(2):
+        left, right = left - 100, right
+    merged = np.sort(np.concatenate([left, right]))
+    swapped = np.array([left[-1] > right[0]])
+    scratch = np.zeros(2 * n, np.int32)
+    values: Values = {"left": left, "right": right, "scratch": scratch, "swapped": ~swapped}
+    halves = {"left": merged[:n], "right": merged[n:], "scratch": merged if swapped else scratch}
+    return values, {**halves, "swapped": swapped}
+
+
+def count(dtype: type[np.generic]) -> Callable[[np.random.Generator], tuple[Values, Expected]]:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        number = np.array(rng.integers(0, 1000), dtype)
+        return {"number": number}, {"number": number + np.array(1, dtype)}
+
+    return recipe
+
+
+def expand(rng: np.random.Generator) -> tuple[Values, Expected]:
+    block = rng.random((int(rng.integers(1, 9)), int(rng.integers(1, 9)))) < 0.3
+    rows, columns = np.nonzero(block)
+    starts = np.searchsorted(rows, np.arange(len(block) + 1)).astype(np.uint16)
+    frontier = rng.random(block.shape[1]) < 0.5
+    hit = np.asarray((block & frontier).any(axis=1))
+    matrix: Values = {"starts": starts, "columns": columns.astype(np.uint16)}
+    return {**matrix, "frontier": frontier, "hit": np.logical_not(hit)}, {"hit": hit}
+
+
+def update(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n, far = int(rng.integers(0, 20)), 2**31 - 1
+    reached = rng.random(n) < 0.5
+    distance = np.where(rng.random(n) < 0.5, far, 3).astype(np.uint32)
+    new = reached & (distance == far)
+    values = {"reached": reached, "level": np.uint32(4), "distance": distance, "frontier": ~new}
+    return values, {"distance": np.where(new, 4, distance).astype(np.uint32), "frontier": new}
+
+
+def add_streams(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 2, int(rng.integers(0, 20)))
+    return {"x": x, "y": y, "z": x}, {"z": x + y}
+
+
+def inverse(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, 1)
+    with np.errstate(divide="ignore"):
+        return {"x": x}, {"x": np.float32(1) / x}
+
+
+def stored(rng: np.random.Generator) -> tuple[Values, Expected]:
+    y = np.zeros(int(rng.integers(0, 20)), np.float16)
+    return {"y": y}, {"y": y + np.float16(2050)}
+
+
+def increment(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 20)))
+    return {"x": x}, {"x": x + np.float32(1)}
+
+
 RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
     ("README.md", "Slice"): slice_,
     ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
+    ("benchmarks/executable.py", "Add"): sum_of_two,
     ("benchmarks/engine_bulk.py", "Add"): sum_of_two,
     ("benchmarks/engine_heat.py", "Diffuse"): diffuse,
     ("benchmarks/engine_matmul.py", "Product"): product(16, 128),
     ("benchmarks/engine_matmul.py", "SquareProduct"): product(32, 32),
     ("benchmarks/engine_reduction.py", "Sum"): sum_,
+    ("docs/arithmetic.md", "Invert"): inverse,
+    ("docs/arithmetic.md", "Store"): stored,
     ("docs/arithmetic.md", "Total"): total,
+    ("docs/guide.md", "Add"): add_one_number,
     ("docs/guide.md", "Axpy"): axpy("factor"),
     ("docs/guide.md", "Grow"): grow,
     ("docs/guide.md", "Halve"): halve,
+    ("docs/guide.md", "Settle"): settle,
+    ("docs/guide.md", "Total"): sum_,
     ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),
+    ("docs/vertices.md", "Double"): doubled,
     ("docs/vertices.md", "Half"): scaled(0.5),
     ("docs/vertices.md", "Invert"): invert,
     ("docs/vertices.md", "Negate"): negate,
@@ -240,11 +389,34 @@ RECIPES: dict[Key, Callable[[np.random.Generator], tuple[Values, Expected]]] = {
     ("docs/vertices.md", "Scale"): scale,
     ("docs/vertices.md", "Third"): scaled(1 / 3),
     ("docs/vertices.md", "Total"): totals,
+    ("docs/vertices.md", "WeightedSum"): weighted_sum,
+    ("examples/bfs.py", "Count"): count(np.uint32),
+    ("examples/bfs.py", "Expand"): expand,
+    ("examples/bfs.py", "Update"): update,
     ("examples/first_tiles.py", "SuffixSum"): suffix_sum,
     ("examples/heat.py", "Diffuse"): diffuse,
     ("examples/photo.py", "Blur"): blur,
     ("examples/pi.py", "Slice"): slice_,
+    ("examples/sort.py", "Count"): count(np.int32),
+    ("examples/sort.py", "MergeSplit"): merge_split,
+    ("examples/sort.py", "SortBlock"): sort_block,
+    ("examples/streams.py", "Add"): add_streams,
+    ("examples/streams.py", "Increment"): increment,
+    ("vertices/counting.py", "CountFrom"): count_from,
+    ("vertices/counting.py", "CountOn"): count_on,
     ("vertices/elementwise.py", "Add"): add,
+    ("vertices/reduce.py", "AllColumns"): columns(np.logical_and),
+    ("vertices/reduce.py", "AllRows"): rows(np.logical_and),
+    ("vertices/reduce.py", "AnyColumns"): columns(np.logical_or),
+    ("vertices/reduce.py", "AnyRows"): rows(np.logical_or),
+    ("vertices/reduce.py", "GreatestColumns"): columns(np.maximum),
+    ("vertices/reduce.py", "GreatestRows"): rows(np.maximum),
+    ("vertices/reduce.py", "LeastColumns"): columns(np.minimum),
+    ("vertices/reduce.py", "LeastRows"): rows(np.minimum),
+    ("vertices/reduce.py", "ProductColumns"): columns(np.multiply),
+    ("vertices/reduce.py", "ProductRows"): rows(np.multiply),
+    ("vertices/reduce.py", "SumColumns"): columns(np.add),
+    ("vertices/reduce.py", "SumRows"): rows(np.add),
 }
 
 
@@ -352,6 +524,7 @@ def test_every_vertex_has_a_recipe(classes: dict[Key, type[pl.Vertex]]) -> None:
     assert sorted(classes) == sorted(RECIPES)
 
 
+@pytest.mark.filterwarnings("ignore::poplite.UnwrittenOutputWarning")  # one of docs/vertices.md
 @pytest.mark.parametrize("key", sorted(RECIPES), ids=":".join)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))

@@ -33,8 +33,8 @@ def test_sum_of_any_mapping(
             graph.set_tile_mapping(flat[i : i + 1], int(tile))
         tensors.append(tensor)
         arrays.append(array)
-    total, step = add(graph, tensors[0], tensors[1])
-    engine = pl.Engine(graph, step)
+    total, program = add(graph, tensors[0], tensors[1])
+    engine = pl.Engine(graph, program)
     engine.run()
     assert engine.read(total).tobytes() == (arrays[0] + arrays[1]).tobytes()
     assert graph.tile_mapping(total) == graph.tile_mapping(tensors[0])
@@ -45,7 +45,9 @@ def test_vertices_are_at_most_the_workers_of_each_tile() -> None:
     a = graph.add_variable(pl.FLOAT, (12,), "a")
     graph.set_tile_mapping(a[0:8], 0)
     graph.set_tile_mapping(a[8:12], 2)
-    _, step = add(graph, a, a)
+    _, program = add(graph, a, a)
+    (step,) = program.children
+    assert isinstance(step, pl.Execute)
     assert [v.tile for v in step.compute_set.vertices] == [0] * 6 + [2] * 4
 
 

@@ -1,0 +1,161 @@
+"""Saving and loading a program of a million vertices, against NumPy with the same arrays.
+
+    python benchmarks/executable.py [--samples 9] [--json FILE] [--small]
+
+Each vertex adds two numbers.  In the regular program vertex k works on element k of three
+variables, which hold values of their own; in the irregular one all elements are drawn from one
+variable, so that three numbers for each vertex stand in the file.  The baseline writes the very
+arrays of the file with `np.savez`, and reads them all with `np.load`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import poplite as pl
+from poplite.compile.archive import ArrayWriter
+from poplite.compile.codec import coder_of
+from poplite.compile.coders import Writer
+from rows import Row, in_turn, run
+
+TILES = 1472
+
+FIELDS = ("a", "b", "total")
+
+TARGET = 1.5
+
+
+class Add(pl.Vertex):
+    """The sum of two numbers."""
+
+    a: pl.Input[pl.FLOAT]
+    b: pl.Input[pl.FLOAT]
+    total: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        """Add them."""
+        self.total = self.a + self.b
+
+
+def program(count: int, *, regular: bool) -> pl.Executable:
+    """Return the executable of a program.
+
+    Args:
+        count: its vertices.
+        regular: whether their elements are in order.
+    """
+    random = np.random.default_rng(1)
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    values = random.random(3 * count, np.float32)
+    tensors = []
+    if regular:
+        for name, part in zip(FIELDS, np.split(values, 3), strict=True):
+            tensors.append(
+                graph.add_variable(pl.FLOAT, count, name, mapping="linear", initial_value=part)
+            )
+    else:
+        variable = graph.add_variable(
+            pl.FLOAT, 3 * count, "all", mapping="linear", initial_value=values
+        )
+        places = random.permutation(3 * count)
+        ends = np.stack([places, places + 1], axis=1)
+        tensors = [pl.concat(variable.slices(each, 0)) for each in np.split(ends, 3)]
+    add = graph.add_compute_set("add")
+    connected = dict(zip(FIELDS, tensors, strict=True))
+    graph.add_vertices(add, Add, tile=np.arange(count) * TILES // count, **connected)
+    return pl.compile_graph(graph, pl.Execute(add), "fast")
+
+
+class _Collected(ArrayWriter):
+    """Keeps the arrays of an executable one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: list[npt.NDArray[Any]] = []
+
+    def _added(self, values: npt.NDArray[Any]) -> list[Any]:
+        self.arrays.append(values)
+        return super()._added(values)
+
+
+def arrays_of(executable: pl.Executable) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays that an executable's file holds.
+
+    Args:
+        executable: the executable.
+    """
+    to = Writer()
+    to.arrays = kept = _Collected()
+    coder_of(pl.Executable).encode(executable, to)
+    return {f"array_{number}": array for number, array in enumerate(kept.arrays)}
+
+
+def rows(small: bool, samples: int) -> list[Row]:
+    """Return the rows.
+
+    Args:
+        small: whether to try tiny programs only.
+        samples: of each side.
+    """
+    made = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for kind in ("regular", "irregular"):
+            executable = program(2_000 if small else 1_000_000, regular=kind == "regular")
+            arrays = arrays_of(executable)
+            made += [*_of(f"{kind} vertices", executable, arrays, folder, samples)]
+    return made
+
+
+def _of(
+    what: str,
+    executable: pl.Executable,
+    arrays: dict[str, npt.NDArray[Any]],
+    folder: Path,
+    samples: int,
+) -> list[Row]:
+    ours, baseline = folder / "ours.poplite", folder / "baseline.npz"
+
+    def save() -> None:
+        executable.save(ours)
+
+    def savez() -> None:
+        np.savez(baseline, **arrays)  # type: ignore[arg-type]  # its own flag is named, too
+
+    def load() -> None:
+        pl.Executable.load(ours)
+
+    def load_npz() -> None:
+        with np.load(baseline) as file:
+            for name in file.files:
+                file[name]
+
+    def remove() -> None:
+        ours.unlink(missing_ok=True)
+        baseline.unlink(missing_ok=True)
+
+    made = []
+    pairs: list[tuple[str, Callable[[], None], Callable[[], None], Callable[[], None]]] = [
+        ("save", save, savez, remove),  # so that neither has to replace a file
+        ("load", load, load_npz, lambda: None),
+    ]
+    for verb, mine, numpys, before in pairs:
+        seconds = in_turn(mine, numpys, samples, before)
+        ratio = min(seconds[0]) / min(seconds[1])
+        made.append(Row(f"{verb} {what}", ratio, "x", "<=", TARGET, *seconds))
+    again = folder / "again.poplite"
+    pl.Executable.load(ours).save(again)
+    if again.read_bytes() != ours.read_bytes():
+        sys.exit(f"{what}: loaded and saved again, the file is another")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__.splitlines()[0], rows))

@@ -1,0 +1,260 @@
+"""The file of an executable: a zip of a JSON text and of arrays.
+
+    arrays/int64.npy      all int64 numbers, those of one array behind those of another
+    arrays/uint32.npy
+    manifest.json         everything else; names an array by its type, place and shape
+
+Members are stored, not compressed, in the order of their names and without dates, so that equal
+contents are equal bytes.  Reading refuses whatever this module would not write: other members,
+compressed ones, ones that lie about their size.  It never allocates more than the file is long.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import reprlib
+import stat
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+MANIFEST = "manifest.json"
+
+ELEMENT_DTYPES = {
+    f"{kind}{bits}": np.dtype(f"{kind}{bits}")
+    for kind, sizes in (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32)))
+    for bits in sizes
+} | {"bool": np.dtype(np.bool_)}
+"""What elements of arrays may be, by NumPy's name."""
+
+DTYPE_NAMES = {dtype: name for name, dtype in ELEMENT_DTYPES.items()}
+
+HEADER_BYTES = 128
+"""Of a .npy member: what stands before its numbers."""
+
+ARRAY_REFS = ([str, int, list], [str, int, list, list])
+"""What stands for an array in the manifest: type, first element, shape; of one number repeated its
+own shape, which is none, and that of the array."""
+
+MOST_ELEMENTS = 1 << 56
+"""Of an array, also where only one is kept, or none: NumPy counts their bytes in 64 bits."""
+
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+
+Array = npt.NDArray[Any]
+
+
+class Malformed(ValueError):
+    """What a file says cannot be.
+
+    Attributes:
+        what: what is wrong.
+        place: where in its data, innermost first.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.place: list[str] = []
+
+    def __str__(self) -> str:
+        where = "".join(reversed(self.place)).lstrip(".")
+        return f"{where}: {self.what}" if where else self.what
+
+
+told = reprlib.repr
+"""What a message shows of a value, however large it is."""
+
+
+class ArrayWriter:
+    """Collects arrays, each once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Array]] = {}
+        self._counts: dict[str, int] = {}
+        self._refs: dict[int, list[Any]] = {}
+        self._kept: list[Array] = []
+
+    def add(self, values: Array) -> list[Any]:
+        """Return what stands for an array in the manifest: type, first element, shape.
+
+        Of one number repeated, the number is kept, and its shape stands fourth.
+
+        Args:
+            values: of one of `ELEMENT_DTYPES`.
+        """
+        if id(values) not in self._refs:
+            self._kept.append(values)  # so that no other array gets its id
+            self._refs[id(values)] = self._added(values)
+        return self._refs[id(values)]
+
+    def _added(self, values: Array) -> list[Any]:
+        repeated = values.size > 1 and not any(values.strides)
+        stored = values[(0,) * values.ndim] if repeated else values
+        flat = np.ascontiguousarray(stored).reshape(-1)
+        name = DTYPE_NAMES[flat.dtype]
+        first = self._counts.get(name, 0)
+        self._counts[name] = first + flat.size
+        self._parts.setdefault(name, []).append(flat)
+        shape = list(values.shape)
+        return [name, first, [], shape] if repeated else [name, first, shape]
+
+    def members(self) -> dict[str, list[Array]]:
+        """Return the parts of each array member, by its name."""
+        return {f"arrays/{name}.npy": parts for name, parts in self._parts.items()}
+
+
+class ArrayReader:
+    """Finds arrays in those that a file holds.
+
+    Args:
+        flat: all numbers of each type.
+    """
+
+    def __init__(self, flat: Mapping[str, Array]) -> None:
+        self._flat = flat
+        self._found: dict[tuple[Any, ...], Array] = {}
+
+    def take(self, ref: Any) -> Array:
+        """Return the array that `ArrayWriter.add` returned something for.
+
+        Args:
+            ref: what stands in the manifest.
+
+        Raises:
+            Malformed: when there is no such array.
+        """
+        if not isinstance(ref, list) or list(map(type, ref)) not in ARRAY_REFS:
+            raise Malformed(f"{told(ref)} names no array")
+        name, first, shape, *more = ref
+        repeated = more[0] if more else None
+        if repeated is not None and shape:
+            raise Malformed(f"{told(ref)} repeats more than one number")
+        count = _product(shape)
+        if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
+            raise Malformed(f"{told(ref)} is not in the file")
+        key = (name, first, *shape, None, *(repeated or ()))
+        if key not in self._found:
+            array = self._flat[name][first : first + count].reshape(shape)
+            if repeated is not None:
+                _product(repeated)
+                array = np.broadcast_to(array, repeated)
+            self._found[key] = array
+        return self._found[key]
+
+
+def _product(shape: Sequence[Any]) -> int:
+    if len(shape) > 32 or not all(type(extent) is int and extent >= 0 for extent in shape):
+        raise Malformed(f"{told(shape)} is no shape")
+    if math.prod(max(extent, 1) for extent in shape) > MOST_ELEMENTS:
+        raise Malformed(f"{told(shape)} is too large a shape")
+    return math.prod(shape)
+
+
+def write_archive(file: BinaryIO, manifest: Mapping[str, Any], arrays: ArrayWriter) -> None:
+    """Write an archive.
+
+    Args:
+        file: where to; it must be seekable.
+        manifest: what is written as JSON.
+        arrays: the arrays that it names.
+    """
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
+    for name, parts in arrays.members().items():
+        members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in sorted(members):
+            blocks = [memoryview(block).cast("B") for block in members[name] if len(block)]
+            info = zipfile.ZipInfo(name, _NO_DATE)
+            info.create_system, info.external_attr = 3, 0o644 << 16  # as on Unix everywhere
+            info.file_size = sum(block.nbytes for block in blocks)
+            with archive.open(info, "w") as member:
+                for block in blocks:
+                    member.write(block)
+
+
+def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
+    """Return manifest and arrays of an archive.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: when the file cannot be read.
+        Malformed: when it is no such archive, or damaged.
+    """
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # which may never end
+            raise Malformed("it is a folder, a device or a pipe, and no file")
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            _check_members(infos, status.st_size)
+            content = {info.filename: archive.read(info) for info in infos}
+    except Malformed:
+        raise
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
+        raise Malformed(f"it is no whole zip file: {error}") from error
+    text = content.pop(MANIFEST)
+    try:
+        manifest = json.loads(text.decode(), object_pairs_hook=_distinct)
+    except Malformed:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"{MANIFEST} is no JSON: {error}") from error
+    flat = {}
+    for name, data in content.items():
+        kind = name.removeprefix("arrays/").removesuffix(".npy")
+        flat[kind] = _numbers(name, ELEMENT_DTYPES[kind], data)
+    return manifest, ArrayReader(flat)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, times)] = Counter(name for name, _ in pairs).most_common(1)
+        raise Malformed(f"{MANIFEST} has {told(twice)} {times} times in one object")
+    return found
+
+
+def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
+    allowed = {MANIFEST, *(f"arrays/{name}.npy" for name in ELEMENT_DTYPES)}
+    names = [info.filename for info in infos]
+    strange = [name for name in names if name not in allowed]
+    if strange:
+        raise Malformed(f"its member {strange[0]!r:.80} is none of an executable's")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Malformed(f"its member '{twice}' is there {names.count(twice)} times")
+    if MANIFEST not in names:
+        raise Malformed(f"it has no member '{MANIFEST}'")
+    for info in infos:
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise Malformed(f"its member '{info.filename}' is compressed")
+    total = sum(info.file_size for info in infos)
+    if total > size_bytes:
+        raise Malformed(f"its members are {total:,} B, the file has {size_bytes:,} B")
+
+
+def _header(dtype: np.dtype[Any], count: int) -> bytes:
+    """Return what stands before the numbers of a .npy file, as NumPy writes it."""
+    kind = dtype.newbyteorder("<").str
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}"
+    return b"\x93NUMPY\x01\x00v\x00" + text.ljust(HEADER_BYTES - 11).encode() + b"\n"
+
+
+def _numbers(name: str, dtype: np.dtype[Any], data: bytes) -> Array:
+    count = (len(data) - HEADER_BYTES) // dtype.itemsize
+    if data[:HEADER_BYTES] != _header(dtype, max(count, 0)):
+        raise Malformed(f"its member '{name}' does not begin as an array of {dtype}")
+    numbers = np.frombuffer(data, dtype, count, HEADER_BYTES)
+    if dtype == np.bool_ and count and int(numbers.view(np.uint8).max()) > 1:
+        raise Malformed(f"its member '{name}' holds other numbers than 0 and 1")
+    return numbers

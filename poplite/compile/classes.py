@@ -1,0 +1,204 @@
+"""The vertex classes of an executable's file: named there, found here.
+
+A file names a class as Python does within its module, a template with its element types
+(`Add[HALF]`), and says what its code is (`poplite.compute.code`).  Classes are looked for among
+those that the user gives, those that are defined already, and those of `poplite.vertices`.
+Nothing that a file names is ever imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from types import ModuleType
+from typing import Any
+
+from poplite.compute import ClassCode, code_of
+from poplite.errors import (
+    ElementTypeError,
+    FileLoadError,
+    VertexCompileError,
+    VertexDefinitionError,
+    listed,
+)
+from poplite.source import here
+from poplite.template import specialise
+from poplite.types import ElementType
+from poplite.vertex import Vertex
+from poplite.words import LINE, clipped, counted, shortened
+
+VertexSource = type[Vertex] | ModuleType
+"""Where classes are looked for: a class itself, or a module."""
+
+_LIBRARY = "poplite.vertices"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedClass:
+    """A vertex class as a file names it.
+
+    Attributes:
+        name: within its module, or within the function that defines it.
+        elements: element types that are given to a template.
+        code: what it computes.
+    """
+
+    name: str
+    elements: tuple[type[ElementType[Any]], ...]
+    code: ClassCode
+
+    def __str__(self) -> str:
+        elements = f"[{', '.join(map(repr, self.elements))}]" if self.elements else ""
+        return shortened(self.name + elements, LINE)
+
+
+def named_class(cls: type[Vertex]) -> NamedClass:
+    """Return how a file names a class.
+
+    Args:
+        cls: no template.
+
+    Raises:
+        FileLoadError: when it has no source text.
+
+    >>> from poplite.types import HALF
+    >>> from poplite.vertices.elementwise import Add
+    >>> print(named_class(Add[HALF]))
+    Add[HALF]
+    """
+    try:
+        code = code_of(cls)
+    except VertexCompileError as error:
+        raise FileLoadError(
+            f"an executable with vertex class '{cls.__name__}' cannot be saved: {error.what}",
+            at=error.at,
+            found=error.found,
+            fix=error.fix,
+        ) from error
+    template, elements = cls, ()
+    for base in cls.__bases__:
+        for arguments, made in vars(base).get("_specialised", {}).items():
+            if made is cls:
+                template, elements = base, arguments
+    return NamedClass(_name(template), elements, code)
+
+
+def _name(cls: type[Vertex]) -> str:
+    return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def found_classes(
+    named: Sequence[NamedClass], given: Iterable[VertexSource], path: str
+) -> list[type[Vertex]]:
+    """Return the classes that a file names.
+
+    Args:
+        named: what it names.
+        given: classes and modules, looked into first.
+        path: the file, for messages.
+
+    Raises:
+        ElementTypeError: when something is given that is neither class nor module.
+        FileLoadError: when some class is not found, or only with other code.
+    """
+    by_name: dict[str, list[type[Vertex]]] = {}
+    for cls in chain(_given(given), _defined(Vertex)):
+        by_name.setdefault(_name(cls), []).append(cls)
+    if any(each.name not in by_name for each in named):
+        for cls in _library():
+            by_name.setdefault(_name(cls), []).append(cls)
+    missing = [str(each) for each in named if each.name not in by_name]
+    if missing:
+        raise FileLoadError(
+            f"{path!r}: {counted(len(missing), 'vertex class', 'vertex classes')} "
+            "of it cannot be found",
+            at=here(),
+            found=listed(missing, "vertex classes"),
+            fix=f"Executable.load({path!r}, vertices=[{missing[0].split('[')[0]}, ...]), "
+            "which takes classes and modules",
+        )
+    classes, differing = [], []
+    code = cache(code_of)
+    for each in named:
+        cls, why = _alike(each, by_name[each.name], code)
+        classes.append(cls)
+        differing += [f"{each}: {reason}" for reason in why]
+    if differing:
+        raise FileLoadError(
+            f"{path!r}: vertex classes have other code than when it was saved",
+            at=here(),
+            found=listed(differing, "differences"),
+            fix="compile and save it again, or give the classes it was saved with",
+        )
+    return classes
+
+
+def _alike(
+    named: NamedClass,
+    candidates: Sequence[type[Vertex]],
+    code_of: Callable[..., ClassCode],
+) -> tuple[type[Vertex], list[str]]:
+    """Return the first class with the code of a file's, else the first, and how that differs."""
+    reasons: list[list[str]] = []
+    for candidate in dict.fromkeys(candidates):
+        if candidate.type_variables and not named.elements:
+            reasons.append(["a template has that name here"])
+            continue
+        try:
+            cls = specialise(candidate, named.elements) if named.elements else candidate
+            code = code_of(cls)
+        except (VertexCompileError, VertexDefinitionError) as error:
+            reasons.append([error.what])
+            continue
+        if code == named.code:
+            return cls, []
+        reasons.append(code.differences(named.code))
+    return candidates[0], reasons[0]
+
+
+# -- where classes are looked for --------------------------------------------------------------
+
+
+def _given(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:
+    several = isinstance(sources, Iterable) and not isinstance(sources, str)
+    for source in sources if several else [sources]:
+        if isinstance(source, ModuleType):
+            yield from _within(vars(source).values())
+        elif inspect.isclass(source) and issubclass(source, Vertex):
+            yield source
+        else:
+            raise ElementTypeError(
+                f"vertices: {clipped(source)} is neither a vertex class nor a module",
+                at=here(),
+                fix="Executable.load(path, vertices=[Axpy, my_module])",
+            )
+
+
+def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
+    """Yield vertex classes among values, and those that stand inside of classes."""
+    for value in values:
+        if inspect.isclass(value):
+            if issubclass(value, Vertex):
+                yield value
+            yield from _within(
+                part
+                for part in vars(value).values()
+                if inspect.isclass(part) and part.__qualname__.startswith(value.__qualname__ + ".")
+            )
+
+
+def _defined(cls: type[Vertex]) -> Iterator[type[Vertex]]:
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _defined(sub)
+
+
+def _library() -> Iterator[type[Vertex]]:
+    package = importlib.import_module(_LIBRARY)
+    for module in pkgutil.iter_modules(package.__path__, _LIBRARY + "."):
+        yield from _within(vars(importlib.import_module(module.name)).values())

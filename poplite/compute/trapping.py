@@ -1,0 +1,166 @@
+"""The arithmetic of `compute` for programs that floating-point arithmetic may stop.
+
+Every operation of `poplite.compute.arithmetic` is there under its own name, and looks at its
+operands and its result when it is done::
+
+    divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
+
+`poplite.simulator.traps` emits the same tests for compiled code; the rules are those of
+docs/arithmetic.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from poplite.compute import arithmetic
+from poplite.compute.arithmetic import Number, as_f32, kind_of
+from poplite.compute.kinds import Kind
+from poplite.errors import ErrorCode, FloatingPointTrap
+from poplite.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TRAPS
+from poplite.source import here
+
+SYMBOLS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "floor_divide": "//",
+    "modulo": "%",
+    "power": "**",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+"""Operations of two numbers that trap, by how they are written."""
+
+DIVISIONS = frozenset({"divide", "floor_divide"})
+"""What divides by zero when its right operand is zero."""
+
+COMPARISONS = frozenset(
+    {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "minimum", "maximum"}
+)
+"""What is invalid when an operand is NaN, whatever the result."""
+
+FUNCTIONS = frozenset({"sqrt", "exp", "log", "sin", "cos", "tanh"})
+"""Functions of one float."""
+
+WHOLE = frozenset({"truncate", "floor", "ceil"})
+"""Conversions to int, invalid when the number does not fit 64 bits."""
+
+_CASTING = COMPARISONS | SYMBOLS.keys() - {"power"}
+"""What rounds a double to float32 beside a float32."""
+
+_CODES = {
+    INVALID: ErrorCode.FLOATING_POINT_INVALID_OPERATION,
+    DIVIDE_BY_ZERO: ErrorCode.FLOATING_POINT_DIVIDE_BY_ZERO,
+    OVERFLOW: ErrorCode.FLOATING_POINT_OVERFLOW,
+}
+
+_FIXES = {
+    INVALID: "look where the NaN comes from, or test the operands before",
+    DIVIDE_BY_ZERO: "test the divisor before, as in: y / x if x != 0 else 0.0",
+    OVERFLOW: "scale the values down, or use a type of larger range",
+}
+
+
+def trap(bits: int, enabled: int, what: str) -> None:
+    """Stop the vertex where something happened that stops it.
+
+    Args:
+        bits: what happened.
+        enabled: what stops a vertex.
+        what: the operation and its operands.
+
+    Raises:
+        FloatingPointTrap: for the first of what happened that is enabled.
+
+    >>> trap(OVERFLOW, INVALID, "1e38 * 10.0")
+    """
+    for bit, code in _CODES.items():
+        if bits & enabled & bit:
+            raise FloatingPointTrap(f"{code.name}: {what}", code=code, at=here(), fix=_FIXES[bit])
+
+
+@cache
+def trapping(enabled: int) -> Any:
+    """Return arithmetic that stops a vertex.
+
+    Args:
+        enabled: the bits of a mode that stop it.
+
+    Returns:
+        What stands in for `poplite.compute.arithmetic`.
+
+    >>> trapping(DIVIDE_BY_ZERO).divide(1.0, 2)
+    0.5
+    """
+    if not enabled & TRAPS:
+        return arithmetic
+    names = {*SYMBOLS, *COMPARISONS, *FUNCTIONS, *WHOLE, "as_f32"}
+    tested = {name: _tested(name, getattr(arithmetic, name), enabled) for name in names}
+    return SimpleNamespace(**{**vars(arithmetic), **tested})
+
+
+def _tested(name: str, operation: Callable[..., Number], enabled: int) -> Callable[..., Number]:
+    def checked(*operands: Number) -> Number:
+        result = operation(*operands)
+        bits = happened(name, operands, result)
+        if bits & enabled:
+            trap(bits, enabled, _text(name, operands))
+        return result
+
+    return checked
+
+
+def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
+    """Return what an operation did that stops a vertex, as bits of a mode.
+
+    Args:
+        name: its name in `poplite.compute.arithmetic`.
+        operands: what it was given.
+        result: what it gave.
+
+    >>> happened("divide", (as_f32(1), 0), as_f32(math.inf)) == DIVIDE_BY_ZERO
+    True
+    """
+    floats = [float(x) for x in operands if kind_of(x) > Kind.UINT]
+    if not floats and name not in DIVISIONS | FUNCTIONS:
+        return 0
+    if name in WHOLE:
+        return 0 if -(2.0**63) <= floats[0] < 2.0**63 else INVALID
+    narrowed = 0
+    if name == "as_f32" or (name in _CASTING and Kind.F32 in map(kind_of, operands)):
+        doubles = [x for x in operands if kind_of(x) is Kind.FLOAT and math.isfinite(x)]
+        if any(math.isinf(as_f32(x)) for x in doubles):
+            narrowed = OVERFLOW
+            floats.append(math.inf)
+    if name == "as_f32":
+        return narrowed
+    if name in COMPARISONS:
+        return narrowed | (INVALID if any(map(math.isnan, floats)) else 0)
+    if kind_of(result) <= Kind.UINT:
+        return narrowed
+    if math.isnan(result):
+        return narrowed | INVALID
+    if not math.isinf(result) or name == "modulo" or not all(map(math.isfinite, floats)):
+        return narrowed
+    is_pole = name == "log" or (name in DIVISIONS and operands[1] == 0)
+    return DIVIDE_BY_ZERO if is_pole else OVERFLOW
+
+
+def _text(name: str, operands: tuple[Number, ...]) -> str:
+    shown = [str(x) for x in operands]
+    if name in SYMBOLS:
+        return f"{shown[0]} {SYMBOLS[name]} {shown[1]}"
+    if name == "as_f32":
+        return f"{shown[0]} as a float32"
+    known = {"truncate": "int", "minimum": "min", "maximum": "max"}
+    return f"{known.get(name, name)}({', '.join(shown)})"

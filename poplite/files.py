@@ -1,0 +1,104 @@
+"""Writing a file: whole or not at all.
+
+It is first written beside its place under another name, then renamed over it: nobody finds half
+a file, and a failed write leaves the old one.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "map.txt") as file:
+    ...         count = file.write(b"0123")
+    ...     (Path(folder) / "map.txt").read_text()
+    '0123'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from poplite.errors import FileLoadError
+
+
+def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path:
+    """Check that a file could be written at a path.
+
+    Args:
+        path: the file.
+        example: a file name, for the message.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileLoadError: when its folder does not exist, or the path is itself a folder.
+
+    >>> check_folder("no/such/map.svg")
+    Traceback (most recent call last):
+    poplite.errors.FileLoadError: cannot write 'no/such/map.svg': there is no folder 'no/such'...
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: it is a folder",
+            fix=f"name a file in it, for instance {str(path / example)!r}",
+        )
+    if not path.parent.is_dir():
+        known = next((p for p in path.parent.parents if p.is_dir()), Path())
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
+            found=f"the nearest folder that exists is {str(known)!r}",
+            fix=f"mkdir -p {path.parent}",
+        )
+    return path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterator[BinaryIO]:
+    """Open a file that takes the place of another one once it is written.
+
+    Args:
+        path: the file; one that exists is replaced, but a device or a pipe is written to.
+        example: a file name, for the message.
+
+    Yields:
+        A file to write to.
+
+    Raises:
+        FileLoadError: when the folder does not exist or refuses the file.
+    """
+    scratch = ""
+    try:
+        path = check_folder(path, example)
+        if path.exists() and not path.is_file():  # a device or a pipe: written to, never replaced
+            with open(path, "wb") as file:
+                yield file
+            return
+        real = os.path.realpath(path)  # of a link, the file that it leads to
+        folder, name = os.path.split(real)
+        number, scratch = tempfile.mkstemp(dir=folder, prefix=f".{name[:40]}.")
+        with os.fdopen(number, "wb") as file:
+            yield file
+        os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
+        os.replace(scratch, real)
+    except FileLoadError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
+            fix="write to a folder that has room, and that you may write to",
+        ) from error
+    finally:
+        if scratch:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(scratch)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,96 @@
+"""How floating-point arithmetic behaves: what stops a program, how HALF and QUARTER are rounded.
+
+    FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
+
+A tile holds it as a mode, a number of these bits::
+
+    INVALID  DIVIDE_BY_ZERO  OVERFLOW     stop the program
+    STOCHASTIC                            stores round up or down by chance
+    OVERFLOW_NAN, OVERFLOW_MAX            what too large a value becomes; neither: an infinity
+
+Source: poplibs, include/popsys/CSRFunctions.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+
+from poplite.errors import ControlProgramError
+from poplite.source import here
+
+INVALID, DIVIDE_BY_ZERO, OVERFLOW, STOCHASTIC, OVERFLOW_NAN, OVERFLOW_MAX = (
+    1 << bit for bit in range(6)
+)
+
+TRAPS = INVALID | DIVIDE_BY_ZERO | OVERFLOW
+"""The bits that stop a program."""
+
+STORES = STOCHASTIC | OVERFLOW_NAN | OVERFLOW_MAX
+"""The bits that change what HALF and QUARTER elements hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class FloatingPointBehaviour:
+    """What floating-point arithmetic does.
+
+    Args:
+        inv: an invalid operation stops the program: one whose result is NaN, one with NaN as an
+            operand, a comparison with NaN, a conversion to int that does not fit.
+        div0: dividing a number by zero stops it, and so does the logarithm of zero.
+        oflo: a result too large for its type stops it.
+        esr: what is stored as HALF or QUARTER is rounded up or down by chance, so that it is
+            right on average; without it, to the nearest.
+        nanoo: too large a value is stored in HALF and QUARTER as NaN, which is also an invalid
+            operation; without it, as the largest number.
+
+    Raises:
+        ControlProgramError: when one of them is no truth value.
+
+    >>> FloatingPointBehaviour(esr=False)
+    FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
+    """
+
+    inv: bool = True
+    div0: bool = True
+    oflo: bool = True
+    esr: bool = True
+    nanoo: bool = True
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, bool):
+                raise ControlProgramError(
+                    f"FloatingPointBehaviour: {field.name}={value!r:.60} is no truth value",
+                    at=here(),
+                    fix=f"FloatingPointBehaviour({field.name}=True)",
+                )
+
+    @property
+    def bits(self) -> int:
+        """Bits of the mode that are set where all of it is set."""
+        return sum(1 << bit for bit, chosen in enumerate(astuple(self)) if chosen)
+
+
+def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the modes that a program may be in.
+
+    Args:
+        initial: where it begins.
+        steps: the bits that are cleared, and the bits that are then set, by each step that
+            changes the mode; in any order, any number of times.
+
+    Returns:
+        The initial mode, then the others by rising number.
+
+    >>> reachable(0, [(STORES, STOCHASTIC), (STOCHASTIC, 0)])
+    (0, 8)
+    """
+    changes, found, waiting = dict.fromkeys(steps), {initial}, [initial]
+    while waiting:
+        mode = waiting.pop()
+        new = {mode & ~clear | set_ for clear, set_ in changes} - found
+        found |= new
+        waiting += new
+    return initial, *sorted(found - {initial})

@@ -1,0 +1,221 @@
+"""How a vector field lies in the memory of its tile: pointers, counts, alignment, places.
+
+    x: Annotated[Input[Vector[FLOAT]], Layout(VectorLayout.SHORT_SPAN, min_align=8)]
+
+    SPAN         | pointer | 32-bit count |      any length
+    SHORT_SPAN   | pointer | count |             11 bits of a count: at most 2,047 elements
+    ONE_PTR      | pointer |                     the length is not stored
+
+What a vertex computes does not depend on it: a layout limits how many elements can be connected,
+and tells the cost model what the field takes.  A class can also ask for fields in different
+memories, so that a load and a store can go at once::
+
+    constraints = ("elem(*x) != elem(*y)",)
+
+Source: Poplar user guide, "Vertex vector types" and "Memory constraints".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from poplite.errors import MemoryElemConstraintsError, VertexDefinitionError, did_you_mean
+from poplite.source import here
+from poplite.words import clipped
+
+if TYPE_CHECKING:
+    from poplite.fields import Field
+
+LARGEST_COUNT = 2**32 - 1
+LARGEST_SHORT_COUNT = 2**11 - 1
+
+
+class VectorLayout(Enum):
+    """What is stored of a vector besides its elements."""
+
+    SPAN = "pointer and count"
+    SHORT_SPAN = "pointer and count of 11 bits"
+    ONE_PTR = "pointer"
+    SCALED_PTR32 = "16-bit pointer in units of 4 bytes"
+    SCALED_PTR64 = "16-bit pointer in units of 8 bytes"
+    SCALED_PTR128 = "16-bit pointer in units of 16 bytes"
+    COMPACT_PTR = "the shortest pointer that does"
+
+    @property
+    def limit(self) -> int:
+        """The most elements of a vector."""
+        return LARGEST_SHORT_COUNT if self is VectorLayout.SHORT_SPAN else LARGEST_COUNT
+
+
+class VectorListLayout(Enum):
+    """What is stored of a list of vectors besides their elements."""
+
+    DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
+    DELTAN = "a pointer, and for each vector an offset and a count, the older form"
+    COMPACT_DELTAN = "as DELTAN, in the least bytes"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Layout:
+    """How a vector field lies in memory; stands in `Annotated` beside the field's type.
+
+    Args:
+        vector: what is stored of each vector; of a list of edges also a `VectorListLayout`, for
+            one list of all its vectors.
+        min_align: bytes that the first element's address is a multiple of; a power of two.
+        interleaved: whether the elements are in interleaved memory.
+
+    Raises:
+        VertexDefinitionError: for another layout, or an alignment that is no power of two.
+
+    >>> Layout(VectorLayout.ONE_PTR, min_align=8)
+    Layout(VectorLayout.ONE_PTR, min_align=8)
+    """
+
+    vector: VectorLayout | VectorListLayout = VectorLayout.SPAN
+    min_align: int = 1
+    interleaved: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.vector, VectorLayout | VectorListLayout):
+            raise VertexDefinitionError(
+                f"Layout: {clipped(self.vector)} is no layout of vectors",
+                at=here(),
+                found="it is one of " + ", ".join(VectorLayout.__members__),
+                fix="Layout(pl.VectorLayout.ONE_PTR, min_align=8)",
+            )
+        align = self.min_align
+        if type(align) is not int or align < 1 or align & (align - 1):
+            raise VertexDefinitionError(
+                f"Layout: min_align={clipped(align)} is no power of two",
+                at=here(),
+                found="it is bytes, such as 8 for loads of 64 bits",
+                fix="Layout(min_align=8)",
+            )
+
+    @property
+    def limit(self) -> int:
+        """The most elements of a vector."""
+        return self.vector.limit if isinstance(self.vector, VectorLayout) else LARGEST_COUNT
+
+    def __str__(self) -> str:
+        align = f", min_align {self.min_align}" if self.min_align > 1 else ""
+        return f"{self.vector.name}{align}{', interleaved' if self.interleaved else ''}"
+
+    def __repr__(self) -> str:
+        align = f", min_align={self.min_align}" if self.min_align > 1 else ""
+        interleaved = ", interleaved=True" if self.interleaved else ""
+        return f"Layout({type(self.vector).__name__}.{self.vector.name}{align}{interleaved})"
+
+
+PLAIN = Layout()
+"""The layout of fields that name none."""
+
+
+def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
+    """Return the type in an annotation, and the layouts beside it.
+
+    Args:
+        annotation: of a field; what is no layout beside its type is for other readers.
+
+    >>> split_annotation(Annotated[int, "a count", PLAIN])
+    (<class 'int'>, [Layout(VectorLayout.SPAN)])
+    """
+    if get_origin(annotation) is not Annotated:
+        return annotation, []
+    kind, *beside = get_args(annotation)
+    return kind, [each for each in beside if isinstance(each, Layout)]
+
+
+def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
+    """Return why a field cannot have layouts, or nothing.
+
+    Args:
+        layouts: those beside its type.
+        depth: 0 scalar, 1 vector, 2 list of vectors.
+        is_edge: whether it connects tensors.
+    """
+    if len(layouts) > 1:
+        return f"has {len(layouts)} layouts; a field has one"
+    if layouts and depth == 0:
+        return f"is one element, which has no {layouts[0]!r}"
+    is_list = layouts and isinstance(layouts[0].vector, VectorListLayout)
+    if is_list and (depth != 2 or not is_edge):
+        return f"is no list of edges, as {layouts[0]!r} needs"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Two fields that lie in different memories.
+
+    Attributes:
+        memory: "elem" for memory elements, "region" for regions.
+        first: name of a field.
+        second: name of the other.
+    """
+
+    memory: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.memory} of {self.first} != {self.memory} of {self.second}"
+
+
+_CONSTRAINT = re.compile(
+    r"(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)"
+)
+
+
+def parsed_constraints(
+    name: str, texts: object, fields: Mapping[str, Field]
+) -> tuple[Constraint, ...]:
+    """Return what a vertex class asks of memory, after checking it.
+
+    Args:
+        name: the class.
+        texts: what it gives as `constraints`.
+        fields: what it declares.
+
+    Raises:
+        MemoryElemConstraintsError: for text that is no constraint, or names no edge of the class.
+    """
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")
+    return tuple(_parsed(name, text, fields) for text in texts)
+
+
+def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
+    match = _CONSTRAINT.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        raise _refused(name, f"{clipped(text, 80)} is no memory constraint")
+    memory, stars, first, other, stars_too, second = match.groups()
+    if memory != other:
+        raise _refused(name, f"{text!r} compares {memory} with {other}")
+    for field, found in ((first, stars), (second, stars_too)):
+        declared = fields.get(field)
+        if declared is None:
+            guess = did_you_mean(field, fields)
+            raise _refused(name, f"{text!r} names field {field!r}, but there is none{guess}")
+        if not declared.is_edge or len(found) != max(declared.depth, 1):
+            needed = "an edge" if not declared.is_edge else f"{'*' * max(declared.depth, 1)}{field}"
+            raise _refused(
+                name, f"{text!r} says {found}{field}, where {needed} is needed", f"{declared}"
+            )
+    if first == second:
+        raise _refused(name, f"{text!r} keeps field {first!r} apart from itself")
+    return Constraint(memory, first, second)
+
+
+def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsError:
+    return MemoryElemConstraintsError(
+        f"vertex class '{name}': {what}",
+        at=here(),
+        found=f"declared {declared}" if declared else "",
+        fix='constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
+    )

@@ -1,0 +1,166 @@
+"""Loops with an index that the program can read.
+
+    counted_loop(graph, 0, n, 1, lambda i: Sequence(...))
+
+    CountFrom        i = begin, go_on = begin < end
+    while go_on:
+      body(i)
+      CountOn        i = min(i + step, end), go_on = i < end
+
+As popops::countedLoop.  `Repeat` is quicker where nothing asks for the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index as whole_number
+
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    GraphConnectionError,
+    SizeOverflowError,
+)
+from poplite.graph import Graph
+from poplite.program import Execute, Program, RepeatWhileTrue, Sequence
+from poplite.source import here
+from poplite.tensor import Tensor
+from poplite.tensor_text import type_and_shape
+from poplite.types import BOOL, UNSIGNED_INT
+from poplite.vertices.counting import CountFrom, CountOn
+from poplite.words import clipped, of_type
+
+Body = Program | Callable[[Tensor], Program]
+
+LIMIT = 1 << 32
+"""The least number that an index cannot hold."""
+
+
+def counted_loop(
+    graph: Graph,
+    begin: int | Tensor,
+    end: int | Tensor,
+    step: int,
+    body: Body,
+    *,
+    name: str = "counted_loop",
+) -> Program:
+    """Make a loop with an index: a program that runs its body for begin, begin + step, ...
+
+    Args:
+        graph: the graph.
+        begin: the first index: a number from 0, or one element of UNSIGNED_INT that is read when
+            the loop begins.
+        end: the first index that is too large: a number, or one element of UNSIGNED_INT that is
+            read before each iteration. For `begin` at or beyond it nothing runs.
+        step: what is added to the index, above 0.
+        body: what runs; or what makes it, given the index: a scalar of UNSIGNED_INT that
+            vertices and copies in the body may read, and nothing else may write.
+        name: for the variables and compute sets.
+
+    Returns:
+        The loop. The index lies on the tile of `end`, or else of `begin`, if one of them is a
+        tensor, and on tile 0 otherwise.
+
+    Raises:
+        ControlProgramError: when the step is no whole number above 0, a bound has not one
+            element, or the body is neither a program nor makes one.
+        ElementTypeError: when a bound is neither a number nor a tensor of UNSIGNED_INT.
+        SizeOverflowError: when a number does not fit UNSIGNED_INT.
+        GraphConnectionError: when a bound belongs to another graph.
+        InvalidTileMapping: when a bound has no tile.
+
+    >>> from poplite.program import Copy
+    >>> graph = Graph()
+    >>> last = graph.add_variable("uint32", (), "last", mapping=3)
+    >>> counted_loop(graph, 0, 10, 2, lambda i: Copy(i, last))
+    <Sequence 'counted_loop' 3 steps>
+    """
+    bounds = _bound(graph, begin, "begin"), _bound(graph, end, "end")
+    by = _step(step)
+    tile = _tile(graph, *bounds)
+    with graph.scope(name):
+        index = graph.add_variable(UNSIGNED_INT, (), "index", mapping=tile)
+        goes_on = graph.add_variable(BOOL, (), "goes_on", mapping=tile)
+        inner: object = body(index) if callable(body) else body
+        if not isinstance(inner, Program):
+            made = "body(index) is" if callable(body) else "body is"
+            raise ControlProgramError(
+                f"counted_loop: {made} {clipped(inner, 60)}, which is no program",
+                at=here(),
+                found=of_type(inner),
+                fix="lambda index: Sequence(...), or a program that needs no index",
+            )
+        first, on = graph.add_compute_set("count_from"), graph.add_compute_set("count_on")
+        outputs = {"index": index, "goes_on": goes_on}
+        graph.add_vertex(first, CountFrom, tile=tile, begin=bounds[0], end=bounds[1], **outputs)
+        graph.add_vertex(on, CountOn, tile=tile, step=by, end=bounds[1], **outputs)
+    loop = RepeatWhileTrue(Sequence(), goes_on, Sequence(inner, Execute(on)))
+    return Sequence(Execute(first), loop, name=name)
+
+
+def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
+    if not isinstance(bound, Tensor):
+        try:
+            number = whole_number(bound)  # type: ignore[arg-type]
+        except TypeError:
+            raise ElementTypeError(
+                f"counted_loop: {role} {clipped(bound)} is neither a number nor a tensor",
+                at=here(),
+                found=of_type(bound),
+                fix=f"{role}=10, or a tensor of UNSIGNED_INT with one element",
+            ) from None
+        if not 0 <= number < LIMIT:
+            raise SizeOverflowError(
+                f"counted_loop: {role} {number:,}, but an index is from 0 to {LIMIT - 1:,}",
+                at=here(),
+                found="the index is of UNSIGNED_INT",
+                fix="count from 0, and let a vertex add what is missing",
+            )
+        return int(number)
+    found = type_and_shape(bound)
+    if bound.element_type is not UNSIGNED_INT:
+        raise ElementTypeError(
+            f"counted_loop: {role} '{bound.name}' is of {bound.element_type!r}, not UNSIGNED_INT",
+            at=here(),
+            found=found,
+            fix="make the variable UNSIGNED_INT, or reinterpret one of INT",
+        )
+    if bound.num_elements != 1:
+        raise ControlProgramError(
+            f"counted_loop: {role} '{bound.name}' has {bound.num_elements:,} elements, not 1",
+            at=here(),
+            found=found,
+            fix="slice one element: t[0]",
+        )
+    if bound.graph is not graph.top_level_graph:
+        raise GraphConnectionError(
+            f"counted_loop: {role} '{bound.name}' belongs to another graph",
+            at=here(),
+            found=f"{bound.graph!r} and {graph!r}",
+            fix="make the bounds and the loop with one graph",
+        )
+    return bound.reshape(())
+
+
+def _step(step: object) -> int:
+    try:
+        number = whole_number(step)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if not 0 < number < LIMIT:
+        raise ControlProgramError(
+            f"counted_loop: step {clipped(step)}, but a whole number from 1 to {LIMIT - 1:,} is "
+            "needed",
+            at=here(),
+            found=of_type(step),
+            fix="step=1; to count down, let a vertex subtract the index from the last one",
+        )
+    return int(number)
+
+
+def _tile(graph: Graph, begin: int | Tensor, end: int | Tensor) -> int:
+    for bound in (end, begin):
+        if isinstance(bound, Tensor):
+            return int(graph.tile_mapping(bound, require_complete=True).tiles[0])
+    return 0

@@ -1,0 +1,77 @@
+"""In which order the elements of a tensor are reduced: close to that of memory.
+
+Dimensions are split where their steps change and sorted by their steps, the longest first, except
+that those that disappear stay together.  What is kept stands before and behind them::
+
+    x of shape (2, 3, 4), steps 12, 4, 1        outer   reduced   inner
+    reduced along 1                             2       3         4
+    along 0 and 2                               3       2 * 4     1
+    along 0                                     1       2         3 * 4
+
+Which of equal elements comes first matters to nobody but float sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+from poplite.tensor import Tensor
+from poplite.view.digits import digits_of
+
+
+class Order(NamedTuple):
+    """In which order the elements of a tensor are reduced.
+
+    Attributes:
+        tensor: flattened, `[outer, reduced, inner]`.
+        reduced: elements of each output.
+        inner: outputs whose elements lie side by side.
+        result: the result, flattened alike: `[outer, inner]`.
+    """
+
+    tensor: Tensor
+    reduced: int
+    inner: int
+    result: Tensor
+
+
+def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
+    """Bring a tensor close to the order of its memory, and the result to the same order.
+
+    Args:
+        tensor: what is reduced, at least one element.
+        dims: the dimensions that disappear.
+        result: of the other dimensions.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = graph.add_variable(pl.INT, (2, 3, 4), "x"), graph.add_variable(pl.INT, (4, 3), "y")
+    >>> order = ordered(x.T, [2], y)
+    >>> order.reduced, order.inner, order.tensor.is_contiguous(), order.result == y.T.flatten()
+    (2, 12, True, True)
+    """
+    digits = [
+        (extent, step, d in dims)
+        for d, (size, steps) in enumerate(zip(tensor.shape, tensor.view.dims, strict=True))
+        for extent, step in digits_of(size, steps)
+    ]
+    far = max((abs(step) for _, step, _ in digits), default=0) + 1  # broadcasts go outside
+    order = sorted(range(len(digits)), key=lambda k: -(abs(digits[k][1]) or far))
+    reduced = [k for k in order if digits[k][2]]
+    inner = order[order.index(reduced[-1]) + 1 :] if reduced else order
+    outer = [k for k in order if k not in reduced and k not in inner]
+    kept = [k for k in range(len(digits)) if k not in reduced]
+    whole = tensor.reshape([extent for extent, _, _ in digits])
+    target = result.reshape([digits[k][0] for k in kept])
+    for k, (_, step, _) in enumerate(digits):
+        if step < 0:
+            whole = whole.reverse(k)
+            target = target.reverse(kept.index(k)) if k in kept else target
+    return Order(
+        whole.dim_shuffle([*outer, *reduced, *inner]).flatten(),
+        math.prod(digits[k][0] for k in reduced),
+        math.prod(digits[k][0] for k in inner),
+        target.dim_shuffle([kept.index(k) for k in (*outer, *inner)]).flatten(),
+    )

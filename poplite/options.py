@@ -1,0 +1,227 @@
+"""Options of an engine by name, as in Poplar, and the environment variable that overrides them.
+
+    Engine(graph, program, options={"debug.floatPointOpException": True})
+    POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
+
+Names are strict: one that means nothing here is refused, with the reason where Poplar knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from poplite.errors import ControlProgramError, InvalidOption, did_you_mean
+from poplite.floating_point import OVERFLOW_NAN, TRAPS
+from poplite.source import here
+from poplite.words import clipped, of_type
+
+ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
+
+Kind = Literal["truth", "checks", "seed"]
+
+_KINDS: Mapping[Kind, str] = {
+    "truth": "true or false",
+    "checks": '"strict" or "fast"',
+    "seed": "a whole number from 0 to 2**63 - 1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        kind: which values it takes.
+        field: where `EngineOptions` holds it.
+        is_argument: whether it is an argument of `Engine`, and an option of the environment only.
+    """
+
+    kind: Kind
+    field: str
+    is_argument: bool = False
+
+
+OPTIONS: Mapping[str, Option] = {
+    "checks": Option("checks", "checks", is_argument=True),
+    "interpret": Option("truth", "interpret", is_argument=True),
+    "progress": Option("truth", "progress", is_argument=True),
+    "seed": Option("seed", "seed", is_argument=True),
+    "debug.floatPointOpException": Option("truth", "traps"),
+    "debug.nanOverflowMode": Option("truth", "nan_overflow"),
+    "exchange.enablePrefetch": Option("truth", "prefetch"),
+}
+
+_NO_PROFILE = "nothing is profiled; engine.report() counts what ran"
+_NO_CHOICE = "compiling has no such choice"
+_NO_CODE = "tiles have no machine code of their own"
+_NO_DEVICE = "there is no device to wait for or to configure"
+
+WITHOUT_MEANING: Mapping[str, str] = {
+    "autoReport.*": _NO_PROFILE,
+    "debug.allowOutOfMemory": "the memory of tiles is not limited",
+    "debug.branchRecordTile": _NO_CODE,
+    "debug.computeInstrumentationLevel": _NO_PROFILE,
+    "debug.executionProfile": _NO_PROFILE,
+    "debug.instrument*": _NO_PROFILE,
+    "debug.outputAllSymbols": _NO_CODE,
+    "debug.profilingTile": _NO_PROFILE,
+    "debug.retainDebugInformation": "names and lines are always kept",
+    "debug.runtimeVerify": 'checks="strict" is that',
+    "debug.trace": _NO_CODE,
+    "debug.verify": "graphs are always checked",
+    "debug.workerStackSizeInBytes": _NO_CODE,
+    "exchange.streamBufferOverlap": "streams never share memory",
+    "opt.*": _NO_CHOICE,
+    "profiler.*": _NO_PROFILE,
+    "streamCallbacks.*": "callbacks run in the thread that calls engine.run",
+    "target.deterministicWorkers": "workers always run in the same order",
+    "target.*": _NO_DEVICE,
+}
+"""What Poplar knows and means nothing here: the first pattern that fits a name, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What was asked for; None where nothing was.
+
+    Attributes:
+        checks: "strict" or "fast".
+        interpret: whether vertices run as plain Python.
+        progress: whether progress is told.
+        seed: what stochastic rounding hangs on.
+        traps: whether floating-point exceptions stop programs from their beginning.
+        nan_overflow: whether too large a value of HALF or QUARTER is stored as NaN.
+        prefetch: whether callbacks of streams are asked ahead.
+    """
+
+    checks: Literal["strict", "fast"] | None = None
+    interpret: bool | None = None
+    progress: bool | None = None
+    seed: int | None = None
+    traps: bool | None = None
+    nan_overflow: bool | None = None
+    prefetch: bool | None = None
+
+    @property
+    def float_mode(self) -> int | None:
+        """How floating-point arithmetic behaves at first; None where nothing was asked for."""
+        if self.traps is None and self.nan_overflow is None:
+            return None
+        return (TRAPS if self.traps else 0) | (OVERFLOW_NAN if self.nan_overflow else 0)
+
+
+def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
+    """Return what is asked for by arguments, by options and, above both, by the environment.
+
+    Args:
+        options: by name, as the user gave them.
+        arguments: of `Engine`, by the names of `EngineOptions`.
+
+    Raises:
+        ControlProgramError: for other `checks` than there are.
+        InvalidOption: for an unknown name, a name without meaning here, or another value.
+
+    >>> engine_options({"debug.floatPointOpException": "true"}, interpret=True).traps
+    True
+    """
+    if (checks := arguments.get("checks")) not in ("strict", "fast", None):
+        raise ControlProgramError(
+            f"checks={checks!r:.60}, but it is 'strict' or 'fast'",
+            at=here(),
+            fix="leave checks out for the default",
+        )
+    found = {name: value for name, value in arguments.items() if value is not None}
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidOption(
+            f"options={clipped(options)} is no dictionary",
+            at=here(),
+            found=of_type(options),
+            fix='options={"debug.floatPointOpException": True}',
+        )
+    for name, value in (options or {}).items():
+        option = _option(name, "")
+        if option.is_argument:
+            raise InvalidOption(
+                f"option '{name}' is an argument of Engine",
+                at=here(),
+                fix=f"Engine(graph, program, {name}={value!r})",
+            )
+        found[option.field] = _value(name, option, value, "")
+    found |= _of_environment()
+    return EngineOptions(**{f.name: found.get(f.name) for f in fields(EngineOptions)})
+
+
+def _of_environment() -> dict[str, Any]:
+    text = os.environ.get(ENVIRONMENT, "")
+    if not text.strip():
+        return {}
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidOption(
+            f"{ENVIRONMENT}={clipped(text)} is no JSON: {error}",
+            fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
+        ) from None
+    if not isinstance(given, dict):
+        raise InvalidOption(
+            f"{ENVIRONMENT}={clipped(text)} is no JSON object",
+            fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
+        )
+    found = {}
+    for name, value in given.items():
+        option = _option(name, ENVIRONMENT)
+        found[option.field] = _value(name, option, value, ENVIRONMENT)
+    return found
+
+
+def _option(name: object, source: str) -> Option:
+    before = f"{source}: " if source else ""
+    if isinstance(name, str) and name in OPTIONS:
+        return OPTIONS[name]
+    known = [n for n, option in OPTIONS.items() if source or not option.is_argument]
+    reason = next((why for key, why in WITHOUT_MEANING.items() if _fits(name, key)), "")
+    if reason:
+        raise InvalidOption(
+            f"{before}option '{name}' of Poplar means nothing here",
+            at=None if source else here(),
+            found=reason,
+            fix="leave it out",
+        )
+    hint = did_you_mean(name, known) if isinstance(name, str) else ""
+    raise InvalidOption(
+        f"{before}there is no option {clipped(name)}{hint}",
+        at=None if source else here(),
+        found="options: " + ", ".join(known),
+        fix="docs/options.md lists them",
+    )
+
+
+def _fits(name: object, pattern: str) -> bool:
+    if not isinstance(name, str):
+        return False
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def _value(name: str, option: Option, value: object, source: str) -> Any:
+    match option.kind, value:
+        case "truth", bool():
+            return value
+        case "truth", "true" | "false":  # as Poplar spells it
+            return value == "true"
+        case "checks", "strict" | "fast":
+            return value
+        case "seed", int() if not isinstance(value, bool) and 0 <= value < 1 << 63:
+            return value
+    before = f"{source}: " if source else ""
+    raise InvalidOption(
+        f"{before}option '{name}' is {clipped(value)}, but it is {_KINDS[option.kind]}",
+        at=None if source else here(),
+        fix=f'{{"{name}": {_EXAMPLES[option.kind] if source else True}}}',
+    )
+
+
+_EXAMPLES: Mapping[Kind, str] = {"truth": "true", "checks": '"strict"', "seed": "0"}

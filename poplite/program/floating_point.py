@@ -1,0 +1,211 @@
+"""Programs that change how floating-point arithmetic behaves, from there on.
+
+    set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
+    Sequence(SetStochasticRounding(True), train)        the same as a program of its own
+
+The behaviour belongs to the whole machine, and stays when a run ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from poplite.errors import ControlProgramError
+from poplite.floating_point import (
+    OVERFLOW_MAX,
+    STOCHASTIC,
+    STORES,
+    TRAPS,
+    FloatingPointBehaviour,
+)
+from poplite.graph import Graph
+from poplite.program.base import Program, set_once
+from poplite.program.sequence import Sequence
+from poplite.source import here
+from poplite.words import clipped, of_type
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SetMode(Program):
+    """Base of the programs that change how floating-point arithmetic behaves.
+
+    Attributes:
+        clear: bits of the mode that are cleared.
+        set: bits that are set then.
+    """
+
+    clear: int
+    set: int
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class SetFloatingPointBehaviour(SetMode):
+    """Sets how floating-point arithmetic behaves.
+
+    Args:
+        behaviour: all of it.
+
+    Raises:
+        ControlProgramError: when it is no `FloatingPointBehaviour`.
+
+    >>> SetFloatingPointBehaviour(FloatingPointBehaviour(oflo=False, esr=False))
+    <SetFloatingPointBehaviour inv div0 nanoo>
+    """
+
+    behaviour: FloatingPointBehaviour
+
+    def __init__(self, behaviour: FloatingPointBehaviour) -> None:
+        _check("SetFloatingPointBehaviour", behaviour=behaviour)
+        bits = behaviour.bits if behaviour.nanoo else behaviour.bits | OVERFLOW_MAX
+        set_once(self, behaviour=behaviour, clear=TRAPS | STORES, set=bits, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"SetFloatingPointBehaviour {_words(self.behaviour)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class ModifyFloatingPointBehaviour(SetMode):
+    """Changes some of how floating-point arithmetic behaves.
+
+    Args:
+        clear: what is turned off.
+        set: what is turned on after that.
+
+    Raises:
+        ControlProgramError: when one of them is no `FloatingPointBehaviour`.
+
+    >>> nothing = FloatingPointBehaviour(False, False, False, False, False)
+    >>> ModifyFloatingPointBehaviour(nothing, FloatingPointBehaviour(nanoo=False))
+    <ModifyFloatingPointBehaviour off none, on inv div0 oflo esr>
+    """
+
+    off: FloatingPointBehaviour
+    on: FloatingPointBehaviour
+
+    def __init__(self, clear: FloatingPointBehaviour, set: FloatingPointBehaviour) -> None:
+        _check("ModifyFloatingPointBehaviour", clear=clear, set=set)
+        cleared, bits = clear.bits, set.bits
+        if set.nanoo:
+            cleared |= OVERFLOW_MAX
+        elif clear.nanoo:
+            bits |= OVERFLOW_MAX
+        set_once(self, off=clear, on=set, clear=cleared, set=bits, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"ModifyFloatingPointBehaviour off {_words(self.off)}, on {_words(self.on)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class SetStochasticRounding(SetMode):
+    """Turns stochastic rounding on or off.
+
+    Args:
+        on: whether it is on from here.
+
+    Raises:
+        ControlProgramError: when it is no truth value.
+
+    >>> SetStochasticRounding(True)
+    <SetStochasticRounding on>
+    """
+
+    def __init__(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise ControlProgramError(
+                f"SetStochasticRounding: {clipped(on, 60)} is no truth value",
+                at=here(),
+                found=of_type(on),
+                fix="SetStochasticRounding(True)",
+            )
+        set_once(self, clear=STOCHASTIC, set=STOCHASTIC if on else 0, num_steps=1)
+
+    def __str__(self) -> str:
+        return f"SetStochasticRounding {'on' if self.set else 'off'}"
+
+
+def set_floating_point_behaviour(
+    graph: Graph, sequence: Sequence, behaviour: FloatingPointBehaviour
+) -> None:
+    """Append to a sequence that arithmetic behaves so from there on.
+
+    Args:
+        graph: the graph the sequence is for.
+        sequence: what is appended to.
+        behaviour: all of it.
+
+    Raises:
+        ControlProgramError: for a graph, sequence or behaviour that is none.
+
+    >>> sequence = Sequence()
+    >>> set_floating_point_behaviour(Graph(), sequence, FloatingPointBehaviour(esr=False))
+    >>> print(sequence.children[0])
+    SetFloatingPointBehaviour inv div0 oflo nanoo
+    """
+    _check_owner("set_floating_point_behaviour", graph, sequence)
+    sequence.add(SetFloatingPointBehaviour(behaviour))
+
+
+def get_and_modify_floating_point_behaviour(
+    graph: Graph,
+    sequence: Sequence,
+    clear: FloatingPointBehaviour,
+    set: FloatingPointBehaviour,
+) -> None:
+    """Append to a sequence that some of the behaviour changes from there on.
+
+    Args:
+        graph: the graph the sequence is for.
+        sequence: what is appended to.
+        clear: what is turned off.
+        set: what is turned on after that.
+
+    Raises:
+        ControlProgramError: for a graph, sequence or behaviour that is none.
+    """
+    _check_owner("get_and_modify_floating_point_behaviour", graph, sequence)
+    sequence.add(ModifyFloatingPointBehaviour(clear, set))
+
+
+def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
+    """Append to a sequence that stochastic rounding is on or off from there on.
+
+    Args:
+        graph: the graph the sequence is for.
+        sequence: what is appended to.
+        on: whether it is on.
+
+    Raises:
+        ControlProgramError: for a graph or sequence that is none, or no truth value.
+    """
+    _check_owner("set_stochastic_rounding", graph, sequence)
+    sequence.add(SetStochasticRounding(on))
+
+
+def _check(what: str, **given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, FloatingPointBehaviour):
+            raise ControlProgramError(
+                f"{what}: {name} {clipped(value, 60)} is no behaviour",
+                at=here(),
+                found=of_type(value),
+                fix=f"{name}=FloatingPointBehaviour(inv=True, div0=True, oflo=True)",
+            )
+
+
+def _check_owner(call: str, graph: object, sequence: object) -> None:
+    for name, value, kind in (("graph", graph, Graph), ("sequence", sequence, Sequence)):
+        if not isinstance(value, kind):
+            raise ControlProgramError(
+                f"{call}: {clipped(value, 60)} is no {name}",
+                at=here(),
+                found=of_type(value),
+                fix=f"{call}(graph, sequence, ...)",
+            )
+
+
+def _words(behaviour: FloatingPointBehaviour) -> str:
+    names = ("inv", "div0", "oflo", "esr", "nanoo")
+    return " ".join(name for name in names if getattr(behaviour, name)) or "none"

@@ -1,0 +1,137 @@
+"""Replicas: one graph on several equal parts of a machine, which all run the same program.
+
+    machine   IPU 0   IPU 1   IPU 2   IPU 3          Target(ipus=4)
+    replica  |------ 0 ------|------ 1 ------|       Graph(target, replication_factor=2)
+
+A graph describes one replica, and its target is that replica's part of the machine.  All its
+variables exist once in each replica; only what they hold may differ.
+
+Source: Poplar user guide, "Replicated graphs".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from operator import index as whole_number
+from typing import TypeVar
+
+from poplite.errors import GraphReplicationError
+from poplite.source import SourceLocation
+from poplite.target import Target
+from poplite.words import clipped, counted
+
+T = TypeVar("T")
+
+MOST_REPLICAS = 1 << 16
+"""More than any machine has IPUs; every replica has memory of its own."""
+
+
+def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Target, int]:
+    """Return a replica's part of a machine, and how many replicas there are.
+
+    Args:
+        machine: the whole machine.
+        replicas: the replication factor that the user gave.
+        at: the user's line.
+
+    Raises:
+        GraphReplicationError: when the machine cannot be divided into so many equal parts.
+
+    >>> from poplite.source import here
+    >>> part_of(Target(tiles=8, ipus=4), 2, here())
+    (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
+    """
+    count = whole(replicas)
+    if count is None or not 1 <= count <= MOST_REPLICAS:
+        raise GraphReplicationError(
+            f"Graph: replication_factor={clipped(replicas)} is no whole number from 1 to "
+            f"{MOST_REPLICAS:,}",
+            at=at,
+            fix="Graph(target), or Graph(Target(ipus=2), replication_factor=2)",
+        )
+    if machine.ipus % count:
+        ipus = -(-machine.ipus // count) * count
+        raise GraphReplicationError(
+            f"Graph: {counted(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
+            at=at,
+            found=f"the target is the whole machine: {machine!r}",
+            fix=f"Graph(Target(tiles={machine.tiles_per_ipu * ipus}, ipus={ipus}), "
+            f"replication_factor={count})",
+        )
+    tiles, ipus = machine.tiles // count, machine.ipus // count
+    return dataclasses.replace(machine, tiles=tiles, ipus=ipus), count
+
+
+def replica_number(value: object, count: int, what: str, at: SourceLocation) -> int:
+    """Return the number of a replica after checking it.
+
+    Args:
+        value: what the user gave.
+        count: how many replicas there are.
+        what: the call, for the message.
+        at: the user's line.
+
+    Raises:
+        GraphReplicationError: when there is no such replica.
+    """
+    number = whole(value)
+    if number is None or not 0 <= number < count:
+        raise GraphReplicationError(
+            f"{what}: there is no replica {clipped(value)}",
+            at=at,
+            found=f"the graph has {counted(count, 'replica')}: "
+            + (f"0 to {count - 1}" if count > 1 else "0"),
+            fix="a number in that range, or leave it out for all replicas"
+            if count > 1
+            else "Graph(Target(ipus=2), replication_factor=2) has two",
+        )
+    return number
+
+
+def tiles_text(tiles: int, count: int) -> str:
+    """Return how many tiles a graph has, and how many replicas if several.
+
+    Args:
+        tiles: those of one replica.
+        count: how many replicas there are.
+
+    >>> tiles_text(4, 1), tiles_text(4, 2)
+    ('4 tiles', '4 tiles in each of 2 replicas')
+    """
+    return counted(tiles, "tile") + (f" in each of {count:,} replicas" if count > 1 else "")
+
+
+def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocation) -> dict[int, T]:
+    """Return replicas and what the user gave each, in order of the replicas.
+
+    Args:
+        values: what the user gave, by number of the replica.
+        count: how many replicas there are.
+        what: the call, for the message.
+        at: the user's line.
+
+    Raises:
+        GraphReplicationError: when there is no such replica, or nothing is given.
+    """
+    if not values:
+        raise GraphReplicationError(
+            f"{what}: a dictionary without replicas", at=at, fix="{0: value, 1: value}"
+        )
+    checked = {replica_number(key, count, what, at): value for key, value in values.items()}
+    return {number: checked[number] for number in sorted(checked)}
+
+
+def whole(value: object) -> int | None:
+    """Return a whole number that is no bool; None for anything else.
+
+    Args:
+        value: anything.
+
+    >>> whole(2), whole(True), whole(2.0)
+    (2, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else whole_number(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None

@@ -1,0 +1,327 @@
+"""Load mutated executable files: `python -m poplite.testing.fuzz_files --files 10000 --seed 1`.
+
+A file of a program with a bit of everything is changed at random (`poplite.testing.mutations`), and
+loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is run for a moment.
+This is done by processes of their own, as a fault of the simulator would end one.  The first file
+that ends its process, takes too long or too much memory ends the run with a report, and stays on
+disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poplite.compile.compiler import compile_graph
+from poplite.compile.executable import Executable
+from poplite.errors import FileLoadError, StreamConnectionError
+from poplite.graph import Graph
+from poplite.program import (
+    AssumeEqualAcrossReplicas,
+    Call,
+    Copy,
+    CrossReplicaCopy,
+    Execute,
+    If,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhileTrue,
+    Switch,
+)
+from poplite.program import (
+    Sequence as Steps,
+)
+from poplite.simulator.engine import Engine
+from poplite.target import Target
+from poplite.testing.mutations import mutated
+from poplite.types import BOOL, FLOAT, HALF, INT
+from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
+
+MOST_BYTES = 256 << 20
+"""Memory that a process may take beyond what it has when it begins to load."""
+
+LARGEST_RUN = 32 << 20
+"""Memory of a program that is run: one of more is loaded only."""
+
+ADDRESSES = 16 << 30
+"""Bytes of addresses of a process, so that a program of huge variables is refused at once."""
+
+RUN_SECONDS = 0.2
+"""How long an accepted program runs."""
+
+HANG_SECONDS = 120.0
+"""Without a new file for so long, a process hangs; compiling takes seconds on a busy machine."""
+
+FILES_AT_ONCE = 250
+
+
+class Blend(Vertex):
+    """`x = a * x`."""
+
+    a: State[FLOAT]
+    x: InOut[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Scale."""
+        for i in range(len(self.x)):
+            self.x[i] = self.a * self.x[i]
+
+
+class Total(Vertex):
+    """The sum of all rows."""
+
+    x: Input[Vector[Vector[FLOAT]]]
+    total: Output[FLOAT]
+
+    def compute(self) -> None:
+        """Add."""
+        total = 0.0
+        for row in range(len(self.x)):
+            for i in range(len(self.x[row])):
+                total += self.x[row][i]
+        self.total = total
+
+
+class Count(MultiVertex):
+    """Adds one, and tells whether that is few."""
+
+    x: InOut[Vector[INT]]
+
+    def compute(self, worker: int) -> None:
+        """Add one."""
+        for i in range(worker, len(self.x), self.num_workers):
+            self.x[i] += 1
+
+
+def program() -> tuple[Graph, dict[str, Program]]:
+    """Return a graph and programs with a bit of everything."""
+    graph = Graph(Target(tiles=32, ipus=2), replication_factor=2)
+    x = graph.add_variable(FLOAT, (16, 24), "x", mapping="linear", initial_value=1)
+    y = graph.add_variable(FLOAT, (24, 16), "y", mapping="linear", initial_value=0)
+    n = graph.add_variable(INT, (40,), "n", mapping=3, initial_value=0)
+    h = graph.add_variable(HALF, (9,), "h", mapping=2, initial_value=np.arange(9))
+    more = graph.add_variable(BOOL, (), "more", mapping=0, initial_value=False)
+    blend, total, count = (graph.add_compute_set(name) for name in ("blend", "total", "count"))
+    sums = graph.add_variable(FLOAT, (20,), "sums", mapping="linear", initial_value=0)
+    random = np.random.default_rng(1)
+    spread = y.flatten().slices([(int(k), int(k) + 3) for k in random.permutation(48) * 8], 0)
+    graph.add_vertices(blend, Blend, tile=np.arange(16), x=x, a=random.random(16))
+    graph.add_vertices(blend, Blend, tile=np.arange(48) % 16, x=spread, a=0.5)
+    for k in range(8):
+        graph.add_vertex(total, Total, tile=k, x=x[k : k + 3, :k], total=sums[k])
+        graph.add_vertex(total, Total, tile=k, x=[x[k, j:9] for j in range(k)], total=sums[8 + k])
+    graph.add_vertex(total, Total, tile=0, x=[y[:5, k] for k in range(4)], total=sums[19])
+    graph.add_vertex(count, Count, tile=3, x=n)
+    fifo = graph.add_host_to_device_fifo("in", FLOAT, 24)
+    out = graph.add_device_to_host_fifo("out", INT, 40)
+    rows = graph.add_remote_buffer("rows", FLOAT, 24, 4)
+    sort = graph.add_host_function("sort", [(INT, 40)], [(INT, 40)])
+    graph.create_host_read("y", y)
+    graph.create_host_write("h", h)
+    twice = graph.add_function(Repeat(2, Execute(blend)))
+    there = graph.add_variable(INT, (7,), "there", mapping=1, initial_value={1: 5})
+    main = Steps(
+        Copy(fifo, x[3]),
+        Call(twice),
+        Execute(total),
+        Copy(x.T, y),
+        Switch(n[0], {0: Execute(count), 3: Call(twice)}),
+        If(more, Execute(count), Steps(Execute(count), Call(twice))),
+        RepeatWhileTrue(Steps(), more, Execute(count)),
+        PrintTensor("h", h),
+        Copy(x[2], rows),
+        Copy(rows, x[7]),
+        Call(sort, [n], [n]),
+        CrossReplicaCopy(n[::6], there, [1, 0]),
+        AssumeEqualAcrossReplicas(there),
+        Copy(n, out),
+    )
+    return graph, {"main": main, "back": Copy(y.T, x)}
+
+
+# -- trying files ------------------------------------------------------------------------------
+
+
+class Tally(NamedTuple):
+    """What became of some files.
+
+    Attributes:
+        refused: were not loaded.
+        ran: were, and ran.
+        stopped: were, and ended with an error.
+    """
+
+    refused: int = 0
+    ran: int = 0
+    stopped: int = 0
+
+    def plus(self, other: Tally) -> Tally:
+        """Add up.
+
+        >>> Tally(1, 2).plus(Tally(3, 0, 1))
+        Tally(refused=4, ran=2, stopped=1)
+        """
+        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class _TooLong(BaseException):
+    """An accepted program runs for long, which it may."""
+
+
+def try_file(path: Path) -> Tally:
+    """Load a file, and run what is loaded for a moment.
+
+    Args:
+        path: the file.
+
+    Raises:
+        Exception: for any error but a `FileLoadError` that is no end of a program.
+    """
+    try:
+        executable = Executable.load(path)
+    except FileLoadError:
+        return Tally(refused=1)
+    memory = executable.layout.replicas * executable.layout.size_bytes
+    if executable.checks == "fast" or memory > LARGEST_RUN:
+        return Tally(stopped=1)  # vertices may go anywhere, as their code says; or it takes long
+    try:
+        _run(executable)
+    except Exception:  # noqa: BLE001  (what is accepted may be nonsense)
+        return Tally(stopped=1)
+    except _TooLong:
+        pass
+    return Tally(ran=1)
+
+
+def _run(executable: Executable) -> None:
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    engine = Engine(executable)
+    engine.print_stream = io.StringIO()
+    for handle in engine.list_streams():
+        engine.connect_stream_to_callback(handle, lambda block: None)
+    with contextlib.suppress(StreamConnectionError):  # its handle may have changed
+        engine.connect_host_function("sort", _sorted)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, RUN_SECONDS, RUN_SECONDS)
+    try:
+        for name in executable.programs:
+            engine.run(name)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _sorted(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    outputs[0][:] = np.sort(inputs[0])
+
+
+def try_some(folder: Path, seed: int, files: range, now: Any, tally: Any) -> None:
+    """Try some files; in a process of its own.
+
+    Args:
+        folder: holds `whole.poplite`, and the file that is tried.
+        seed: of the whole run.
+        files: their numbers.
+        now: where the number of the file is noted.
+        tally: where the tally is noted.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    content = (folder / "whole.poplite").read_bytes()
+    _run(Executable.load(folder / "whole.poplite"))
+    before = _peak_bytes()
+    counts = Tally()
+    for number in files:
+        now.value = number
+        path = folder / "tried.poplite"
+        path.write_bytes(mutated(content, Random(f"{seed} {number}")))
+        counts = counts.plus(try_file(path))
+        if _peak_bytes() - before > MOST_BYTES:
+            sys.exit(f"memory grew by {_peak_bytes() - before:,} B")
+    tally[:] = counts
+
+
+def _peak_bytes() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def fuzz(files: int, seed: int, folder: Path) -> tuple[Tally, str]:
+    """Try files until there are enough, or one fails.
+
+    Args:
+        files: how many.
+        seed: what the changes hang on.
+        folder: where files are written.
+
+    Returns:
+        What became of them, and the report of the first that failed, or nothing.
+    """
+    compile_graph(*program()).save(folder / "whole.poplite")
+    context = multiprocessing.get_context("spawn")
+    total = Tally()
+    for first in range(0, files, FILES_AT_ONCE):
+        now, tally = context.Value("q", first), context.Array("q", 3)
+        numbers = range(first, min(first + FILES_AT_ONCE, files))
+        process = context.Process(target=try_some, args=(folder, seed, numbers, now, tally))
+        process.start()
+        seen, since = -1, time.monotonic()
+        while process.is_alive():
+            process.join(1.0)
+            if now.value != seen:
+                seen, since = now.value, time.monotonic()
+            elif time.monotonic() - since > HANG_SECONDS:
+                process.kill()
+        process.join()
+        if process.exitcode != 0:
+            kept = folder / "tried.poplite"
+            return total, f"file {now.value} of seed {seed} ended with {process.exitcode}: {kept}"
+        total = total.plus(Tally(*tally[:]))
+        print(f"{numbers.stop:,} files: {total}", flush=True)
+    return total, ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fuzz from the command line.
+
+    Args:
+        argv: the command line.
+
+    Returns:
+        0 when no file did harm, otherwise 1.
+    """
+    parser = argparse.ArgumentParser(description="Load mutated executable files.")
+    parser.add_argument("--files", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--seed", type=int, default=1, help="what changes hang on (default 1)")
+    options = parser.parse_args(argv)
+    folder = Path(tempfile.mkdtemp(prefix="poplite-fuzz-"))
+    _, failure = fuzz(options.files, options.seed, folder)
+    if failure:
+        print(failure)
+        return 1
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    return 0
+
+
+if __name__ == "__main__":
+    # The classes are those of the module, not of `__main__`, which no other process can import.
+    from poplite.testing import fuzz_files
+
+    sys.exit(fuzz_files.main())

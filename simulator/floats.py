@@ -1,0 +1,92 @@
+"""How floating-point arithmetic behaves in an engine now: what programs change, drivers read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
+from poplite.compute import interpreted
+from poplite.compute.stores import Stores, vertex_key
+from poplite.floating_point import TRAPS
+from poplite.vertex import Vertex
+
+
+class Floats:
+    """The floating-point state of one engine.
+
+    Args:
+        modes: what its programs may reach, the mode that they begin in first.
+        seed: what stochastic rounding hangs on.
+
+    >>> floats = Floats((0, 8), seed=1)
+    >>> floats.change(0, 8, 1)
+    >>> floats.mode
+    8
+    """
+
+    def __init__(self, modes: Sequence[int], seed: int) -> None:
+        self._modes = tuple(modes)
+        self.words = np.zeros(FLOAT_WORDS, np.int64)
+        self.words[FLOAT_SEED] = seed
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the mode that programs begin in."""
+        self.words[FLOAT_MODE], self.words[FLOAT_EXECUTIONS] = self._modes[0], 0
+
+    @property
+    def address(self) -> int:
+        """Address of the words in the process."""
+        return int(self.words.ctypes.data)
+
+    @property
+    def mode(self) -> int:
+        """What holds now."""
+        return int(self.words[FLOAT_MODE])
+
+    @property
+    def may_trap(self) -> bool:
+        """Whether arithmetic may ever stop a program."""
+        return any(mode & TRAPS for mode in self._modes)
+
+    def change(self, clear: int, set: int, executions: int) -> None:
+        """Do what a FLOATS op does.
+
+        Args:
+            clear: bits of the mode that are cleared.
+            set: bits that are set then.
+            executions: compute sets that are about to run.
+        """
+        self.words[FLOAT_MODE] = self.mode & ~clear | set
+        self.words[FLOAT_EXECUTIONS] += executions
+
+    def stores(self, vertex: int, worker: int) -> Stores | None:
+        """Return how a worker stores floats; None for the default.
+
+        Args:
+            vertex: position of the vertex in its compute set.
+            worker: number of the worker.
+        """
+        if not self.mode:
+            return None
+        seed, executions = (int(self.words[word]) for word in (FLOAT_SEED, FLOAT_EXECUTIONS))
+        return Stores(self.mode, vertex_key(seed, executions, vertex, worker))
+
+    def form(self, cls: type[Vertex]) -> Callable[..., bool | None]:
+        """Return the interpreted form of a vertex class, which traps by the mode of the time.
+
+        Args:
+            cls: the class.
+        """
+        traps = {mode & TRAPS for mode in self._modes}
+        if traps == {0}:
+            return interpreted(cls)
+        forms = {each: interpreted(cls, each) for each in sorted(traps)}
+
+        def compute(*args: Any) -> bool | None:
+            return forms[self.mode & TRAPS](*args)
+
+        return compute

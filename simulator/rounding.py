@@ -1,0 +1,164 @@
+"""Stores to HALF and QUARTER elements where a program says how they are rounded, as LLVM IR.
+
+Bit for bit what `poplite.compute.stores` does, which says why.
+
+Importing this module imports llvmlite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
+from poplite.compute.stores import (
+    GOLDEN,
+    HALF_INFINITY,
+    HALF_LARGEST,
+    HALF_NAN,
+    MIX,
+    SMALL_GOLDEN,
+    SMALL_MIX,
+    WORKERS,
+)
+from poplite.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
+from poplite.quarter import NAN_CODE
+
+WORD, BITS, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+
+
+def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
+    """Emit the part of the key that all vertices of a launch have in common.
+
+    Args:
+        builder: where.
+        floats: address of the words of the floating-point state.
+    """
+    seed, executions = (
+        builder.load(builder.gep(floats, [WORD(word)])) for word in (FLOAT_SEED, FLOAT_EXECUTIONS)
+    )
+    return _mixed(builder, builder.add(seed, builder.mul(executions, WORD(GOLDEN))))
+
+
+def vertex_key(builder: ir.IRBuilder, launch: Any, vertex: Any, worker: Any) -> Any:
+    """Emit what the random bits of one worker hang on.
+
+    Args:
+        builder: where.
+        launch: see `launch_key`.
+        vertex: i64, position of the vertex in its compute set.
+        worker: i64, number of the worker.
+    """
+    number = builder.add(builder.mul(vertex, WORD(WORKERS)), worker)
+    return _mixed(builder, builder.add(launch, builder.mul(number, WORD(GOLDEN))))
+
+
+def begin(builder: ir.IRBuilder, random: Any, key: Any) -> None:
+    """Emit the beginning of what one worker does.
+
+    Args:
+        builder: where.
+        random: address of three i32: low and high bits of the key, stores made so far.
+        key: i64, of the worker.
+    """
+    high = builder.lshr(key, WORD(32))
+    for number, word in enumerate((builder.trunc(key, BITS), builder.trunc(high, BITS), BITS(0))):
+        builder.store(word, builder.gep(random, [BITS(number)]))
+
+
+def random_bits(builder: ir.IRBuilder, random: Any) -> Any:
+    """Emit 32 random bits for one store, and count it.
+
+    Args:
+        builder: where.
+        random: see `begin`.
+    """
+    places = [builder.gep(random, [BITS(number)]) for number in range(3)]
+    low, high, count = (builder.load(place) for place in places)
+    builder.store(builder.add(count, BITS(1)), places[2])
+    bits = builder.add(low, builder.mul(count, BITS(SMALL_GOLDEN)))
+    for number, (shift, factor) in enumerate(SMALL_MIX):
+        bits = builder.mul(builder.xor(bits, builder.lshr(bits, BITS(shift))), BITS(factor))
+        if number == 0:
+            bits = builder.xor(bits, high)
+    return bits
+
+
+def _mixed(builder: ir.IRBuilder, value: Any) -> Any:
+    for shift, factor in MIX:
+        value = builder.mul(builder.xor(value, builder.lshr(value, WORD(shift))), WORD(factor))
+    return value
+
+
+def appears(builder: ir.IRBuilder, found: Any, *operands: Any) -> Any:
+    """Emit whether something is so while all operands are finite: i32, by its sign.
+
+    Args:
+        builder: where.
+        found: i32, negative where it is so.
+        operands: floats.
+    """
+    for operand in operands:
+        found = builder.and_(found, builder.not_(exceeds(builder, operand)))
+    return found
+
+
+def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
+    """Emit whether a float is infinite or NaN: i32, by its sign.
+
+    Args:
+        builder: where.
+        value: float or double.
+        by: 1 for NaN alone, whose bits exceed those of infinity.
+    """
+    width, mantissa = (32, 23) if value.type == FLOAT else (64, 52)
+    kind = ir.IntType(width)
+    magnitude = builder.and_(builder.bitcast(value, kind), kind((1 << width - 1) - 1))
+    bits = builder.add(magnitude, kind((1 << mantissa) - by))
+    return bits if width == 32 else builder.trunc(builder.lshr(bits, kind(32)), BITS)
+
+
+def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
+    """Emit what a rounded HALF becomes when it is too large.
+
+    Args:
+        builder: where.
+        code: i16, an infinity for what is too large.
+        value: float, what was rounded.
+        mode: see `poplite.floating_point`.
+
+    Returns:
+        The code, and whether the value is too large: i32, negative where it is.
+    """
+    half = code.type
+    magnitude = builder.zext(builder.and_(code, half(0x7FFF)), BITS)
+    reaches = builder.shl(builder.add(magnitude, BITS(0x8000 - HALF_INFINITY)), BITS(16))
+    found = appears(builder, reaches, value)
+    if mode & (OVERFLOW_NAN | OVERFLOW_MAX):
+        large = half(HALF_NAN if mode & OVERFLOW_NAN else HALF_LARGEST)
+        signed = builder.or_(builder.and_(code, half(0x8000)), large)
+        code = builder.select(builder.icmp_signed("<", found, BITS(0)), signed, code)
+    return code, found
+
+
+def quarter_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
+    """Emit what a rounded QUARTER becomes when it is too large.
+
+    Args:
+        builder: where.
+        code: i8, NaN for what is too large.
+        value: float, what was rounded.
+        mode: see `poplite.floating_point`.
+
+    Returns:
+        The code, and whether the value is too large: i32, negative where it is.
+    """
+    is_number = builder.fcmp_ordered("ord", value, value)
+    lost = builder.icmp_unsigned("==", code, code.type(NAN_CODE))
+    overflows = builder.and_(is_number, lost)
+    if mode & OVERFLOW_MAX:
+        is_negative = builder.fcmp_ordered("<", value, FLOAT(0.0))
+        large = builder.select(is_negative, code.type(0xFF), code.type(0x7F))
+        code = builder.select(overflows, large, code)
+    return code, builder.sext(overflows, BITS)

@@ -1,0 +1,85 @@
+"""What an engine is made of: a graph and programs, or an executable that was compiled before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from poplite.compile.compiler import Programs, compile_graph
+from poplite.compile.executable import Executable
+from poplite.compile.step import ComputeStep
+from poplite.errors import ControlProgramError, InvalidOption
+from poplite.graph import Graph
+from poplite.options import EngineOptions
+from poplite.source import here
+from poplite.words import of_type
+
+
+def source_of(
+    graph: Graph | Executable,
+    program: Programs | None,
+    asked: EngineOptions,
+    options: Mapping[str, object] | None,
+) -> tuple[Executable, Graph | None]:
+    """Return the executable of an engine, and its graph where that is known.
+
+    Args:
+        graph: a graph, or an executable.
+        program: the programs of a graph.
+        asked: what the user asked for.
+        options: the options as they were given.
+
+    Raises:
+        ControlProgramError: for anything else, for programs beside an executable, and for a graph
+            without any.
+        InvalidOption: for what was decided otherwise when the executable was compiled.
+    """
+    if isinstance(graph, Executable):
+        _check_executable(graph, program, asked)
+        return graph, None
+    if not isinstance(graph, Graph):
+        raise ControlProgramError(
+            f"Engine: {graph!r:.60} is not a graph",
+            at=here(),
+            found=of_type(graph),
+            fix="Engine(graph, program), or Engine(executable)",
+        )
+    if program is None:
+        raise ControlProgramError(
+            "Engine: a graph, but no program", at=here(), fix="Engine(graph, program)"
+        )
+    top = graph.top_level_graph  # programs are of it, whatever made their tensors
+    interpret = bool(asked.interpret)
+    return compile_graph(top, program, asked.checks, interpret=interpret, options=options), top
+
+
+def _check_executable(
+    executable: Executable, program: Programs | None, asked: EngineOptions
+) -> None:
+    if program is not None:
+        raise ControlProgramError(
+            "Engine: an executable has its programs, but more are given",
+            at=here(),
+            found="programs: " + ", ".join(map(repr, executable.programs)),
+            fix="Engine(executable), or Engine(graph, program)",
+        )
+    if asked.checks not in (None, executable.checks):
+        raise InvalidOption(
+            f"checks is '{asked.checks}', but the executable has '{executable.checks}' checks",
+            at=here(),
+            fix=f"compile_graph(graph, program, checks='{asked.checks}')",
+        )
+    if asked.float_mode not in (None, executable.float_modes[0]):
+        raise InvalidOption(
+            "floating-point behaviour was decided when the executable was compiled",
+            at=here(),
+            fix="compile_graph(graph, program, options={...})",
+        )
+    sets = [step for step in executable.steps if isinstance(step, ComputeStep)]
+    bare = next((step for step in sets if not step.may_fault), None)
+    if asked.interpret and bare is not None:
+        raise InvalidOption(
+            f"interpret=True, but the executable does not save what '{bare.name}' overwrites, "
+            "which a vertex that faults needs",
+            at=here(),
+            fix="compile_graph(graph, program, interpret=True)",
+        )

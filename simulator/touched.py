@@ -1,0 +1,148 @@
+"""Which elements the vertices of a compute set touch, field by field, read off descriptor rows.
+
+    field        edges of it: vertex, row, first element, length
+    Sum.x        0  0  128  16        elements   128 ... 143, 144 ... 159
+                 1  0  144  16
+    Sum.total    0  0  512   1                   512, 513
+                 1  0  513   1
+
+Elements are counted as in the rows: in elements of the field's type from the start of the arena.
+What is gathered stands in temporaries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.compile.descriptor import COUNT, NUMBER, positions
+from poplite.compile.step import ComputeStep, Vertices
+from poplite.fields import Field
+from poplite.vertex import Vertex
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """The elements behind one field of some vertices of a class.
+
+    Attributes:
+        cls: the vertex class.
+        field: the field.
+        vertex: int64[edges], position of each edge's vertex in its compute set.
+        row: int64[edges], row of each edge in its list.
+        end: int64[edges], elements of all edges up to this one.
+        elements: int64[elements], where they stand, edge by edge.
+    """
+
+    cls: type[Vertex]
+    field: Field
+    vertex: Integers
+    row: Integers
+    end: Integers
+    elements: Integers
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.field.element.size_bytes
+
+    def vertex_of(self, number: int) -> int:
+        """Return the position in the compute set of the vertex that an element is connected to.
+
+        Args:
+            number: position in `elements`.
+        """
+        return int(self.vertex[self._edge(number)])
+
+    def _edge(self, number: int) -> int:
+        return int(np.searchsorted(self.end, number, side="right"))
+
+    def name(self, number: int) -> str:
+        """Return what `compute` calls an element: `'Sum.x'[3]`.
+
+        Args:
+            number: position in `elements`.
+        """
+        edge = self._edge(number)
+        begin = int(self.end[edge - 1]) if edge else 0
+        index = "" if self.field.depth == 0 else f"[{number - begin:,}]"
+        row = f"[{int(self.row[edge]):,}]" if self.field.depth == 2 else ""
+        return f"'{self.cls.__name__}.{self.field.name}'{row}{index}"
+
+
+def touched(step: ComputeStep) -> list[Touched]:
+    """Return what the vertices of a compute set touch, without metadata and empty fields.
+
+    Args:
+        step: the lowered compute set.
+    """
+    found = [each for group in step.groups for each in _of_group(group)]
+    return [each for each in found if len(each.elements)]
+
+
+def _of_group(group: Vertices) -> list[Touched]:
+    counts = group.rows[:, COUNT]
+    run = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+    parts: dict[int, dict[str, Integers]] = {}
+    tables: dict[int, Integers] = {}
+    for number, (column, at) in enumerate(positions(group.columns)):
+        words = group.rows[run, at]
+        if column.kind == "affine":
+            words = words + within * group.rows[run, at + 1]
+        elif column.kind == "flat":
+            words = words + group.tables[number][group.rows[run, at + 1] + within]
+        elif column.kind == "table":
+            tables[column.field] = group.tables[number]
+        parts.setdefault(column.field, {})[column.part] = words
+    vertex = parts[NUMBER]["number"]
+    return [
+        _of_field(group, field, vertex, parts[position], tables.get(position))
+        for position, field in enumerate(group.cls.fields.values())
+        if field.is_edge and not field.is_implicit
+    ]
+
+
+def _of_field(
+    group: Vertices,
+    field: Field,
+    vertex: Integers,
+    part: dict[str, Integers],
+    table: Integers | None,
+) -> Touched:
+    rows = part.get("rows", np.ones(len(vertex), np.int64))
+    edge = np.repeat(np.arange(len(vertex)), rows)
+    row = _counted(rows)
+    if table is None:
+        one = np.ones(len(vertex), np.int64)
+        start = part["start"][edge] + row * part.get("stride", one)[edge]
+        length = part.get("length", one)[edge]
+    else:
+        at = part["pairs" if "pairs" in part else "wide"] + part["first"]
+        start, length = table[at[edge] + row].astype(np.int64).T
+        start = start + part["base"][edge]
+    elements = ranges(start, length)
+    return Touched(group.cls, field, vertex[edge], row, np.cumsum(length), elements)
+
+
+def ranges(start: Integers, length: Integers) -> Integers:
+    """Return the numbers of some ranges, one range after the other.
+
+    Args:
+        start: int64[ranges].
+        length: int64[ranges].
+
+    >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
+    [5, 6, 9, 10, 11]
+    """
+    return np.repeat(start, length) + _counted(length)
+
+
+def _counted(lengths: Integers) -> Integers:
+    """Return 0, 1, ... for each of some lengths."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)

@@ -1,0 +1,51 @@
+"""What a driver is compiled with beside its vertex class: one driver for each `Variant`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from poplite.floating_point import STORES, TRAPS
+from poplite.types import HALF, QUARTER
+from poplite.vertex import Vertex
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a driver does that others of its class do not.
+
+    Attributes:
+        checked: whether it checks indices.
+        falling: whether it runs the workers of a MultiVertex in falling order.
+        modes: of floating-point arithmetic, between which it chooses when it runs; none for the
+            default.
+    """
+
+    checked: bool = False
+    falling: bool = False
+    modes: tuple[int, ...] = ()
+
+
+def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
+    """Return the modes of floating-point arithmetic that make a difference to a class.
+
+    Args:
+        cls: the vertex class.
+        modes: those that programs may reach (`poplite.floating_point`).
+
+    Returns:
+        They, by rising number, without the bits that make none; nothing for the default alone.
+    """
+    bits = relevant(cls)
+    different = {mode & bits for mode in modes}
+    return tuple(sorted(different)) if different != {0} else ()
+
+
+def relevant(cls: type[Vertex]) -> int:
+    """Return the bits of a mode that make a difference to a class.
+
+    Args:
+        cls: the vertex class.
+    """
+    rounds = any(field.writes and field.element in (HALF, QUARTER) for field in cls.fields.values())
+    return TRAPS | STORES if rounds else TRAPS

@@ -1,0 +1,188 @@
+"""poplite.ops.reduce against NumPy: shapes, dimensions, types, mappings, views, both forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.partition import map_blocks, map_linearly
+
+Array = npt.NDArray[Any]
+
+UFUNCS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+}
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+MAPPINGS = ("linear", "one tile", "scattered", "intervals", "blocks", "transposed")
+TILES = 5
+
+
+def put_on_tiles(graph: pl.Graph, x: pl.Tensor, how: str, rng: np.random.Generator) -> None:
+    if how == "one tile":
+        graph.set_tile_mapping(x, 3)
+    elif how == "blocks" and x.rank == 2 and 0 not in x.shape:
+        map_blocks(graph, x)
+    elif how in ("scattered", "intervals") and x.num_elements:
+        longest = 2 if how == "scattered" else 40
+        begin = 0
+        while begin < x.num_elements:
+            end = min(begin + int(rng.integers(1, longest)), x.num_elements)
+            graph.set_tile_mapping(x.flatten()[begin:end], int(rng.integers(TILES)))
+            begin = end
+    else:
+        map_linearly(graph, x.T if how == "transposed" else x)
+
+
+def values(dtype: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Draw numbers that every operation keeps exact, but integers that may wrap."""
+    if dtype == "bool":
+        return rng.random(shape) < rng.random()
+    if dtype in ("float32", "float16"):
+        signs = rng.choice([-1, 1], shape)
+        return np.asarray(2.0 ** rng.integers(0, 2, shape) * signs, dtype)
+    limits = np.iinfo(dtype)
+    drawn: Array = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    return drawn
+
+
+def viewed(t: pl.Tensor, a: Array, seed: int) -> tuple[pl.Tensor, Array]:
+    """Apply the same few view operations to a tensor and an array."""
+    rng = np.random.default_rng(seed)
+    for _ in range(int(rng.integers(0, 4))):
+        if not t.rank:
+            break
+        dim = int(rng.integers(t.rank))
+        kind = int(rng.integers(5))
+        if kind == 0:
+            order = rng.permutation(t.rank).tolist()
+            t, a = t.dim_shuffle(order), a.transpose(order)
+        elif kind == 1:
+            t, a = t.sub_sample(2, dim), a[(slice(None),) * dim + (slice(None, None, 2),)]
+        elif kind == 2:
+            n = int(rng.integers(1, 4))
+            t, a = t.broadcast(n, dim), np.concatenate([a] * n, axis=dim)
+        elif kind == 3:
+            t, a = t.reverse(dim), np.flip(a, dim)
+        else:
+            t, a = pl.concat([t, t[:1]]), np.concatenate([a, a[:1]])
+    return t, a
+
+
+def reduced(operation: str, a: Array, dims: tuple[int, ...]) -> Array:
+    """Return what NumPy makes of it, in the type that it has."""
+    if a.dtype == bool:
+        return np.asarray(UFUNCS[operation].reduce(a, axis=dims))
+    wide = np.float32 if a.dtype == np.float16 else a.dtype
+    return np.asarray(UFUNCS[operation].reduce(a, axis=dims, dtype=wide)).astype(a.dtype)
+
+
+CASES = [
+    *((operation, "bool") for operation in ("logical_and", "logical_or")),
+    *((operation, t) for operation in ("add", "mul", "min", "max") for t in ("float32", "float16")),
+    *(("add", dtype) for dtype in INTEGERS),
+    ("mul", "int32"),
+    ("min", "int32"),
+    ("max", "uint64"),
+]
+
+
+@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@settings(max_examples=60)
+@given(
+    case=st.sampled_from(CASES),
+    shape=st.lists(st.integers(1, 7), max_size=4).map(tuple),
+    how=st.sampled_from(MAPPINGS),
+    given_output=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_view_on_any_tiles(
+    interpret: bool,
+    case: tuple[str, str],
+    shape: tuple[int, ...],
+    how: str,
+    given_output: bool,
+    seed: int,
+) -> None:
+    (operation, dtype), rng = case, np.random.default_rng(seed)
+    graph, program = pl.Graph(pl.Target(tiles=TILES)), pl.Sequence()
+    array = values(dtype, shape, rng)
+    x = graph.add_variable(dtype, shape, "x", initial_value=array)
+    put_on_tiles(graph, x, how, rng)
+    tensor, array = viewed(x, array, seed)
+    dims = tuple(rng.permutation(tensor.rank)[: int(rng.integers(0, tensor.rank + 1))].tolist())
+    want = reduced(operation, array, dims)
+    output = None
+    if given_output:
+        output = graph.add_variable(dtype, want.shape[::-1], "output")
+        put_on_tiles(graph, output, "scattered", rng)
+        output = output.T
+    result = pl.ops.reduce(graph, tensor, dims, operation, program, output=output)
+    assert graph.tile_mapping(result).is_complete
+    engine = pl.Engine(graph, program, interpret=interpret)
+    engine.run()
+    got = engine.read(result)
+    if operation == "mul" and dtype == "float16":
+        got, want = (np.clip(each, -65504, 65504) for each in (got, want))
+    assert got.dtype == want.dtype
+    assert np.array_equal(got, want)
+
+
+@settings(max_examples=25)
+@given(
+    sizes=st.sampled_from([(1500, 3), (3, 1500), (70, 70), (4000, 1), (2, 700, 3), (300, 9)]),
+    how=st.sampled_from(MAPPINGS),
+    tiles=st.sampled_from([1, 6, 150]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_many_elements_take_several_stages(
+    sizes: tuple[int, ...], how: str, tiles: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    graph, program = pl.Graph(pl.Target(tiles=max(tiles, TILES))), pl.Sequence()
+    array = rng.integers(-1000, 1000, sizes, np.int32)
+    x = graph.add_variable(pl.INT, sizes, "x", initial_value=array)
+    put_on_tiles(graph, x, how, rng)
+    results = {
+        d: pl.ops.reduce(graph, x, [d], "add", program, name=f"along {d}")
+        for d in range(len(sizes))
+    }
+    engine = pl.Engine(graph, program)
+    engine.run()
+    for d, result in results.items():
+        assert np.array_equal(engine.read(result), array.sum(d, dtype=np.int32))
+
+
+@settings(max_examples=15)
+@given(
+    shape=st.sampled_from([(40, 30), (1200,), (5, 17, 9)]),
+    how=st.sampled_from(MAPPINGS),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_float_sums_have_the_same_bits_in_both_forms_and_every_run(
+    shape: tuple[int, ...], how: str, seed: int
+) -> None:
+    bits = set()
+    for interpret in (False, True, False):
+        rng = np.random.default_rng(seed)
+        graph, program = pl.Graph(pl.Target(tiles=TILES)), pl.Sequence()
+        array = (rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
+        x = graph.add_variable(pl.FLOAT, shape, "x", initial_value=array)
+        put_on_tiles(graph, x, how, rng)
+        total = pl.ops.reduce(graph, x, range(len(shape)), "add", program)
+        engine = pl.Engine(graph, program, interpret=interpret)
+        engine.run()
+        exact = array.sum(dtype=np.float64)
+        assert abs(engine.read(total) - exact) <= 1e-4 * np.abs(array).sum(dtype=np.float64)
+        bits.add(engine.read(total).tobytes())
+    assert len(bits) == 1

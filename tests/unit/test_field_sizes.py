@@ -1,0 +1,214 @@
+"""Sizes of fields: set, told by what is connected, missing, and in conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+T = TypeVar("T", pl.FLOAT, pl.HALF)
+
+
+class Gather(pl.Vertex, Generic[T]):
+    rows: pl.Input[pl.Vector[pl.Vector[T]]]
+    weights: pl.State[pl.Vector[T]]
+    shift: pl.State[T]
+    y: pl.Output[pl.Vector[T]]
+
+    def compute(self) -> None:
+        for i in range(len(self.rows)):
+            total = 0.0 + self.shift
+            if i < len(self.weights):
+                total += self.weights[i]
+            for value in self.rows[i]:
+                total += value
+            self.y[i] = total
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.graph = pl.Graph(pl.Target(tiles=2))
+        self.cs = self.graph.add_compute_set("gather")
+        self.x = self.graph.add_variable(
+            pl.FLOAT, (12,), "x", mapping=0, initial_value=np.arange(12)
+        )
+        self.y = self.graph.add_variable(pl.FLOAT, (3,), "y", mapping=1)
+
+    def vertex(self, kind: type[pl.Vertex] = Gather[pl.FLOAT], **fields: Any) -> pl.VertexInstance:
+        return self.graph.add_vertex(self.cs, kind, tile=1, **fields)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+@pytest.mark.parametrize("kind", [Gather, Gather[pl.FLOAT]])
+def test_sizes_are_set_then_rows_connected(scene: Scene, interpret: bool, kind: Any) -> None:
+    graph, x = scene.graph, scene.x
+    vertex = scene.vertex(kind, y=scene.y, shift=0.5)
+    graph.set_field_size(vertex["rows"], 3)
+    graph.set_field_size(vertex["weights"], 2)
+    graph.connect(vertex["rows"][0], x[:2])
+    graph.connect(vertex["rows"][1], x[2:3])
+    assert "rows" not in vertex.connections
+    with pytest.raises(pl.GraphConnectionError, match="rows 2 of field 'rows' are not connected"):
+        pl.Engine(graph, pl.Execute(scene.cs))
+    with pytest.raises(
+        pl.GraphConnectionError, match="field 'shift' has no size .|\n*set_initial_v"
+    ):
+        graph.set_field_size(vertex["shift"], 1)
+    graph.connect(vertex["rows"][2], x[:0])
+    assert [graph.field_size(vertex["rows"][row]) for row in range(3)] == [2, 1, 0]
+    engine = pl.Engine(graph, pl.Execute(scene.cs), interpret=interpret)
+    engine.run()
+    assert engine.read(scene.y).tolist() == [1.5, 2.5, 0.5]  # the weights are zeros
+    graph.set_initial_value(vertex["weights"], [10, 20])
+    engine = pl.Engine(graph, pl.Execute(scene.cs), interpret=interpret)
+    engine.run()
+    assert engine.read(scene.y).tolist() == [11.5, 22.5, 0.5]
+
+
+def test_a_list_of_no_rows_is_complete(scene: Scene) -> None:
+    vertex = scene.vertex(y=scene.y, shift=0, weights=[])
+    scene.graph.set_field_size(vertex["rows"], 0)
+    scene.graph.set_field_size((vertex, "rows"), 0)
+    pl.Engine(scene.graph, pl.Execute(scene.cs)).run()
+    assert vertex.connections["rows"] == ()
+
+
+def test_a_size_may_follow_what_it_tells(scene: Scene) -> None:
+    graph, x = scene.graph, scene.x
+    whole = scene.vertex(rows=x.reshape((3, 4)), weights=[1, 2])
+    graph.set_field_size(whole["rows"], 3)
+    graph.set_field_size(whole["weights"], 2)
+    one = scene.vertex()
+    graph.connect(one["rows"][0], x)
+    graph.set_field_size(one["rows"], 2)
+    assert "rows" not in one.connections
+    graph.connect(one["rows"][1], x)
+    assert len(one.connections["rows"]) == 2
+
+
+def test_sizes_are_told(scene: Scene) -> None:
+    graph, x = scene.graph, scene.x
+    vertex = scene.vertex(rows=[x[:5], x], weights=np.ones(4), shift=1, y=scene.y)
+    names = ("rows", "weights", "shift", "y")
+    assert [graph.field_size(vertex[name]) for name in names] == [2, 4, 1, 3]
+    assert graph.field_size(vertex["rows"][1]) == 12
+    matrix = scene.vertex(rows=x.reshape((3, 4)))
+    assert (graph.field_size(matrix["rows"]), graph.field_size(matrix["rows"][2])) == (3, 4)
+    with pytest.raises(pl.TensorIndexError, match="field 'rows' has 3 rows, and no row 3 "):
+        graph.field_size(matrix["rows"][3])
+
+
+def test_nothing_tells_a_size(scene: Scene) -> None:
+    graph = scene.graph
+    vertex = scene.vertex()
+    for name, why in (
+        ("rows", r"nothing connected, and no size  .*try: graph.set_field_size\(vertex\['rows'\]"),
+        ("weights", "neither values nor a size  .*try: graph.set_field_size"),
+        ("y", r"nothing connected, and no size  .*try: graph.connect\(vertex\['y'\]"),
+    ):
+        with pytest.raises(pl.NoSizeSpecified, match=rf"(?s)^Gather.* field '{name}' has {why}"):
+            graph.field_size(vertex[name])
+    graph.set_field_size(vertex["rows"], 2)
+    assert graph.field_size(vertex["rows"]) == 2
+    with pytest.raises(pl.NoSizeSpecified, match="row 1 of field 'rows' has nothing connected"):
+        graph.field_size(vertex["rows"][1])
+    with pytest.raises(pl.TensorIndexError, match="field 'rows' has 2 rows, and no row 2 "):
+        graph.field_size(vertex["rows"][2])
+
+
+def test_an_engine_asks_for_sizes(scene: Scene) -> None:
+    vertex = scene.vertex(y=scene.y, shift=0, rows=[])
+    message = "(?s)field 'weights' has no value .*test_field_sizes.py.*set_field_size"
+    with pytest.raises(pl.NoSizeSpecified, match=message):
+        pl.Engine(scene.graph, pl.Execute(scene.cs))
+    scene.graph.set_field_size(vertex["weights"], 3)
+    pl.Engine(scene.graph, pl.Execute(scene.cs))
+    gap = scene.vertex(y=scene.y[:1], shift=0, weights=[])
+    scene.graph.connect(gap["rows"][1], scene.x)
+    with pytest.raises(pl.NoSizeSpecified, match="(?s)rows 0 of field 'rows' are not connected "):
+        pl.Engine(scene.graph, pl.Execute(scene.cs))
+
+
+def test_conflicting_sizes_name_both(scene: Scene) -> None:
+    graph, x = scene.graph, scene.x
+    vertex = scene.vertex()
+    graph.set_field_size(vertex["rows"], 2)
+    refusals: list[tuple[Callable[[], None], str]] = [
+        (lambda: graph.set_field_size(vertex["rows"], 3), "is given size 3, but has size 2 "),
+        (lambda: graph.connect(vertex["rows"][2], x), "is given row 2, but has size 2 "),
+        (lambda: graph.connect(vertex["rows"], [x]), "is given 1 row, but has size 2 "),
+        (
+            lambda: graph.connect(vertex["rows"], x.reshape((3, 4))),
+            "is given 3 rows, but has size 2 ",
+        ),
+    ]
+    for refused, why in refusals:
+        with pytest.raises(pl.GraphConnectionError, match=f"on tile 1: field 'rows' {why}"):
+            refused()
+    graph.set_field_size(vertex["weights"], 4)
+    with pytest.raises(pl.GraphConnectionError, match="'weights' is given 3 values, but has size "):
+        graph.set_initial_value(vertex["weights"], [1, 2, 3])
+    full = scene.vertex(rows=[x, x[:1]], weights=[1, 2, 3])
+    with pytest.raises(pl.GraphConnectionError, match="'rows' is given size 5, but holds 2 "):
+        graph.set_field_size(full["rows"], 5)
+    with pytest.raises(pl.GraphConnectionError, match="'weights' is given size 2, but holds 3 "):
+        graph.set_field_size(full["weights"], 2)
+    late = scene.vertex()
+    graph.connect(late["rows"][3], x)
+    with pytest.raises(pl.GraphConnectionError, match="given size 3, but has row 3 connected "):
+        graph.set_field_size(late["rows"], 3)
+    assert not late.sizes
+
+
+def test_other_fields_have_no_size_to_set(scene: Scene) -> None:
+    graph = scene.graph
+    vertex = scene.vertex()
+    for ref, what in (
+        (vertex["y"], "field 'y'"),
+        (vertex["shift"], "field 'shift'"),
+        (vertex["rows"][1], "row 1 of field 'rows'"),
+    ):
+        with pytest.raises(pl.GraphConnectionError, match=f": {what} has no size to set "):
+            graph.set_field_size(ref, 3)
+    for size in (-1, 1.5, "3", None, True, 2**32):
+        with pytest.raises(pl.TensorIndexError, match=f"field 'rows' is given size {size!r} "):
+            graph.set_field_size(vertex["rows"], size)  # type: ignore[arg-type]
+    with pytest.raises(pl.GraphConnectionError, match="'rows' is no field of a vertex"):
+        graph.set_field_size("rows", 3)  # type: ignore[arg-type]
+
+
+def test_vertices_added_together_have_their_sizes(scene: Scene) -> None:
+    graph, x = scene.graph, scene.x
+    block = graph.add_vertices(
+        scene.cs, Gather[pl.FLOAT], tile=0, rows=[[x], [x, x[:3]]], weights=[[1], []], shift=2.0,
+        y=scene.y[:2].reshape((2, 1)),
+    )  # fmt: skip
+    assert [graph.field_size(vertex["rows"]) for vertex in block] == [1, 2]
+    assert graph.field_size(block[1]["rows"][1]) == 3
+    assert [graph.field_size(vertex["weights"]) for vertex in block] == [1, 0]
+    with pytest.raises(pl.GraphConnectionError, match="is one of 2 vertices that were added toget"):
+        graph.set_field_size(block[0]["rows"], 1)
+
+
+def test_a_size_far_beyond_the_rows_is_told_at_once(scene: Scene) -> None:
+    vertex = scene.vertex(Gather, y=scene.y, shift=0.5, weights=[1, 1])
+    scene.graph.set_field_size(vertex["rows"], 2**32 - 1)
+    for row in (0, 1, 4, 6, 8, 10, 12):
+        scene.graph.connect(vertex["rows"][row], scene.x[:1])
+    message = r"rows 2-3, 5, 7, 9, 11, \.\.\. of field 'rows' are not connected"
+    with pytest.raises(pl.GraphConnectionError, match=message):
+        pl.Engine(scene.graph, pl.Execute(scene.cs))
+
+
+def test_a_field_is_asked_for_by_its_name(scene: Scene) -> None:
+    with pytest.raises(pl.ElementTypeError, match="by its name, not by 3"):
+        scene.graph.max_field_dim(Gather, 3)  # type: ignore[arg-type]

@@ -1,0 +1,354 @@
+"""`Loop` and `engine.stop()`: a run that does not end is ended from outside."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.simulator.stopping import Running, Stopped
+
+both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+Checks = Literal["fast", "strict"]
+SOON = 10.0
+"""Seconds that a run may take to end on a crowded machine; alone it is a tenth of a second."""
+
+
+class Count(pl.Vertex):
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        self.n += 1
+
+
+class Spin(pl.Vertex):
+    """Takes about a nanosecond a round, and leaves 2 in `x` when it is done."""
+
+    rounds: pl.State[pl.INT]
+    x: pl.InOut[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.x = 1.0
+        total = 4.0
+        for _ in range(self.rounds):
+            total = total * 0.5 + 1.0
+        self.x = total
+
+
+class Both(pl.Vertex):
+    """Writes an output in place and one that is scattered, and returns."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    near: pl.Output[pl.Vector[pl.INT]]
+    far: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> bool:
+        for i in range(len(self.x)):
+            self.near[i] = self.x[i] + 1
+            self.far[i] = self.x[i] + 2
+        return self.x[0] % 2 == 1
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.graph = pl.Graph(pl.Target(tiles=4))
+        self.n = self.graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=0)
+        self.one = self.graph.add_variable(pl.BOOL, (), "one", mapping=0, initial_value=True)
+        cs = self.graph.add_compute_set("count")
+        self.graph.add_vertex(cs, Count, tile=0, n=self.n)
+        self.count = pl.Execute(cs)
+
+    def engine(
+        self, program: pl.Program, interpret: bool = False, checks: Checks = "fast"
+    ) -> pl.Engine:
+        programs = {"long": program, "once": self.count}
+        return pl.Engine(self.graph, programs, checks=checks, interpret=interpret)
+
+    def works_on(self, engine: pl.Engine) -> bool:
+        before = int(engine.read(self.n))
+        engine.run("once")
+        return int(engine.read(self.n)) == before + 1
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@contextmanager
+def stopped(engine: pl.Engine, after: float = 0.2, times: int = 1) -> Iterator[None]:
+    """Call stop from another thread while the block runs, and expect it to end soon.
+
+    It is called again and again, as the first call may come before the run.
+    """
+    has_ended = threading.Event()
+
+    def stop() -> None:
+        while not has_ended.wait(after):
+            for _ in range(times):
+                engine.stop()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    began = time.monotonic()
+    yield
+    has_ended.set()
+    thread.join()
+    assert time.monotonic() - began < SOON
+
+
+PROGRAMS: dict[str, Callable[[Bench], pl.Program]] = {
+    "empty loop": lambda b: pl.Loop(pl.Sequence()),
+    "loop": lambda b: pl.Loop(b.count),
+    "nested loops": lambda b: pl.Repeat(3, pl.Loop(pl.Sequence(b.count, pl.Loop(b.count)))),
+    "endless while": lambda b: pl.RepeatWhileTrue(pl.Sequence(), b.one, pl.Sequence()),
+    "while of steps": lambda b: pl.RepeatWhileTrue(b.count, b.one, pl.Sync(pl.SyncType.GLOBAL)),
+    "repeat": lambda b: pl.Repeat(1 << 40, b.count),
+    "in a function": lambda b: pl.Call(b.graph.add_function(pl.Loop(b.count))),
+    "prints": lambda b: pl.Loop(pl.PrintTensor(b.n)),
+}
+
+
+@both_forms
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stop_from_another_thread(bench: Bench, interpret: bool, checks: Checks, name: str) -> None:
+    engine = bench.engine(PROGRAMS[name](bench), interpret, checks)
+    engine.print_stream = io.StringIO()
+    for times in (1, 2):
+        with stopped(engine, times=times):
+            engine.run("long")
+        assert bench.works_on(engine)
+    assert engine.report().runs == 4
+
+
+def test_stop_in_one_long_launch_leaves_vertices_run_or_not(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (5000,), "x", mapping="linear")
+    cs = bench.graph.add_compute_set("slow")
+    for k in range(5000):
+        bench.graph.add_vertex(cs, Spin, tile=k % 4, rounds=5_000_000, x=x[k])
+    engine = bench.engine(pl.Execute(cs))
+    for _ in range(2):
+        engine.write(x, 7)
+        with stopped(engine):
+            engine.run("long")
+        assert set(engine.read(x).tolist()) == {2.0, 7.0}
+        assert bench.works_on(engine)
+
+
+def test_an_interpreted_launch_is_undone(bench: Bench) -> None:
+    x = bench.graph.add_variable(pl.FLOAT, (3000,), "x", mapping=0, initial_value=7)
+    cs = bench.graph.add_compute_set("slow")
+    for k in range(3000):
+        bench.graph.add_vertex(cs, Spin, tile=0, rounds=50_000, x=x[k])
+    engine = bench.engine(pl.Execute(cs), interpret=True)
+    with stopped(engine):
+        engine.run("long")
+    assert set(engine.read(x).tolist()) == {7.0}
+    assert bench.works_on(engine)
+
+
+@both_forms
+def test_stop_from_a_callback_ends_the_run_behind_its_step(bench: Bench, interpret: bool) -> None:
+    program = pl.Loop(pl.Sequence(bench.count, pl.PrintTensor(bench.n), bench.count))
+    engine = bench.engine(program, interpret)
+
+    class StopAtFive(io.StringIO):
+        def write(self, text: str) -> int:
+            if text == "n: 5":
+                engine.stop()
+                engine.stop()
+            return len(text)
+
+    engine.print_stream = StopAtFive()
+    for _ in range(2):
+        engine.write(bench.n, 0)
+        engine.run("long")
+        assert engine.read(bench.n) == 5
+    assert bench.works_on(engine)
+
+
+class Whole:
+    """A program whose steps have several parts each: moves, vertices, callbacks."""
+
+    def __init__(self, interpret: bool, checks: Checks) -> None:
+        graph = pl.Graph(pl.Target(tiles=2))
+        self.x = graph.add_variable(pl.INT, (20,), "x", mapping="linear", initial_value=0)
+        self.all = graph.add_variable(pl.BOOL, (2,), "all", mapping=1, initial_value=False)
+        source = graph.add_host_to_device_fifo("in", pl.INT, 4)
+        double = graph.add_host_function("double", inputs=[(pl.INT, 4)], outputs=[(pl.INT, 4)])
+        table = graph.add_remote_buffer("table", pl.INT, 4)
+        both = graph.add_compute_set("both")
+        odd, even = self.x[1:8:2], self.x[:8:2]
+        graph.add_vertex(both, Both, tile=0, x=even, near=self.x[8:12], far=odd)
+        steps = [
+            pl.Copy(source, even),
+            pl.Execute(both, self.all[0]),
+            pl.Call(double, [odd], [self.x[12:20:2]]),
+            pl.Copy(odd, table),
+            pl.Copy(table, self.x[13:20:2]),
+            pl.If(self.all[0], pl.Execute(both, self.all[1]), pl.Sequence()),
+        ]
+        body = pl.Sequence(steps)
+        self.engine = pl.Engine(graph, pl.Repeat(2, body), checks=checks, interpret=interpret)
+        self.engine.connect_stream_to_callback("in", self.fetch)
+        self.engine.connect_host_function("double", self.double)
+        self.on_call: Callable[[str], object] = lambda what: None
+
+    def fetch(self, array: np.ndarray[Any, Any]) -> None:
+        array[:] = self.engine.read(self.x)[:8:2] + [1, 2, 3, 4]
+        self.on_call("fetch")
+
+    def double(self, inputs: Any, outputs: Any) -> None:
+        outputs[0][:] = 2 * inputs[0]
+        self.on_call("double")
+
+    def state(self) -> list[int]:
+        read = self.engine.read
+        return [*read(self.x).tolist(), *read(self.all).tolist()]
+
+    def states(self) -> list[list[int]]:
+        """What memory holds at first and behind each step."""
+        x, flags = np.zeros(20, int), [False, False]
+        found = [[*x.tolist(), *flags]]
+
+        def execute(flag: int) -> None:
+            x[8:12], x[1:8:2] = x[:8:2] + 1, x[:8:2] + 2
+            flags[flag] = bool(x[0] % 2 == 1)
+
+        def step(number: int) -> None:
+            if number == 0:
+                x[:8:2] += [1, 2, 3, 4]
+            elif number == 1:
+                execute(0)
+            elif number == 2:
+                x[12:20:2] = 2 * x[1:8:2]
+            elif number == 4:
+                x[13:20:2] = x[1:8:2]
+            elif number == 5 and flags[0]:
+                execute(1)
+
+        for number in [*range(6), *range(6)]:
+            step(number)
+            found.append([*x.tolist(), *flags])
+        return found
+
+
+@both_forms
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+@pytest.mark.parametrize(("what", "steps"), [("fetch", 1), ("double", 3)])
+def test_a_step_that_calls_the_host_is_whole_when_the_host_stops_it(
+    interpret: bool, checks: Checks, what: str, steps: int
+) -> None:
+    whole = Whole(interpret, checks)
+    whole.on_call = lambda called: whole.engine.stop() if called == what else None
+    whole.engine.run()
+    assert whole.state() == whole.states()[steps]
+    whole.on_call = lambda called: None
+    whole.engine.load()
+    whole.engine.run()
+    assert whole.state() == whole.states()[-1]
+
+
+@both_forms
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+def test_a_stop_never_leaves_a_step_that_is_half_done(
+    interpret: bool, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the run looks whether it is to end."""
+    whole, looks, last = Whole(interpret, checks), 0, 0
+
+    def watch(running: Running) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == last:
+            raise Stopped
+
+    monkeypatch.setattr(Running, "watch", watch)
+    expected = whole.states()
+    while looks == last:
+        last += 1
+        looks = 0
+        whole.engine.load()
+        whole.engine.run()
+        assert whole.state() in expected
+    assert last > 6
+    assert whole.state() == expected[-1]
+
+
+@both_forms
+def test_an_error_in_a_callback_that_stopped_the_run_is_raised(
+    bench: Bench, interpret: bool
+) -> None:
+    engine = bench.engine(pl.Loop(pl.PrintTensor(bench.n)), interpret)
+
+    class StopAndRaise(io.StringIO):
+        def write(self, text: str) -> int:
+            engine.stop()
+            raise OSError("disk full")
+
+    engine.print_stream = StopAndRaise()
+    with pytest.raises(OSError, match="disk full"):
+        engine.run("long")
+    assert bench.works_on(engine)
+
+
+@both_forms
+def test_a_stop_while_nothing_runs_does_nothing(bench: Bench, interpret: bool) -> None:
+    engine = bench.engine(pl.Repeat(5, bench.count), interpret)
+    engine.stop()
+    engine.run("long")
+    engine.stop()
+    engine.run("long")
+    assert engine.read(bench.n) == 10
+
+
+@both_forms
+def test_stops_that_race_with_the_end_reach_no_later_run(bench: Bench, interpret: bool) -> None:
+    """Another thread stops all the time; every run is whole, or ends early between two steps."""
+    engine = bench.engine(pl.Repeat(20, pl.Sequence(bench.count, bench.count)), interpret)
+    quiet = threading.Event()
+
+    def stop() -> None:
+        while not quiet.is_set():
+            engine.stop()
+            time.sleep(0.0001)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    for _ in range(200):
+        engine.write(bench.n, 0)
+        engine.run("long")
+        assert 0 <= int(engine.read(bench.n)) <= 40
+    quiet.set()
+    thread.join()
+    engine.write(bench.n, 0)
+    engine.run("long")
+    assert engine.read(bench.n) == 40
+
+
+@both_forms
+def test_stop_with_progress_shown(
+    bench: Bench, interpret: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = bench.engine(pl.Loop(bench.count), interpret)
+    with stopped(engine):
+        engine.run("long", progress=True)
+    steps = int(engine.read(bench.n))
+    assert f"run 'long': {steps:,} steps" in capsys.readouterr().err
+
+
+def test_loops_hold_programs() -> None:
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)Loop, body: 3 is no program.*type int"):
+        pl.Loop(3)  # type: ignore[arg-type]
+    loop = pl.Loop(pl.Sequence())
+    assert not loop.is_empty
+    assert (repr(loop), str(loop), loop.num_steps) == ("<Loop 0 steps>", "Loop", 0)

@@ -1,0 +1,391 @@
+"""poplite.ops.reduce: what it refuses, what it makes, where its vertices are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import poplite as pl
+from poplite.ops.build import MOST_AT_ONCE
+from poplite.ops.pieces import pieces_of
+from poplite.partition import map_linearly
+
+
+def graph_of(
+    shape: tuple[int, ...],
+    tiles: int = 4,
+    element: type[pl.ElementType[Any]] = pl.INT,
+    values: npt.ArrayLike | None = None,
+) -> tuple[pl.Graph, pl.Tensor, pl.Sequence]:
+    graph = pl.Graph(pl.Target(tiles=tiles))
+    x = graph.add_variable(element, shape, "x", mapping="linear", initial_value=values)
+    return graph, x, pl.Sequence()
+
+
+def compute_sets(graph: pl.Graph) -> list[str]:
+    return [compute_set.name for compute_set in graph.compute_sets]
+
+
+def value(graph: pl.Graph, program: pl.Program, tensor: pl.Tensor) -> Any:
+    engine = pl.Engine(graph, program)
+    engine.run()
+    return engine.read(tensor).tolist()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        ([2], "dimension 2 of a tensor of rank 2"),
+        ([-1], "dim.* is -1, but the least is 0"),
+        ([0, 1, 0], "dimension 0 is listed 2 times"),
+        (0, "dims is 0, not a list of whole numbers"),
+        (["rows"], r"dims\[0\] is 'rows'"),
+    ],
+)
+def test_dimensions_are_checked(dims: Any, message: str) -> None:
+    graph, x, program = graph_of((2, 3))
+    with pytest.raises(pl.TensorIndexError, match=message):
+        pl.ops.reduce(graph, x, dims, "add", program)
+    assert program.is_empty
+
+
+@pytest.mark.parametrize("operation", ["sum", "ADD", 3, None, ["add"]])
+def test_operations_are_known_by_name(operation: Any) -> None:
+    graph, x, program = graph_of((2, 3))
+    with pytest.raises(pl.TensorCreationError, match="is no operation") as caught:
+        pl.ops.reduce(graph, x, [0], operation, program)
+    assert "'add', 'mul', 'min', 'max', 'logical_and', 'logical_or'" in caught.value.found
+
+
+@pytest.mark.parametrize(
+    ("element", "operation", "fix"),
+    [
+        (pl.BOOL, "add", "'logical_and' and 'logical_or' take BOOL"),
+        (pl.INT, "logical_or", "'logical_and' and 'logical_or' take BOOL"),
+        (pl.QUARTER, "max", "numbers other than QUARTER"),
+        (pl.QUARTER_METADATA, "min", "numbers other than QUARTER"),
+    ],
+)
+def test_element_types_that_do_not_fit(
+    element: type[pl.ElementType[Any]], operation: str, fix: str
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    metadata = pl.QuarterMetadata("F143", scale=0) if element is pl.QUARTER else None
+    x = graph.add_variable(element, (4,), "x", mapping=0, metadata=metadata)
+    with pytest.raises(
+        pl.ElementTypeError, match=f"'{operation}' of 'x', which is {element!r} "
+    ) as e:
+        pl.ops.reduce(graph, x, [0], operation, pl.Sequence())
+    assert fix in e.value.fix
+
+
+def test_a_tensor_is_needed_of_this_graph() -> None:
+    graph, x, program = graph_of((2, 3))
+    with pytest.raises(pl.ElementTypeError, match="reduce: list is not a tensor"):
+        pl.ops.reduce(graph, [1, 2], [0], "add", program)  # type: ignore[arg-type]
+    with pytest.raises(pl.GraphConnectionError, match="'x' belongs to another graph"):
+        pl.ops.reduce(pl.Graph(), x, [0], "add", program)
+
+
+def test_a_sequence_is_needed_that_takes_steps() -> None:
+    graph, x, program = graph_of((2, 3))
+    with pytest.raises(pl.ControlProgramError, match="is no Sequence to add steps to"):
+        pl.ops.reduce(graph, x, [0], "add", pl.Repeat(2, program))  # type: ignore[arg-type]
+    with pytest.raises(pl.ControlProgramError, match="became part of a program"):
+        pl.ops.reduce(graph, x, [0], "add", program)  # the Repeat has it
+    assert (len(graph.variables), len(graph.compute_sets)) == (1, 0)
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_a_name_is_needed(name: Any) -> None:
+    graph, x, program = graph_of((2, 3))
+    with pytest.raises(pl.TensorCreationError, match="is no name"):
+        pl.ops.reduce(graph, x, [0], "add", program, name=name)
+    assert len(graph.variables) == 1
+
+
+def test_every_element_needs_a_tile() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.INT, (2, 3), "x")
+    graph.set_tile_mapping(x[0], 0)
+    with pytest.raises(pl.InvalidTileMapping, match=r"'x'.*3"):
+        pl.ops.reduce(graph, x, [0], "add", program)
+    output = graph.add_variable(pl.INT, (3,), "output")
+    with pytest.raises(pl.InvalidTileMapping, match=r"'output'.*3"):
+        pl.ops.reduce(graph, x[:1], [0], "add", program, output=output)
+
+
+def test_an_output_fits() -> None:
+    graph, x, program = graph_of((2, 3))
+    wide = graph.add_variable(pl.INT, (1, 3), "wide", mapping=0)
+    with pytest.raises(
+        pl.TensorCreationError, match=r"'wide' has shape \(1, 3\), but \(3,\) is needed"
+    ) as caught:
+        pl.ops.reduce(graph, x, [0], "add", program, output=wide)
+    assert caught.value.fix == "output.reshape((3,))"
+    with pytest.raises(pl.TensorCreationError, match=r"\(1, 3\), but \(2,\)") as caught:
+        pl.ops.reduce(graph, x, [1], "add", program, output=wide)
+    assert caught.value.fix == "graph.add_variable(INT, (2,), mapping=...)"
+    half = graph.add_variable(pl.HALF, (3,), "half", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match="'half' is HALF, 'x' is INT"):
+        pl.ops.reduce(graph, x, [0], "add", program, output=half)
+    with pytest.raises(pl.TensorCreationError, match="'x' holds elements that are reduced"):
+        pl.ops.reduce(graph, x, [0], "add", program, output=x[0])
+    other = pl.Graph().add_variable(pl.INT, (3,), "other", mapping=0)
+    with pytest.raises(pl.GraphConnectionError, match="'other' belongs to another graph"):
+        pl.ops.reduce(graph, x, [0], "add", program, output=other)
+    fixed = graph.add_constant(pl.INT, (3,), 0, "fixed", mapping=0)
+    with pytest.raises(pl.GraphConnectionError, match="'fixed'"):
+        pl.ops.reduce(graph, x, [0], "add", program, output=fixed)
+    twice = graph.add_variable(pl.INT, (1,), "twice", mapping=0).broadcast(3, 0)
+    with pytest.raises(pl.GraphConnectionError, match="'twice'"):
+        pl.ops.reduce(graph, x, [0], "add", program, output=twice)
+    assert program.is_empty
+
+
+# Values at the edges
+
+
+def test_of_no_elements() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    numbers = graph.add_variable(pl.HALF, (0, 3), "numbers", mapping=0)
+    truths = graph.add_variable(pl.BOOL, (2, 0), "truths", mapping=0)
+    results = [
+        pl.ops.reduce(graph, numbers, [0], "add", program),
+        pl.ops.reduce(graph, numbers, [0], "mul", program),
+        pl.ops.reduce(graph, truths, [1], "logical_and", program),
+        pl.ops.reduce(graph, truths, [1], "logical_or", program),
+        pl.ops.reduce(graph, numbers, [1], "max", program),
+    ]
+    engine = pl.Engine(graph, program)
+    engine.run()
+    got = [engine.read(result).tolist() for result in results]
+    assert got == [[0, 0, 0], [1, 1, 1], [True, True], [False, False], []]
+    for operation in ("min", "max"):
+        with pytest.raises(
+            pl.TensorCreationError, match=f"'{operation}' of no elements, for 3 outputs"
+        ):
+            pl.ops.reduce(graph, numbers, [0], operation, pl.Sequence())
+
+
+def test_no_dimension_is_a_copy_and_all_are_one_element() -> None:
+    graph, x, program = graph_of((2, 3), values=[[1, 2, 3], [4, 5, 6]])
+    same = pl.ops.reduce(graph, x, [], "add", program)
+    total = pl.ops.reduce(graph, x, [1, 0], "add", program)
+    scalar = pl.ops.reduce(graph, x[0, 0], [], "max", program)
+    assert not same.intersects_with(x)
+    assert (total.shape, scalar.shape) == ((), ())
+    engine = pl.Engine(graph, program)
+    engine.run()
+    assert engine.read(same).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert engine.read(total) == 21
+    assert engine.read(scalar) == 1
+
+
+@pytest.mark.parametrize("operation", ["min", "max"])
+@pytest.mark.parametrize("length", [3, 50])
+def test_nan_is_the_least_and_the_greatest(operation: str, length: int) -> None:
+    values = np.arange(3 * length, dtype=np.float32).reshape(3, length)
+    values[1, length // 2] = np.nan
+    graph, x, program = graph_of((3, length), element=pl.FLOAT, values=values)
+    rows = pl.ops.reduce(graph, x, [1], operation, program)
+    columns = pl.ops.reduce(graph, x, [0], operation, program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    assert np.isnan(engine.read(rows)).tolist() == [False, True, False]
+    assert np.flatnonzero(np.isnan(engine.read(columns))).tolist() == [length // 2]
+
+
+@pytest.mark.parametrize("shape", [(4097,), (4097, 3)])
+def test_sums_of_half_are_made_in_float_and_rounded_once(shape: tuple[int, ...]) -> None:
+    graph, x, program = graph_of(shape, element=pl.HALF, values=np.ones(shape))
+    total = pl.ops.reduce(graph, x, [0], "add", program)
+    assert total.element_type is pl.HALF
+    # In steps of HALF the sum would end at 2,048, as 2,049 cannot be told from it.
+    assert np.all(np.array(value(graph, program, total)) == np.float16(4097))
+    partials = [v for v in graph.variables if "partials" in v.name]
+    assert partials
+    assert {v.element_type for v in partials} == {pl.FLOAT}
+
+
+def test_least_of_half_needs_no_float() -> None:
+    graph, x, program = graph_of((500,), element=pl.HALF, values=np.arange(500) - 250)
+    assert value(graph, program, pl.ops.reduce(graph, x, [0], "min", program)) == -250
+    assert {v.element_type for v in graph.variables} == {pl.HALF}
+
+
+def test_constants_and_repeated_elements_are_reduced_too() -> None:
+    graph, x, program = graph_of((2, 3), values=[[1, 2, 3], [4, 5, 6]])
+    fixed = graph.add_constant(pl.INT, (2, 1), [[10], [20]], "fixed", mapping=3)
+    both = pl.concat([x.broadcast(2, 1), fixed], 1)
+    total = pl.ops.reduce(graph, both, [1], "add", program)
+    assert value(graph, program, total) == [22, 50]
+
+
+# What is made
+
+
+def test_names_begin_with_the_name_given() -> None:
+    graph, x, program = graph_of((4, 1000))
+    with graph.scope("model"):
+        total = pl.ops.reduce(graph, x, [1], "add", program, name="total")
+    again = pl.ops.reduce(graph, x, [0, 1], "add", program)
+    assert (total.name, again.name) == ("model/total", "reduce")
+    names = {v.name for v in graph.variables} | set(compute_sets(graph))
+    assert {"model/total/tiles", "model/total/workers", "reduce/final"} <= names
+    assert all(n.split("/")[0] in ("model", "reduce", "x") for n in names)
+    assert [child.name for child in program.children if isinstance(child, pl.Sequence)] == [
+        "total",
+        "reduce",
+    ]
+
+
+def test_steps_go_behind_those_that_are_there() -> None:
+    graph, x, program = graph_of((3,), values=[1, 2, 3])
+    other = graph.add_variable(pl.INT, (3,), "other", mapping=0, initial_value=[5, 6, 7])
+    program.add(pl.Copy(other, x))
+    total = pl.ops.reduce(graph, x, [0], "add", program)
+    assert value(graph, program, total) == 18
+
+
+def test_a_result_is_where_its_elements_are() -> None:
+    graph, x, program = graph_of((8, 100))
+    total = pl.ops.reduce(graph, x, [1], "add", program)
+    assert graph.tile_mapping(total) == [[(0, 2)], [(2, 4)], [(4, 6)], [(6, 8)]]
+    columns = pl.ops.reduce(graph, x, [0], "add", program)
+    assert graph.tile_mapping(columns).elements_per_tile.tolist() == [34, 33, 33, 0]
+
+
+def test_an_output_stays_where_it_is_and_its_tiles_do_the_work() -> None:
+    graph, x, program = graph_of((400, 6))
+    output = graph.add_variable(pl.INT, (2, 3), "output", initial_value=7)
+    graph.set_tile_mapping(output[:, :2], 1)
+    graph.set_tile_mapping(output[:, 2:], 3)
+    result = pl.ops.reduce(
+        graph, x.reshape((400, 3, 2)), [0], "add", program, output=output.T, name="sums"
+    )
+    assert result is not None
+    assert result == output.T
+    (final,) = (cs for cs in graph.compute_sets if cs.name == "sums/final")
+    for vertex in final.vertices:
+        out = vertex.connections["out"]
+        assert isinstance(out, pl.Tensor)
+        assert graph.tile_mapping(out).tiles.tolist() == [vertex.tile]
+
+
+@pytest.mark.parametrize("dims", [[0], [1], [0, 1]])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_first_stage_reads_only_what_its_tile_holds(dims: list[int], transposed: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=7))
+    x = graph.add_variable(pl.INT, (90, 70), "x")
+    map_linearly(graph, x.T if transposed else x)
+    pl.ops.reduce(graph, x, dims, "add", pl.Sequence())
+    first = graph.compute_sets[0]
+    assert first.name == "reduce/tiles"
+    for vertex in first.vertices:
+        read = vertex.connections["x"]
+        assert isinstance(read, pl.Tensor)
+        assert graph.tile_mapping(read).tiles.tolist() == [vertex.tile]
+
+
+def test_workers_share_one_output_evenly() -> None:
+    graph, x, program = graph_of((6000,), tiles=1)
+    pl.ops.reduce(graph, x, [0], "add", program)
+    assert compute_sets(graph) == ["reduce/tiles", "reduce/workers"]
+    lengths = [v.connections["x"].num_elements for v in graph.compute_sets[0].vertices]  # type: ignore[union-attr]
+    assert lengths == [1000] * 6
+
+
+def test_workers_share_rows_and_columns_evenly() -> None:
+    for dims in ([0], [1]):
+        graph, x, program = graph_of((60, 60), tiles=1)
+        pl.ops.reduce(graph, x, dims, "add", program)
+        assert compute_sets(graph) == ["reduce/tiles"]
+        lengths = [v.connections["out"].num_elements for v in graph.compute_sets[0].vertices]  # type: ignore[union-attr]
+        assert lengths == [10] * 6
+
+
+def test_regular_tensors_take_few_vertices() -> None:
+    for dims in ([0], [1]):
+        graph, x, program = graph_of((10_000, 10), tiles=4)
+        pl.ops.reduce(graph, x, dims, "add", program)
+        assert graph.num_vertices <= 4 * 6 + 10 + 4 * 3
+
+
+def test_transposed_tensors_are_read_in_the_order_of_memory() -> None:
+    graph, x, program = graph_of((40, 30), tiles=1)
+    pl.ops.reduce(graph, x.T[::-1], [0], "add", program)
+    for vertex in graph.compute_sets[0].vertices:
+        read = vertex.connections["x"]
+        assert isinstance(read, pl.Tensor)
+        assert read.is_contiguous()
+
+
+def test_an_output_of_many_tiles_is_joined_in_steps() -> None:
+    graph, x, program = graph_of((500,), tiles=500, values=np.arange(500))
+    total = pl.ops.reduce(graph, x, [0], "add", program)
+    assert compute_sets(graph) == ["reduce/groups", "reduce/final"]  # a tile alone has no work
+    for compute_set in graph.compute_sets:
+        for vertex in compute_set.vertices:
+            read = vertex.connections["x"]
+            assert isinstance(read, pl.Tensor)
+            assert read.num_elements <= MOST_AT_ONCE
+    assert value(graph, program, total) == 499 * 250
+
+
+def test_many_outputs_of_many_tiles_are_spread() -> None:
+    graph, x, program = graph_of((300, 80), tiles=300, values=np.arange(24_000).reshape(300, 80))
+    total = pl.ops.reduce(graph, x, [0], "add", program)
+    assert len(graph.tile_mapping(total).tiles) > 4
+    assert value(graph, program, total) == np.arange(24_000).reshape(300, 80).sum(0).tolist()
+
+
+def test_on_a_virtual_graph() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    high = graph.create_virtual_graph(4, 8)
+    program = pl.Sequence()
+    x = high.add_variable(
+        pl.INT, (500, 3), "x", mapping="linear", initial_value=np.arange(1500).reshape(500, 3)
+    )
+    total = pl.ops.reduce(high, x, [0], "add", program)
+    assert set(graph.tile_mapping(total).tiles.tolist()) <= {4, 5, 6, 7}
+    tiles = {v.tile for compute_set in graph.compute_sets for v in compute_set.vertices}
+    assert tiles == {4, 5, 6, 7}
+    assert value(graph, program, total) == np.arange(1500).reshape(500, 3).sum(0).tolist()
+
+
+def test_equal_calls_make_equal_graphs() -> None:
+    def made() -> list[str]:
+        graph, x, program = graph_of((97, 31), tiles=11)
+        pl.ops.reduce(graph, x, [0], "add", program)
+        return [f"{cs.name} {v} {v.connections}" for cs in graph.compute_sets for v in cs.vertices]
+
+    assert made() == made()
+
+
+# The cutting of intervals into pieces
+
+
+@pytest.mark.parametrize("reduced", [1, 2, 5])
+@pytest.mark.parametrize("inner", [1, 3, 4])
+def test_pieces_hold_every_element_once(reduced: int, inner: int) -> None:
+    size = 3 * reduced * inner
+    output = (np.arange(size) // (reduced * inner)) * inner + np.arange(size) % inner
+    for begin in range(size):
+        for end in range(begin + 1, size + 1):
+            tile, first, last = (np.array([k]) for k in (7, begin, end))
+            pieces = pieces_of(tile, first, last, reduced, inner)
+            held = []
+            for number, low, high, at, rows in zip(*pieces, strict=True):
+                assert number == 7
+                for row in range(rows):
+                    elements = np.arange(at + row * inner, at + row * inner + high - low)
+                    assert output[elements].tolist() == list(range(low, high))
+                    held += elements.tolist()
+            assert sorted(held) == list(range(begin, end))

@@ -1,0 +1,173 @@
+"""Remote buffers: rows at run time, between runs, from the host; what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+FORMS = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+Float = np.float32
+
+
+def made(interpret: bool = False, rows: int = 5, offset: int | None = 1) -> tuple[Any, ...]:
+    """An engine with programs that get and put rows; offset is how many, None for row 0."""
+    graph = pl.Graph(pl.Target(tiles=3))
+    shape = (3,) if offset is None else (offset, 3)
+    x = graph.add_variable(pl.FLOAT, shape, "x", mapping="linear")
+    row = graph.add_variable(pl.INT, (offset or 1,), "row", mapping=0)
+    buffer = graph.add_remote_buffer("table", pl.FLOAT, 3, repeats=rows)
+    given = () if offset is None else (row,)
+    programs = {"get": pl.Copy(buffer, x, *given), "put": pl.Copy(x, buffer, *given)}
+    return pl.Engine(graph, programs, interpret=interpret), x, row
+
+
+def filled(engine: pl.Engine, rows: int = 5) -> Any:
+    """Give each row numbers of its own."""
+    table = np.arange(rows * 3, dtype=Float).reshape(rows, 3)
+    for number in range(rows):
+        engine.copy_to_remote_buffer(table[number], "table", number)
+    return table
+
+
+@FORMS
+def test_one_row_by_number(interpret: bool) -> None:
+    engine, x, row = made(interpret)
+    table = filled(engine)
+    for number in (4, 0, 2):
+        engine.write(row, number)
+        engine.run("get")
+        assert engine.read(x).tolist() == [table[number].tolist()]
+    engine.write(x, [[7, 8, 9]])
+    engine.write(row, 3)
+    engine.run("put")
+    table[3] = [7, 8, 9]
+    assert [engine.copy_from_remote_buffer("table", k).tolist() for k in range(5)] == table.tolist()
+
+
+@FORMS
+def test_several_rows_at_once_in_any_order(interpret: bool) -> None:
+    engine, x, row = made(interpret, offset=3)
+    table = filled(engine)
+    engine.write(row, [4, 1, 1])
+    engine.run("get")
+    assert engine.read(x).tolist() == table[[4, 1, 1]].tolist()
+    engine.write(row, [2, 0, 4])
+    engine.run("put")
+    table[[2, 0, 4]] = table[[4, 1, 1]]
+    assert [engine.copy_from_remote_buffer("table", k).tolist() for k in range(5)] == table.tolist()
+
+
+@FORMS
+def test_row_0_without_an_offset_and_contents_between_runs(interpret: bool) -> None:
+    engine, x, _ = made(interpret, rows=1, offset=None)
+    engine.write(x, [1, 2, 3])
+    engine.run("put")
+    engine.write(x, [0, 0, 0])
+    engine.run("get")
+    assert engine.read(x).tolist() == [1, 2, 3]
+
+
+@FORMS
+@pytest.mark.parametrize("numbers", [[5, 0, 0], [0, -1, 0], [0, 0, 2**31 - 1]])
+@pytest.mark.parametrize("program", ["get", "put"])
+def test_rows_that_are_not_there(interpret: bool, numbers: list[int], program: str) -> None:
+    engine, x, row = made(interpret, offset=3)
+    table = filled(engine)
+    engine.write(x, np.full((3, 3), 9))
+    engine.write(row, numbers)
+    wrong = next(n for n in numbers if not 0 <= n < 5)
+    text = f"row {wrong:,} of 5 rows in remote buffer 'table'"
+    with pytest.raises(pl.TensorIndexError, match=text) as caught:
+        engine.run(program)
+    assert caught.value.where.startswith("step 1 of 1: Copy")
+    assert "the offset is 'row'; nothing was moved" in caught.value.found
+    assert engine.read(x).tolist() == [[9] * 3] * 3
+    assert engine.copy_from_remote_buffer("table", 0).tolist() == table[0].tolist()
+    engine.write(row, [0, 1, 2])
+    engine.run(program)
+
+
+@FORMS
+def test_an_unsigned_offset_that_lies_scattered(interpret: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (2, 2), "x", mapping="linear")
+    numbers = graph.add_variable(pl.UNSIGNED_INT, (2, 2), "n", mapping="linear")
+    buffer = graph.add_remote_buffer("table", pl.INT, 2, repeats=4)
+    program = pl.Copy(buffer, x, numbers[:, 1].reverse(0))
+    engine = pl.Engine(graph, program, interpret=interpret)
+    for number in range(4):
+        engine.copy_to_remote_buffer([number, -number], "table", number)
+    engine.write(numbers, [[0, 1], [0, 3]])
+    engine.run()
+    assert engine.read(x).tolist() == [[3, -3], [1, -1]]
+    engine.write(numbers, [[0, 2**32 - 1], [0, 3]])
+    with pytest.raises(pl.TensorIndexError, match="row 4,294,967,295 of 4 rows"):
+        engine.run()
+
+
+def test_what_does_not_fit() -> None:
+    graph, other = pl.Graph(pl.Target(tiles=1)), pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (6,), "x", mapping=0)
+    row = graph.add_variable(pl.INT, (), "row", mapping=0)
+    buffer = graph.add_remote_buffer("table", pl.FLOAT, 3, repeats=4)
+    with pytest.raises(pl.ControlProgramError, match="the tensor has 6 elements, a row has 3"):
+        pl.Copy(buffer, x, row)
+    rows = graph.add_variable(pl.INT, (3,), "rows", mapping=0)
+    with pytest.raises(pl.ControlProgramError, match="the tensor has 6 elements, 3 rows have 9"):
+        pl.Copy(x, buffer, rows)
+    with pytest.raises(
+        pl.ElementTypeError, match="offset .*'x'.* is no tensor of INT or UNSIGNED_INT"
+    ):
+        pl.Copy(buffer, x[:3], x[0])
+    with pytest.raises(pl.ElementTypeError, match="offset 2 is no tensor"):
+        pl.Copy(buffer, x[:3], 2)  # type: ignore[call-overload]
+    with pytest.raises(pl.ControlProgramError, match="offset 'rows' has 0 elements|has 0 elements"):
+        pl.Copy(buffer, x[:0], rows[:0])
+    with pytest.raises(pl.ControlProgramError, match="offset 'row' belong|two graphs"):
+        pl.Copy(buffer, x[:3], other.add_variable(pl.INT, (), "row", mapping=0))
+    with pytest.raises(pl.ElementTypeError, match="the tensor is of INT, the host's side of FLOAT"):
+        pl.Copy(rows, buffer)
+    with pytest.raises(pl.StreamConnectionError, match="remote buffer 'table': there is one"):
+        graph.add_remote_buffer("table", pl.FLOAT, 3)
+    with pytest.raises(pl.StreamMemoryAllocationError, match="134,217,732 B, but one transfer"):
+        graph.add_remote_buffer("big", pl.FLOAT, (32 << 20) + 1)
+    with pytest.raises(pl.TensorCreationError, match="0 rows, but it has at least 1"):
+        graph.add_remote_buffer("none", pl.FLOAT, 3, repeats=0)
+    with pytest.raises(pl.ElementTypeError, match="QUARTER elements mean nothing"):
+        graph.add_remote_buffer("none", pl.QUARTER, 3)
+
+
+def test_one_transfer_is_no_larger_than_a_stream_may_be() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (1 << 26,), "x")
+    buffer = graph.add_remote_buffer("table", pl.FLOAT, 1 << 24, repeats=8)
+    rows = graph.add_variable(pl.INT, (4,), "rows", mapping=0)
+    with pytest.raises(pl.StreamMemoryAllocationError, match="268,435,456 B, but one transfer has"):
+        pl.Copy(buffer, x, rows)
+
+
+def test_rows_from_the_host_are_checked() -> None:
+    engine, _, _ = made()
+    with pytest.raises(pl.TensorIndexError, match="row 5 of 5 rows"):
+        engine.copy_to_remote_buffer([1, 2, 3], "table", 5)
+    with pytest.raises(pl.TensorIndexError, match="row -1 of 5 rows"):
+        engine.copy_from_remote_buffer("table", -1)
+    with pytest.raises(pl.TensorCreationError, match="2 elements for a row of 3"):
+        engine.copy_to_remote_buffer([1, 2], "table", 0)
+    with pytest.raises(pl.ElementTypeError, match="cannot be stored as FLOAT"):
+        engine.copy_to_remote_buffer(["a", "b", "c"], "table", 0)
+    with pytest.raises(pl.StreamConnectionError, match=r"did you mean 'table'"):
+        engine.copy_from_remote_buffer("tabel")
+    with pytest.raises(pl.GraphReplicationError, match="no replica 1"):
+        engine.copy_from_remote_buffer("table", 0, replica=1)
+
+
+def test_metadata_of_a_buffer() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    buffer = graph.add_remote_buffer("t", pl.HALF, 8, 100, True, True)
+    assert (buffer.repeats, buffer.rearrange_on_host, buffer.optimise_memory) == (100, True, True)
+    assert repr(buffer) == "<RemoteBuffer 't' 100 rows of float16[8], 1,600 B>"

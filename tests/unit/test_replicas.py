@@ -1,0 +1,259 @@
+"""Replicated graphs: what a replica is, what it holds at first, and what the host sees of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+
+def replicated(replicas: int, tiles: int = 4) -> pl.Graph:
+    machine = pl.Target(tiles=replicas * tiles, ipus=replicas)
+    return pl.Graph(machine, replication_factor=replicas)
+
+
+def test_a_graph_describes_one_replica() -> None:
+    graph = pl.Graph(pl.Target(tiles=24, ipus=6), replication_factor=3)
+    assert (graph.target.tiles, graph.target.ipus, graph.replication_factor) == (8, 2, 3)
+    assert graph.getReplicationFactor() == 3
+    assert repr(graph).startswith("<Graph 8 tiles in each of 3 replicas, 0 variables")
+    x = graph.add_variable(pl.FLOAT, (16,), "x", mapping="linear", initial_value=0)
+    assert graph.tile_mapping(x)[7] == [(14, 16)]
+    with pytest.raises(pl.InvalidTileMapping, match="tile 8, but the graph has 8 tiles"):
+        graph.set_tile_mapping(x, 8)
+    engine = pl.Engine(graph, pl.Sequence())
+    assert repr(engine).startswith("<Engine 1 program on 8 tiles in each of 3 replicas")
+
+
+def test_a_graph_has_one_replica_by_default() -> None:
+    graph = pl.Graph(pl.Target(tiles=4, ipus=2))
+    assert (graph.replication_factor, graph.target.ipus) == (1, 2)
+    assert repr(graph).startswith("<Graph 4 tiles, 0 variables")
+
+
+@pytest.mark.parametrize("factor", [0, -1, 65_537, 1.5, 2.0, True, "2", None, [2]])
+def test_a_factor_that_is_none(factor: Any) -> None:
+    message = "is no whole number from 1 to 65,536"
+    with pytest.raises(pl.GraphReplicationError, match=message) as caught:
+        pl.Graph(pl.Target(tiles=4, ipus=2), replication_factor=factor)
+    assert f"replication_factor={factor!r}" in str(caught.value)
+    assert caught.value.poplar == "graph_replication_error"
+
+
+@pytest.mark.parametrize(("ipus", "factor", "needed"), [(1, 2, 2), (3, 2, 4), (2, 4, 4), (4, 3, 6)])
+def test_a_machine_that_cannot_be_divided(ipus: int, factor: int, needed: int) -> None:
+    target = pl.Target(tiles=5 * ipus, ipus=ipus)
+    plural = "IPU" if ipus == 1 else "IPUs"
+    message = f"{ipus} {plural} cannot be divided among {factor} replicas"
+    with pytest.raises(pl.GraphReplicationError, match=message) as caught:
+        pl.Graph(target, replication_factor=factor)
+    assert repr(target) in caught.value.found
+    tried: pl.Graph = eval(caught.value.fix, {"Graph": pl.Graph, "Target": pl.Target})
+    assert (tried.target.ipus, tried.target.tiles_per_ipu) == (needed // factor, 5)
+
+
+# -- what replicas hold at first ------------------------------------------------------------
+
+
+@both_forms
+def test_the_replication_index_is_a_constant_of_each_replica(interpret: bool) -> None:
+    graph = replicated(3)
+    index = graph.add_replication_index_constant("which", mapping=1)
+    copy = graph.add_variable(pl.UNSIGNED_INT, (2,), mapping=0, initial_value=0)
+    assert (index.name, index.shape, index.element_type) == ("which", (), pl.UNSIGNED_INT)
+    assert index.contains_constant()
+    assert index.constant_value() is None
+    assert graph.add_constant(pl.UNSIGNED_INT, (), 5).constant_value() == 5
+    twice = pl.Copy(index.expand([0]).broadcast(2, 0), copy)
+    engine = pl.Engine(graph, twice, interpret=interpret)
+    engine.run()
+    assert engine.read(copy).tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert engine.read(index).tolist() == [0, 1, 2]
+    with pytest.raises(pl.GraphConnectionError, match="engine.write to 'which': the tensor"):
+        engine.write(index, 7)
+    with pytest.raises(pl.GraphConnectionError, match="the destination"):
+        pl.Copy(copy[0], index)
+    with pytest.raises(pl.GraphConnectionError, match="'which': an initial value for a view"):
+        graph.set_initial_value(index, {1: 7})
+
+
+def test_the_replication_index_of_a_graph_that_is_not_replicated_is_0() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    index = graph.add_replication_index_constant(mapping=0)
+    assert pl.Engine(graph, pl.Sequence()).read(index) == 0
+
+
+def test_initial_values_of_replicas() -> None:
+    graph = replicated(3)
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=[1, 2, 3, 4])
+    y = graph.add_variable(pl.FLOAT, (2, 2), "y", mapping=0, initial_value=0)
+    graph.set_initial_value(x[::2], {2: [10, 20], 0: 7})
+    graph.set_initial_value(x[3], 9)  # of all replicas, those with values of their own too
+    graph.set_initial_value(y, {1: [[1, 2], [3, 4]]})
+    graph.set_initial_value(pl.concat([x[1:2], x[2:3]]), {1: [5, 6]})
+    first, second = (pl.Engine(graph, pl.Sequence()) for _ in range(2))
+    first.write(x, 0)
+    for engine in (second, pl.Engine(graph, pl.Sequence(), interpret=True)):
+        assert engine.read(x).tolist() == [[7, 2, 7, 9], [1, 5, 6, 9], [10, 2, 20, 9]]
+        assert engine.read(y).tolist() == [[[0, 0], [0, 0]], [[1, 2], [3, 4]], [[0, 0], [0, 0]]]
+    graph.set_initial_value(x, 3)
+    assert pl.Engine(graph, pl.Sequence()).read(x).tolist() == 3 * [[3, 3, 3, 3]]
+    assert second.read(x, replica=1).tolist() == [1, 5, 6, 9]
+
+
+def test_initial_values_of_replicas_given_with_the_variable() -> None:
+    graph = replicated(2)
+    x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value={0: 2, 1: [3, 4]})
+    assert pl.Engine(graph, pl.Sequence()).read(x).tolist() == [[2, 2], [3, 4]]
+    with pytest.raises(pl.GraphReplicationError, match="there is no replica 2"):
+        graph.add_variable(pl.INT, (2,), "y", initial_value={2: 0})
+    assert [variable.name for variable in graph.variables] == ["x"]
+
+
+def test_state_is_the_same_in_all_replicas() -> None:
+    class Held(pl.Vertex):
+        n: pl.State[pl.INT]
+        x: pl.Output[pl.INT]
+
+        def compute(self) -> None:
+            self.x = self.n
+
+    graph = replicated(2)
+    vertex = graph.add_vertex(graph.add_compute_set(), Held, tile=0)
+    with pytest.raises(pl.ElementTypeError, match="{0: 1, 1: 2} cannot be stored as INT"):
+        graph.set_initial_value(vertex["n"], {0: 1, 1: 2})
+
+
+def test_initial_values_that_cannot_be() -> None:
+    graph = replicated(2)
+    x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=0)
+    for key, shown in ((2, "2"), (-1, "-1"), ("0", "'0'"), (True, "True"), (0.5, "0.5")):
+        with pytest.raises(
+            pl.GraphReplicationError,
+            match=f"initial value of 'x': there is no replica {shown}(.|\n)*2 replicas: 0 to 1",
+        ):
+            graph.set_initial_value(x, {key: 1})  # type: ignore[dict-item]
+    with pytest.raises(pl.GraphReplicationError, match="'x': a dictionary without replicas"):
+        graph.set_initial_value(x, {})
+    with pytest.raises(pl.TensorCreationError, match=r"'x': 3 values of shape \[3\] for 2 elem"):
+        graph.set_initial_value(x, {0: [1, 2], 1: [1, 2, 3]})
+    with pytest.raises(pl.SizeOverflowError, match="2147483648 does not fit INT"):
+        graph.set_initial_value(x, {0: 1, 1: 2**31})
+    with pytest.raises(pl.ElementTypeError, match="cannot be stored as INT"):
+        graph.set_initial_value(x, {0: 1, 1: 0.5})
+    assert not pl.Engine(graph, pl.Sequence()).read(x).any()  # nothing was set
+    single = pl.Graph(pl.Target(tiles=1))
+    y = single.add_variable(pl.INT, (), "y", mapping=0, initial_value=0)
+    single.set_initial_value(y, {0: 4})
+    with pytest.raises(pl.GraphReplicationError, match="no replica 1(.|\n)*1 replica: 0"):
+        single.set_initial_value(y, {1: 5})
+    assert pl.Engine(single, pl.Sequence()).read(y) == 4
+
+
+def test_quarters_follow_the_metadata_of_their_replica() -> None:
+    graph = replicated(2)
+    metadata = graph.add_variable(pl.QUARTER_METADATA, (), "m", mapping=0)
+    coarse, fine = pl.QuarterMetadata("F152", scale=2), pl.QuarterMetadata("F143", scale=-3)
+    graph.set_initial_value(metadata, {0: coarse.to_byte(), 1: fine.to_byte()})
+    x = graph.add_variable(pl.QUARTER, (3,), "x", mapping=0, metadata=metadata)
+    graph.set_initial_value(x, [0.5, 1, 2])
+    graph.set_initial_value(x[0], {1: 1.25})
+    engine = pl.Engine(graph, pl.Sequence())
+    assert engine.read(x).tolist() == [[0.5, 1, 2], [1.25, 1, 2]]
+    codes = engine.read(x.reinterpret(pl.UNSIGNED_CHAR))
+    assert codes[0, 1] != codes[1, 1]
+    engine.write(x, [1, 0.5, 4])
+    engine.write(x[1], [2, 1.5])
+    assert engine.read(x).tolist() == [[1, 2, 4], [1, 1.5, 4]]
+
+
+# -- the host -------------------------------------------------------------------------------
+
+
+@both_forms
+def test_the_host_writes_all_replicas_or_each_or_one(interpret: bool) -> None:
+    graph = replicated(3)
+    x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping=0, initial_value=0)
+    n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=0)
+    engine = pl.Engine(graph, pl.Sequence(), interpret=interpret)
+    engine.write(x, [[1, 2], [3, 4]])
+    assert engine.read(x).tolist() == 3 * [[[1, 2], [3, 4]]]
+    each = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    engine.write(x, each)
+    np.testing.assert_array_equal(engine.read(x), each)
+    engine.write(x.T[0], -1, replica=1)
+    engine.write(pl.concat([x[0], x[1]])[::3], [[8, 9], [10, 11], [12, 13]])
+    assert engine.read(x).tolist() == [
+        [[8, 1], [2, 9]],
+        [[10, 5], [-1, 11]],
+        [[12, 9], [10, 13]],
+    ]
+    engine.write(n, [4, 5, 6])
+    engine.writeTensor(n, 7, replica=2)
+    assert engine.read(n).tolist() == [4, 5, 7]
+    assert engine.readTensor(n, replica=1) == 5
+    assert engine.read(x, replica=0).shape == (2, 2)
+    engine.write(x, np.zeros((2, 2)), replica=0)
+    assert engine.read(x[0]).tolist() == [[0, 0], [10, 5], [12, 9]]
+
+
+def test_an_engine_without_replicas_knows_replica_0_only() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (1,), "x", mapping=0, initial_value=0)
+    engine = pl.Engine(graph, pl.Sequence())
+    engine.write(x, [3], replica=0)
+    assert engine.read(x, replica=0).tolist() == [3]
+    with pytest.raises(pl.GraphReplicationError, match="engine.read of 'x': there is no replica 1"):
+        engine.read(x, replica=1)
+    with pytest.raises(pl.TensorCreationError, match=r"shape \(1, 1\) for a tensor of shape \(1,"):
+        engine.write(x, [[3]])
+
+
+def no_number(value: Any) -> Any:
+    return value
+
+
+BAD_WRITES: tuple[tuple[Callable[[pl.Engine, pl.Tensor], Any], type[Exception], str], ...] = (
+    (lambda e, x: e.write(x, 0, replica=2), pl.GraphReplicationError, "write to 'x': .* replica 2"),
+    (lambda e, x: e.write(x, 0, replica=-1), pl.GraphReplicationError, "no replica -1"),
+    (lambda e, x: e.write(x, 0, replica=True), pl.GraphReplicationError, "no replica True"),
+    (lambda e, x: e.read(x, replica=no_number("a")), pl.GraphReplicationError, "no replica 'a'"),
+    (lambda e, x: e.read(x, replica=no_number(1.0)), pl.GraphReplicationError, "no replica 1.0"),
+    (
+        lambda e, x: e.write(x, np.zeros((3, 4), np.int32)),
+        pl.TensorCreationError,
+        r"shape \(3, 4\) for a tensor of shape \(4,\)(.|\n)*or of shape \(2, 4\), one for each",
+    ),
+    (
+        lambda e, x: e.write(x, np.zeros((2, 4), np.int32), replica=1),
+        pl.TensorCreationError,
+        r"shape \(2, 4\) for a tensor of shape \(4,\)",
+    ),
+    (lambda e, x: e.write(x, [0.5]), pl.ElementTypeError, "cannot be stored as INT"),
+)
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_WRITES)
+def test_calls_of_the_host_that_cannot_be(
+    call: Callable[[pl.Engine, pl.Tensor], Any], error: type[Exception], message: str
+) -> None:
+    graph = replicated(2)
+    x = graph.add_variable(pl.INT, (4,), "x", mapping=0, initial_value=1)
+    engine = pl.Engine(graph, pl.Sequence())
+    with pytest.raises(error, match=message):
+        call(engine, x)
+    assert engine.read(x).tolist() == 2 * [[1, 1, 1, 1]]
+
+
+def test_memory_that_no_computer_has() -> None:
+    graph = pl.Graph(pl.Target(tiles=2**16, ipus=2**16), replication_factor=2**16)
+    graph.add_variable(pl.FLOAT, (2**50,), "x", mapping=0)
+    with pytest.raises(pl.SizeOverflowError, match="B cannot be allocated") as caught:
+        pl.Engine(graph, pl.Sequence())
+    assert "for each of 65,536 replicas" in caught.value.found

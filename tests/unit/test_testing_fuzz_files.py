@@ -1,0 +1,73 @@
+"""Mutated executable files: none does harm, and the command says what became of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from poplite.compile.compiler import compile_graph
+from poplite.testing.fuzz_files import Tally, fuzz, program, try_file
+from poplite.testing.mutations import mutated
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file that is mutated."""
+    path = tmp_path_factory.mktemp("fuzz") / "whole.poplite"
+    compile_graph(*program()).save(path)
+    return path.read_bytes()
+
+
+def test_files_are_refused_or_run(tmp_path: Path) -> None:
+    tally, failure = fuzz(300, 7, tmp_path)
+    assert failure == ""
+    assert sum(tally) == 300
+    assert tally.refused > 100
+    assert tally.ran > 30
+
+
+def test_the_whole_file_runs(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "whole.poplite"
+    path.write_bytes(whole)
+    assert try_file(path) == Tally(ran=1)
+
+
+def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_path: Path) -> None:
+    made = [mutated(whole, Random(number)) for number in range(60)]
+    assert made == [mutated(whole, Random(number)) for number in range(60)]
+    path = tmp_path / "one.poplite"
+    path.write_bytes(whole)
+    with zipfile.ZipFile(path) as archive:
+        original = {name: archive.read(name) for name in archive.namelist()}
+    changed = set()
+    for data in made:
+        path.write_bytes(data)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                changed |= {n for n in archive.namelist() if archive.read(n) != original.get(n)}
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+            changed.add("the zip file")
+    assert changed >= {"the zip file", "manifest.json", "arrays/int64.npy", "arrays/uint32.npy"}
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "poplite.testing.fuzz_files", "--files", "20", "--seed", "3"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("20 files: Tally(refused=")
+    assert list(tmp_path.glob("poplite-fuzz-*")) == []

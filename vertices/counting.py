@@ -1,0 +1,52 @@
+"""Counting on a tile: the vertices behind `poplite.ops.loop.counted_loop`.
+
+CountFrom    index = begin,  goes_on = begin < end
+CountOn      index += step,  goes_on = index < end          never beyond end, so nothing wraps
+"""
+
+from __future__ import annotations
+
+from poplite.types import BOOL, UNSIGNED_INT
+from poplite.vertex import InOut, Input, Output, State, Vertex
+
+
+class CountFrom(Vertex):
+    """Sets an index to where it begins, and tells whether that is before its end."""
+
+    begin: Input[UNSIGNED_INT]
+    end: Input[UNSIGNED_INT]
+    index: Output[UNSIGNED_INT]
+    goes_on: Output[BOOL]
+
+    def compute(self) -> None:
+        """Begin to count."""
+        self.index = self.begin
+        self.goes_on = self.begin < self.end
+
+
+class CountOn(Vertex):
+    """Moves an index on, at most to its end, and tells whether it is still before that."""
+
+    step: State[UNSIGNED_INT]
+    end: Input[UNSIGNED_INT]
+    index: InOut[UNSIGNED_INT]
+    goes_on: Output[BOOL]
+
+    def compute(self) -> None:
+        """Count on."""
+        self.goes_on = self.index + self.step < self.end
+        self.index = min(self.index + self.step, self.end)
+
+
+def count_reference(begin: int, end: int, step: int) -> list[int]:
+    """Return the values that an index goes through.
+
+    Args:
+        begin: the first, unless it is `end` or beyond.
+        end: the first that is too large.
+        step: what is added, above 0.
+
+    >>> count_reference(2, 9, 3)
+    [2, 5, 8]
+    """
+    return list(range(begin, end, step))
