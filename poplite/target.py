@@ -1,64 +1,75 @@
 """The machine that is modelled.
 
-The defaults are Graphcore's Mk2 (GC200).  Sources of the numbers: Poplar profile
-summaries of Mk2 programs (tiles, bytes per tile, clock), IPU Programmer's Guide (worker
-contexts), poplibs `Target` users (exchange width).
+The default is Graphcore's Mk2 (GC200).  `poplite.machine` says where every number comes from.
 
     >>> Target(tiles=64)
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
     >>> Target(ipus=2)
     <Target 2,944 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>
+    >>> Target(architecture="gc2")
+    <Target 1,216 tiles, 6 workers, 262,144 B a tile, 1.600 GHz>
 
 Tiles are numbered through: those of the first IPU, then those of the second, and so on.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
 
-from poplite.errors import InvalidMachineModel, InvalidTileMapping
+from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.machine import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
 from poplite.words import clipped, counted
 
-TILES_OF_AN_IPU = 1472
+_FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Target:
     """A tile machine: how many tiles, and what one tile is.
 
+    What is left out is as in the architecture.
+
     Args:
-        tiles: number of tiles of all IPUs together; by default 1,472 of each.
+        tiles: number of tiles of all IPUs together.
         workers: hardware worker contexts of a tile.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
+        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here.
 
     Raises:
-        InvalidMachineModel: when a number is not positive and finite, a count is not whole, or
-            the tiles do not divide among the IPUs.
+        InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
+            tiles do not divide among the IPUs, or the architecture is unknown.
     """
 
-    tiles: int = None  # type: ignore[assignment]  # which depends on `ipus`, and is filled in
-    workers: int = 6
-    tile_memory_bytes: int = 638_976
-    clock_hz: float = 1.33e9
-    exchange_bytes_per_cycle: int = 4
+    # None is filled in at once: it depends on the architecture.
+    tiles: int = None  # type: ignore[assignment]
+    workers: int = None  # type: ignore[assignment]
+    tile_memory_bytes: int = None  # type: ignore[assignment]
+    clock_hz: float = None  # type: ignore[assignment]
+    exchange_bytes_per_cycle: int = None  # type: ignore[assignment]
     ipus: int = 1
+    architecture: Architecture = "gc200"
 
     def __post_init__(self) -> None:
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        defaults["tiles"] = TILES_OF_AN_IPU * _count("ipus", self.ipus, 1)
-        for name, default in defaults.items():
+        if self.architecture not in ARCHITECTURES:
+            raise _refused(
+                "architecture", f"{clipped(self.architecture)} is not known", ARCHITECTURES[1]
+            )
+        ipus = _count("ipus", self.ipus, 1)
+        object.__setattr__(self, "ipus", ipus)
+        for name in _FROM_FACTS:
+            default, given = self.fact(name).value, getattr(self, name)
+            if name == "tiles":
+                default *= ipus
             accept = _positive if name == "clock_hz" else _count
-            given = getattr(self, name)
-            value = default if name == "tiles" and given is None else accept(name, given, default)
+            value = accept(name, default if given is None else given, default)
             object.__setattr__(self, name, value)
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
@@ -68,6 +79,28 @@ class Target:
                 found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
                 fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
             )
+
+    def fact(self, name: str) -> Fact:
+        """Return a constant of the architecture: its value, unit, and where it comes from.
+
+        Args:
+            name: as in `poplite.machine`.
+
+        Raises:
+            UnknownName: when there is no such constant.
+
+        >>> print(Target(architecture="bow").fact("clock_hz"))
+        1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
+        """
+        facts = FACTS[self.architecture]
+        if name not in facts:
+            raise UnknownName(
+                f"{self!r} has no constant {clipped(name)}{did_you_mean(str(name), facts)}",
+                at=here(),
+                found=f"{len(facts)} constants of '{self.architecture}' are in poplite.machine",
+                fix="target.fact('clock_hz')",
+            )
+        return facts[name]
 
     @property
     def tiles_per_ipu(self) -> int:
@@ -169,5 +202,6 @@ def _number(value: object) -> float:
         return math.inf
 
 
-def _refused(name: str, what: str, instead: float) -> InvalidMachineModel:
-    return InvalidMachineModel(f"Target: {name}={what}", at=here(), fix=f"Target({name}={instead})")
+def _refused(name: str, what: str, instead: float | str) -> InvalidMachineModel:
+    fix = f"Target({name}={instead!r})"
+    return InvalidMachineModel(f"Target: {name}={what}", at=here(), fix=fix)

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types target intervals quarter values words files floating_point options",
+        "errors source types machine target intervals quarter values words files floating_point "
+        "options",
         "jit",
         "view",
         "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "

@@ -35,7 +35,7 @@ def test_numpy_numbers_are_taken_as_plain_ones() -> None:
 def test_counts_begin_at_one(name: str, count: int) -> None:
     message = f"^Target: {name}={count} but at least 1 is needed  "
     with pytest.raises(InvalidMachineModel, match=message) as caught:
-        Target(**{name: count})
+        Target(**{name: count})  # type: ignore[arg-type]
     assert caught.value.fix == f"Target({name}=1)"
 
 
@@ -62,12 +62,10 @@ def test_counts_are_whole(name: str, value: Any, instead: int) -> None:
     with pytest.raises(InvalidMachineModel, match=message) as caught:
         Target(**{name: value})
     assert caught.value.fix == f"Target({name}={instead})"
-    Target(**{name: instead})
+    Target(**{name: instead})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "value", [0, -1.0, float("nan"), float("inf"), "a", "1e9", None, 1j, 10**400]
-)
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "a", "1e9", 1j, 10**400])
 def test_a_clock_is_a_finite_number_above_zero(value: Any) -> None:
     message = f"^Target: clock_hz={re.escape(repr(value))} is not a finite number above 0  "
     with pytest.raises(InvalidMachineModel, match=message) as caught:

@@ -1,0 +1,253 @@
+"""What is known about the machines that are modelled: every constant, and where it comes from.
+
+    >>> print(fact("bow", "clock_hz"))
+    1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
+
+The cost model takes all its numbers from here.  A fact says how good it is:
+
+    document    published by the maker
+    measured    on hardware
+    model       assumed by estimators, planners and toolchains, the maker's or open ones
+    derived     computed from such numbers, as the source says
+    assumed     nobody published it: a choice, written down to be replaced
+
+Repositories that sources name: graphcore/poplibs, graphcore/examples, osmarks/ipu-stack (an open
+toolchain for the C600), graphcore-research/tessellate-ipu, thorbenlouw/lbm-graphcore,
+esa-tu-darmstadt/llvm-ipu (the compiler back end), simehaa/IPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
+
+Evidence = Literal["document", "measured", "model", "derived", "assumed"]
+"""How good a number is."""
+
+Architecture = Literal["gc2", "gc200", "bow", "c600"]
+ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A constant of the model.
+
+    Attributes:
+        value: the number.
+        unit: what it counts.
+        evidence: how good it is.
+        source: document, or repository and path.
+    """
+
+    value: float
+    unit: str
+    evidence: Evidence
+    source: str
+
+    def __str__(self) -> str:
+        number = int(self.value) if self.value == int(self.value) else self.value
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{number:,}{unit} ({self.evidence}: {self.source})"
+
+
+def fact(architecture: Architecture, name: str) -> Fact:
+    """Return a constant of a machine.
+
+    Args:
+        architecture: the machine.
+        name: of the constant.
+
+    Raises:
+        KeyError: when there is no such constant.
+
+    >>> fact("gc2", "tiles").value
+    1216
+    """
+    return FACTS[architecture][name]
+
+
+_JIA = "Jia et al. 2019, arXiv 1912.03413"
+_DATASHEET = "Bow-2000 datasheet; IPU Programmer's Guide"
+_PROFILE = "Poplar profile summaries in graphcore/examples, tutorials/poplar"
+_ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
+_CONVOLUTION = "poplibs, lib/poplin/PerformanceEstimation.hpp"
+_LINKS = "poplibs, lib/poplibs_test/Util.cpp"
+_CTC = "poplibs, lib/popnn/CTCLossPlan.cpp"
+_COST = "ipu-stack, cost.rs"
+_EXCHANGE = "ipu-stack, docs/EXCHANGE_INSTRUCTION_REFERENCE.md"
+_MEMORY = "ipu-stack, memory.rs"
+_BACK_END = "llvm-ipu, llvm/lib/Target/Colossus, scheduling model and lowering"
+_LISTING = "popc listings in simehaa/IPU and UoB-HPC/ipu-hpc-cookbook"
+
+_Rows = dict[str, tuple[float, str, Evidence, str]]
+
+_MACHINE: _Rows = {
+    "tiles": (1472, "tiles", "document", _DATASHEET),
+    "workers": (6, "workers", "document", "IPU Programmer's Guide, Programming model"),
+    "tile_memory_bytes": (638_976, "B", "measured", f"out-of-memory reports; {_PROFILE}"),
+    "clock_hz": (1.33e9, "Hz", "derived", f"6,681,766 cycles = 5,023.9 us; {_PROFILE}"),
+    "exchange_bytes_per_cycle": (
+        4,
+        "B/cycle",
+        "model",
+        f"Target::getExchangeBytesPerCycle, {_COST}",
+    ),
+    "memcpy_bytes_per_cycle": (8, "B/cycle", "model", f"Target::getMemcpyBytesPerCycle, {_COST}"),
+    "data_path_bytes": (8, "B", "model", f"dataPathWidth of 64 bits, {_ESTIMATORS}"),
+    "load_bytes_per_cycle": (
+        8,
+        "B/cycle",
+        "model",
+        f"one 64-bit access of an element; {_MEMORY}",
+    ),
+    "interleaved_load_bytes_per_cycle": (16, "B/cycle", "model", f"two elements; {_MEMORY}"),
+    "paced_bytes_per_cycle": (24, "B/cycle", "measured", "simehaa/IPU, STREAMTriad/README.md"),
+    "memory_element_bytes": (16_384, "B", "model", _MEMORY),
+    "interleaved_begin_bytes": (212_992, "B", "model", f"0x80000 - 0x4c000, {_MEMORY}"),
+    "half_macs_per_cycle": (64, "MAC/cycle", "derived", f"350 TFLOP/s on Bow, {_DATASHEET}"),
+    "float_macs_per_cycle": (16, "MAC/cycle", "derived", f"87.5 TFLOP/s on Bow, {_DATASHEET}"),
+    "amp_outputs": (16, "outputs", "model", _CONVOLUTION),
+    "amp_half_row_cycles": (4, "cycles", "model", f"16 outputs of 16 halves, {_CONVOLUTION}"),
+    "amp_float_row_cycles": (8, "cycles", "model", f"16 outputs of 8 floats, {_CONVOLUTION}"),
+    "weight_load_bytes_per_cycle": (16, "B/cycle", "model", _CONVOLUTION),
+    "repeat_limit": (4_095, "iterations", "model", f"repeat count of 12 bits, {_ESTIMATORS}"),
+}
+
+_LAUNCH: _Rows = {
+    "supervisor_overhead": (11, "cycles", "model", f"basicOpSupervisorOverhead, {_ESTIMATORS}"),
+    "worker_call": (288, "cycles", "measured", f"six workers, both rendezvous, {_COST}"),
+    "amp_call": (
+        331,
+        "cycles",
+        "derived",
+        "intercept over 15 lengths, tessellate-ipu, notebooks/IPU Peak Flops.ipynb",
+    ),
+    "tile_copy_call": (280, "cycles", "derived", "intercept over 4 lengths, tessellate-ipu README"),
+    "matmul_launch": (
+        600,
+        "cycles",
+        "derived",
+        "least error over 30 matmuls of sparsity-benchmarks",
+    ),
+}
+
+_SYNC: _Rows = {
+    "sync_cycles": (90, "cycles", "model", f"before an exchange, {_CTC}"),
+    "exchange_cycles": (100, "cycles", "model", f"fixed part of an exchange, {_CTC}"),
+    "sync_stagger_cycles": (126, "cycles", "model", f"Target::getMaxIPUSyncDelay, {_COST}"),
+    "global_sync_cycles": (600, "cycles", "model", f"Target::getGlobalSyncCycles, {_COST}"),
+    "global_sync_hop_seconds": (15e-9, "s", "model", _LINKS),
+}
+
+_EXCHANGES: _Rows = {
+    "word_bytes": (4, "B", "model", _EXCHANGE),
+    "pair_tiles": (2, "tiles", "model", "tilesPerSuperTile, poplibs, lib/poputil"),
+    "send_controls": (1, "cycles", "model", f"one instruction a fragment, {_EXCHANGE}"),
+    "receive_controls": (2, "cycles", "model", f"source and neutral, {_EXCHANGE}"),
+    "pointer_controls": (1, "cycles", "model", f"where it does not go on, {_EXCHANGE}"),
+    "longest_send_words": (4_148, "words", "model", _EXCHANGE),
+    "latency_cycles": (
+        87,
+        "cycles",
+        "derived",
+        "mean over all pairs of the C600's map, ipu-stack, topology.rs",
+    ),
+    "broadcast_latency_cycles": (
+        153,
+        "cycles",
+        "derived",
+        "mean to all tiles of the C600's map, ipu-stack, topology.rs",
+    ),
+    "strided_copy_bytes_per_cycle": (4, "B/cycle", "model", f"2 cycles per 8 B, {_ESTIMATORS}"),
+    "link_bits_per_second": (128 * 1024**3, "bit/s", "model", _LINKS),
+    "link_efficiency": (0.85, "", "model", _LINKS),
+    "card_links": (4, "links", "model", f"between the IPUs of a pair, {_LINKS}"),
+    "ladder_links": (2, "links", "model", f"from a pair to the next, {_LINKS}"),
+    "host_bytes_per_cycle": (
+        15.1,
+        "B/cycle",
+        "derived",
+        "40 MB in 2,641,488 cycles, graphcore/examples, tut6_matrix_vector_opt/README.md",
+    ),
+    "host_exchange_cycles": (
+        160_000,
+        "cycles",
+        "measured",
+        "begin and end of one stream copy, graphcore/examples, lightweight_profiling",
+    ),
+}
+
+_BYTES: _Rows = {
+    "stack_bytes": (3_168, "B", "derived", f"3,852,288 B over 1,216 tiles, {_PROFILE}"),
+    "instruction_bytes": (4, "B", "assumed", "IPUModel.instructionBytes has no published default"),
+    "pointer_bytes": (4, "B", "document", "pointers are 32 bits, user guide, Supported types"),
+    "atomic_store_bytes": (4, "B", "assumed", "Target::getAtomicStoreGranularity, not published"),
+}
+
+_SLOTS: _Rows = {
+    "pairing": (0.65, "", "derived", "least error over 11 popc loops: the one fitted number"),
+    "slot_float": (1, "slots", "model", f"add, sub, mul, neg, min, max, rounding, {_BACK_END}"),
+    "slot_float_divide": (3, "slots", "model", f"1 to 3 by operand, {_ESTIMATORS}"),
+    "slot_sqrt": (5, "slots", "model", _ESTIMATORS),
+    "slot_exp": (3, "slots", "model", _ESTIMATORS),
+    "slot_log": (6, "slots", "model", _ESTIMATORS),
+    "slot_tanh": (6, "slots", "model", _ESTIMATORS),
+    "slot_sin": (2_300, "slots", "model", f"a library call; cos too, {_ESTIMATORS}"),
+    "slot_tan": (5_100, "slots", "model", f"a library call, {_ESTIMATORS}"),
+    "slot_pow": (312, "slots", "model", f"a library call, {_ESTIMATORS}"),
+    "slot_float_compare": (2, "slots", "derived", f"with the move to the main pipe, {_ESTIMATORS}"),
+    "slot_convert": (2, "slots", "derived", f"int to float and back, {_ESTIMATORS}"),
+    "slot_half": (1, "slots", "model", f"half to float and back, 2 lanes, {_BACK_END}"),
+    "slot_select": (1, "slots", "assumed", "in the pipe of its operands"),
+    "slot_memory": (1, "slots", "model", f"load or store of up to 64 bits, {_BACK_END}"),
+    "slot_narrow_store": (11, "slots", "assumed", "a call below 32 bits: load, merge, store"),
+    "slot_integer": (1, "slots", "model", _BACK_END),
+    "slot_integer_divide": (270, "slots", "model", f"a library call, {_ESTIMATORS}"),
+    "slot_double": (20, "slots", "model", f"a library call, {_BACK_END}"),
+    "slot_branch": (1, "slots", "model", _BACK_END),
+    "slot_switch": (3, "slots", "model", _BACK_END),
+    "slot_call": (4, "slots", "derived", _LISTING),
+    "slot_entry": (8, "slots", "derived", f"entry and exit of a single loop nest, {_LISTING}"),
+    "slot_entry_nested": (20, "slots", "derived", f"entry and exit otherwise, {_LISTING}"),
+}
+
+_DIFFERENCES: dict[Architecture, _Rows] = {
+    "gc200": {},
+    "gc2": {
+        "tiles": (1216, "tiles", "document", _JIA),
+        "tile_memory_bytes": (262_144, "B", "document", _JIA),
+        "clock_hz": (
+            1_600_000_000,
+            "Hz",
+            "derived",
+            "126,351,372 cycles = 78,969.6 us, lbm-graphcore, experiments",
+        ),
+        "half_macs_per_cycle": (32, "MAC/cycle", "derived", f"124.5 TFLOP/s, {_JIA}"),
+        "float_macs_per_cycle": (8, "MAC/cycle", "derived", f"31.1 TFLOP/s, {_JIA}"),
+    },
+    "bow": {
+        "clock_hz": (
+            1_850_000_000,
+            "Hz",
+            "measured",
+            "tessellate-ipu, notebooks/IPU Peak Flops.ipynb",
+        ),
+    },
+    "c600": {
+        "clock_hz": (1.5e9, "Hz", "model", "ipu-stack, README"),
+    },
+}
+
+
+def _facts(architecture: Architecture) -> Mapping[str, Fact]:
+    tables = _MACHINE, _LAUNCH, _SYNC, _EXCHANGES, _BYTES, _SLOTS, _DIFFERENCES[architecture]
+    rows = {name: row for table in tables for name, row in table.items()}
+    return MappingProxyType({name: Fact(*row) for name, row in rows.items()})
+
+
+FACTS: Mapping[Architecture, Mapping[str, Fact]] = MappingProxyType(
+    {architecture: _facts(architecture) for architecture in ARCHITECTURES}
+)
+"""All constants, by machine and name."""

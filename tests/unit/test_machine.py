@@ -1,0 +1,70 @@
+"""The constants of the model: each with its source, and those that must fit together do."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import pytest
+
+import poplite as pl
+from poplite.machine import ARCHITECTURES, FACTS, Architecture, Evidence
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_constant_says_where_it_comes_from(architecture: Architecture) -> None:
+    for name, fact in FACTS[architecture].items():
+        assert 0 < fact.value < math.inf, name
+        assert fact.evidence in get_args(Evidence), name
+        assert len(fact.source) > 10, name
+        assert fact.unit or 0 < fact.value < 1, name  # what has no unit is a share
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_target_is_filled_in_from_its_architecture(architecture: Architecture) -> None:
+    target = pl.Target(architecture=architecture, ipus=2)
+    assert target.tiles == 2 * target.fact("tiles").value
+    assert target.tile_memory_bytes == target.fact("tile_memory_bytes").value
+    assert target.clock_hz == target.fact("clock_hz").value
+    assert target == pl.Target(tiles=target.tiles, architecture=architecture, ipus=2)
+
+
+def test_what_is_given_counts() -> None:
+    target = pl.Target(tiles=8, clock_hz=1e9, architecture="gc2")
+    assert repr(target) == "<Target 8 tiles, 6 workers, 262,144 B a tile, 1.000 GHz>"
+    assert pl.Target() == pl.Target(architecture="gc200") != pl.Target(architecture="bow")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind", "published"),
+    [
+        ("gc2", "half", 124.5e12),  # Jia et al. 2019
+        ("gc2", "float", 31.1e12),
+        ("gc200", "half", 250e12),  # data sheets
+        ("gc200", "float", 62.5e12),
+        ("bow", "half", 350e12),
+        ("bow", "float", 87.5e12),
+    ],
+)
+def test_peaks_are_the_published_ones(
+    architecture: Architecture, kind: str, published: float
+) -> None:
+    target = pl.Target(architecture=architecture)
+    macs = target.tiles * target.fact(f"{kind}_macs_per_cycle").value * target.clock_hz
+    assert 2 * macs == pytest.approx(published, rel=0.005)
+
+
+def test_memory_and_times_are_those_of_profiles() -> None:
+    assert pl.Target().memory_bytes / 2**20 == pytest.approx(897.0, abs=0.05)
+    assert pl.Target(architecture="gc2").memory_bytes / 2**20 == 304
+    assert 6_681_766 / pl.Target().clock_hz == pytest.approx(5_023.9e-6, rel=1e-5)
+
+
+def test_names_that_there_are_not() -> None:
+    with pytest.raises(
+        pl.UnknownName, match=r"no constant 'clock_hertz' \(did you mean 'clock_hz'"
+    ):
+        pl.Target().fact("clock_hertz")
+    with pytest.raises(pl.InvalidMachineModel, match="architecture='mk3' is not known") as caught:
+        pl.Target(architecture="mk3")  # type: ignore[arg-type]
+    assert caught.value.fix == "Target(architecture='gc200')"
