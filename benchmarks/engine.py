@@ -3,8 +3,7 @@
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
 Every row first checks that both sides give the same bits, then times them in turn.  Rows R17 and
-R18, compiling a vertex and loading it, are in compilation.py; R15 comes with a cost model and R20
-with several processes.
+R18, compiling a vertex and loading it, are in compilation.py; R20 comes with several processes.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import engine_accounting
 import engine_axpy
 import engine_bulk
 import engine_copies
@@ -59,6 +59,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         engine_steps,
         engine_copies,
         engine_floats,
+        engine_accounting,
         engine_pallas,
     )
     return [

@@ -119,8 +119,8 @@ def remote_row(times: int, samples: int) -> Row:
 def handle_row(small: bool, samples: int) -> Row:
     """A transposed tensor, written by handle."""
     size = 64 if small else 2000
-    graph = pl.Graph(pl.Target(tiles=1))
-    x = graph.add_variable(pl.FLOAT, (size, size), "x", mapping=0)
+    graph = pl.Graph(pl.Target(tiles=32))
+    x = graph.add_variable(pl.FLOAT, (size, size), "x", mapping="linear")
     graph.create_host_write("x", x.T)
     engine = pl.Engine(graph, pl.Sequence(), checks="fast")
     array = np.random.default_rng(0).random((size, size), np.float32)

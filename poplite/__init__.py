@@ -27,6 +27,7 @@ from poplite.errors import (
     FloatingPointTrap,
     GraphConnectionError,
     GraphCycleError,
+    GraphMemoryAllocationError,
     GraphRecursionError,
     GraphReplicationError,
     InvalidMachineModel,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         SyncType,
         WriteUndef,
     )
+    from poplite.program.cycles import cycle_count, cycle_stamp
     from poplite.program.floating_point import (
         ModifyFloatingPointBehaviour,
         SetFloatingPointBehaviour,
@@ -155,6 +157,7 @@ _HOMES = {
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat "
     "Program Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType "
     "WriteUndef",
+    "program.cycles": "cycle_count cycle_stamp",
     "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
     "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
     "set_stochastic_rounding",
@@ -225,6 +228,7 @@ __all__ = [
     "Graph",
     "GraphConnectionError",
     "GraphCycleError",
+    "GraphMemoryAllocationError",
     "GraphRecursionError",
     "GraphReplicationError",
     "HostFunction",
@@ -304,6 +308,8 @@ __all__ = [
     "compile_graph",
     "concat",
     "counted_loop",
+    "cycle_count",
+    "cycle_stamp",
     "get_and_modify_floating_point_behaviour",
     "set_floating_point_behaviour",
     "set_stochastic_rounding",

@@ -59,6 +59,12 @@ class Directory:
         if self._spent < len(self._variables):
             ordered = sorted(touched, key=lambda variable: variable.storage.base)
             return joined_table((v.storage.base, v.mapping) for v in ordered)
+        return self.whole()
+
+    def whole(self) -> TileTable:
+        """Return the table of all addresses; there are some."""
+        if self._table is not None and self._made_of == self.version.number:
+            return self._table
         self._spent = 0
         held = (v for v in self._variables if v.num_elements)
         self._table = joined_table((v.storage.base, v.mapping) for v in held)

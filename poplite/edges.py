@@ -155,8 +155,9 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     [[0, 1, 3], [0, 3, 9], [3, 1, 2]]
     """
     size = length.only
-    if size and (count == size).all():
-        return Runs(np.arange(len(count) + 1), begin, count)
+    each = int(count[0]) if len(count) else 1
+    if size and not size % each and (count == each).all():
+        return Runs(np.arange(0, len(count) + 1, size // each), begin, count)
     ends = np.cumsum(length.array())
     run_ends = np.cumsum(count)
     both = np.concatenate([run_ends, ends])

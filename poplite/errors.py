@@ -164,6 +164,12 @@ class MemoryElemConstraintsError(PopliteError, ValueError):
     poplar = "memory_elem_constraints_error"
 
 
+class GraphMemoryAllocationError(PopliteError, MemoryError):
+    """A tile has not enough memory for what the graph and its programs keep there."""
+
+    poplar = "graph_memory_allocation_error"
+
+
 class GraphCycleError(PopliteError, ValueError):
     """Vertices of one compute set race: one writes what another reads or writes."""
 

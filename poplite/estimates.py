@@ -6,13 +6,15 @@
     graph.register_perf_estimator(Axpy, cost)
     graph.set_perf_estimate(vertex, 164)            of one vertex, before the estimator's
 
+Without either, the method `cycles` of its class is asked, which sees its sizes alone.
+
 Cycles are those of the thread that runs the vertex; of a `MultiVertex` those of its tile.
 Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,12 @@ from poplite.words import clipped, counted
 if TYPE_CHECKING:
     from poplite.compute_set import FieldRef, VertexInstance
     from poplite.target import Target
+    from poplite.vertex import Vertex
+
+
+MOST = 1 << 40
+"""Of the cycles or operations of a vertex, so that those of many are whole numbers of 64 bits: a
+quarter of an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,27 @@ class VertexPerfEstimate:
 
 Estimator = Callable[["VertexInstance", "Target"], VertexPerfEstimate | int]
 """Tells what a vertex of a class costs, from its fields: an estimate, or cycles."""
+
+
+def estimator_for(
+    cls: type[Vertex], estimators: Mapping[type[Vertex], Estimator]
+) -> Estimator | None:
+    """Return the estimator of a class.
+
+    Args:
+        cls: the class.
+        estimators: what is registered.
+
+    Returns:
+        That of the class, or of the nearest class it derives from; None where there is none, or
+        a class still nearer has a method `cycles`.
+    """
+    for base in cls.__mro__:
+        if base in estimators:
+            return estimators[base]
+        if "cycles" in vars(base):
+            return None
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +190,7 @@ def estimate_given(
 
     Raises:
         ElementTypeError: for something that is no whole number.
-        SizeOverflowError: for a number below 0.
+        SizeOverflowError: for a number below 0, or above `MOST`.
     """
     if isinstance(cycles, VertexPerfEstimate):
         flops = cycles.flops
@@ -183,7 +212,7 @@ def estimates_given(
 
     Raises:
         ElementTypeError: for something that is no whole number, or another number of them.
-        SizeOverflowError: for a number below 0.
+        SizeOverflowError: for a number below 0, or above `MOST`.
     """
     cycles_, flops_ = (_counts(name, w, n, count, at) for w, n in _named(cycles, flops))
     return cycles_, flops_
@@ -203,10 +232,10 @@ def _count(name: str, what: str, value: object, at: SourceLocation) -> int:
             found=f"its type is {type(value).__name__}",
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         ) from None
-    if not 0 <= number < 1 << 63:
+    if not 0 <= number <= MOST:
         raise SizeOverflowError(
             f"{name}: {what}={number:,}, "
-            + ("but at least 0 is needed" if number < 0 else "more than 64 bits hold"),
+            + ("but at least 0 is needed" if number < 0 else f"but {MOST:,} is the most"),
             at=at,
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         )

@@ -24,12 +24,13 @@ from poplite.estimates import (
     VertexPerfEstimate,
     estimate_given,
     estimates_given,
+    estimator_for,
 )
 from poplite.field_sizes import max_dim, set_size, size_of
 from poplite.graph_mapping import GraphMapping
 from poplite.source import SourceLocation, here
 from poplite.types import spelled
-from poplite.vertex import Vertex, field_of
+from poplite.vertex import Vertex, field_of, has_cycles
 from poplite.vertex_block import VertexBlock
 from poplite.words import clipped
 
@@ -211,21 +212,31 @@ class GraphFields(GraphMapping):
             vertex: the vertex.
 
         Returns:
-            What was set for it, else what the estimator of its class says; None without either.
+            What was set for it, else what the estimator of its class says, else what the method
+            `cycles` of its class does; None without any.
 
         Raises:
             GraphConnectionError: for something that is no vertex of this graph.
             ElementTypeError: when the estimator returns no estimate.
+            NoSizeSpecified: when `cycles` is asked, and nothing tells how long a field is.
+            VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
         """
         at = here()
         self._check_vertex(vertex, VertexInstance, "perf_estimate", at)
         if vertex.estimate is not None:
             return vertex.estimate
-        for cls in vertex.vertex_class.__mro__:
-            if cls in self._estimators:
-                answer = self._estimators[cls](vertex, self.top_level_graph.target)
-                return estimate_given(f"estimator of {vertex}", answer, 0, at)
-        return None
+        target = self.top_level_graph.target
+        estimator = estimator_for(vertex.vertex_class, self._estimators)
+        if estimator is not None:
+            answer = estimator(vertex, target)
+            return estimate_given(f"estimator of {vertex}", answer, 0, at)
+        if not has_cycles(vertex.vertex_class):
+            return None
+        # Shapes are known above, where graphs are compiled.
+        from poplite.cost.cycles import cycles_of
+        from poplite.cost.shapes import words_of_vertex
+
+        return cycles_of(vertex.vertex_class, words_of_vertex(vertex), target, set())
 
     def register_perf_estimator(self, vertex_class: type[Vertex], estimator: Estimator) -> None:
         """Say how to find what vertices of a class cost.

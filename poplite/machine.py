@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from poplite.machine_vertices import ROWS as VERTICES
+
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
 """How good a number is."""
 
@@ -78,6 +80,7 @@ _CTC = "poplibs, lib/popnn/CTCLossPlan.cpp"
 _COST = "ipu-stack, cost.rs"
 _EXCHANGE = "ipu-stack, docs/EXCHANGE_INSTRUCTION_REFERENCE.md"
 _MEMORY = "ipu-stack, memory.rs"
+_TOPOLOGY = "ipu-stack, topology.rs"
 _BACK_END = "llvm-ipu, llvm/lib/Target/Colossus, scheduling model and lowering"
 _LISTING = "popc listings in simehaa/IPU and UoB-HPC/ipu-hpc-cookbook"
 
@@ -102,12 +105,9 @@ _MACHINE: _Rows = {
         "model",
         f"one 64-bit access of an element; {_MEMORY}",
     ),
-    "interleaved_load_bytes_per_cycle": (16, "B/cycle", "model", f"two elements; {_MEMORY}"),
     "paced_bytes_per_cycle": (24, "B/cycle", "measured", "simehaa/IPU, STREAMTriad/README.md"),
     "memory_element_bytes": (16_384, "B", "model", _MEMORY),
     "interleaved_begin_bytes": (212_992, "B", "model", f"0x80000 - 0x4c000, {_MEMORY}"),
-    "half_macs_per_cycle": (64, "MAC/cycle", "derived", f"350 TFLOP/s on Bow, {_DATASHEET}"),
-    "float_macs_per_cycle": (16, "MAC/cycle", "derived", f"87.5 TFLOP/s on Bow, {_DATASHEET}"),
     "amp_outputs": (16, "outputs", "model", _CONVOLUTION),
     "amp_half_row_cycles": (4, "cycles", "model", f"16 outputs of 16 halves, {_CONVOLUTION}"),
     "amp_float_row_cycles": (8, "cycles", "model", f"16 outputs of 8 floats, {_CONVOLUTION}"),
@@ -118,18 +118,50 @@ _MACHINE: _Rows = {
 _LAUNCH: _Rows = {
     "supervisor_overhead": (11, "cycles", "model", f"basicOpSupervisorOverhead, {_ESTIMATORS}"),
     "worker_call": (288, "cycles", "measured", f"six workers, both rendezvous, {_COST}"),
-    "amp_call": (
-        331,
-        "cycles",
-        "derived",
-        "intercept over 15 lengths, tessellate-ipu, notebooks/IPU Peak Flops.ipynb",
-    ),
     "tile_copy_call": (280, "cycles", "derived", "intercept over 4 lengths, tessellate-ipu README"),
-    "matmul_launch": (
-        600,
+}
+
+_AMP: _Rows = {
+    "amp_inputs_bytes": (32, "B", "model", f"of one row: 16 halves, 8 floats; {_CONVOLUTION}"),
+    "amp_supervisor": (74, "cycles", "model", f"outside the loops, 50 + 13 + 11; {_CONVOLUTION}"),
+    "amp_depth": (15, "cycles", "model", f"each further group of inputs; {_CONVOLUTION}"),
+    "amp_pass": (25, "cycles", "model", f"each group of outputs, 19 + 6 or 18 + 7; {_CONVOLUTION}"),
+    "amp_wait": (14, "cycles", "model", f"after the worker that ends first; {_CONVOLUTION}"),
+    "amp_half_no_row": (22, "slots", "model", f"a worker with nothing to do; {_CONVOLUTION}"),
+    "amp_half_one_row": (33, "slots", "model", f"a worker, of one row; {_CONVOLUTION}"),
+    "amp_half_two_rows": (42, "slots", "model", f"a worker, of two rows; {_CONVOLUTION}"),
+    "amp_half_three_rows": (38, "slots", "model", f"a worker, of three rows; {_CONVOLUTION}"),
+    "amp_half_last": (1, "slots", "model", f"saved in the last group of inputs; {_CONVOLUTION}"),
+    "amp_half_kept": (7, "slots", "model", f"state a worker keeps between passes; {_CONVOLUTION}"),
+    "amp_half_kept_inputs": (3, "slots", "model", f"of that, by group of inputs; {_CONVOLUTION}"),
+    "amp_float_no_row": (24, "slots", "model", f"a worker with nothing to do; {_CONVOLUTION}"),
+    "amp_float_one_row": (
+        47,
+        "slots",
+        "model",
+        f"a worker, of one row; {_CONVOLUTION}, where three take no longer: a row more takes "
+        "amp_float_row_cycles, as [m, m] x [m, 4] to [m, 32] of sparsity-benchmarks differ by that",
+    ),
+    "amp_float_zero": (2, "slots", "model", f"before rows are set to zero; {_CONVOLUTION}"),
+    "amp_float_zero_row": (8, "slots", "model", f"each row that is set to zero; {_CONVOLUTION}"),
+    "amp_launch": (
+        37,
         "cycles",
         "derived",
-        "least error over 30 matmuls of sparsity-benchmarks",
+        "measured less estimated, 36 to 39 at 17 of 18 lengths, tessellate-ipu, "
+        "notebooks/IPU Peak Flops.ipynb",
+    ),
+    "add_partials_bytes": (16, "B", "model", f"of outputs in a loop of ReduceAdd, {_CONVOLUTION}"),
+    "add_partials_supervisor": (33, "cycles", "model", f"of a single input, {_CONVOLUTION}"),
+    "add_partials_entry": (20, "slots", "model", f"of a worker, {_CONVOLUTION}"),
+    "add_partials_float": (7, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
+    "add_partials_half": (9, "slots", "model", f"a loop beside its partials, {_CONVOLUTION}"),
+    "add_partials_to_float": (1, "slots", "model", f"more where results are, {_CONVOLUTION}"),
+    "matmul_memory_share": (
+        0.6,
+        "",
+        "document",
+        "default of availableMemoryProportion, Poplar and PopLibs API reference, poplin::matMul",
     ),
 }
 
@@ -138,6 +170,13 @@ _SYNC: _Rows = {
     "exchange_cycles": (100, "cycles", "model", f"fixed part of an exchange, {_CTC}"),
     "sync_stagger_cycles": (126, "cycles", "model", f"Target::getMaxIPUSyncDelay, {_COST}"),
     "global_sync_cycles": (600, "cycles", "model", f"Target::getGlobalSyncCycles, {_COST}"),
+    "cycle_stamp_cycles": (
+        45,
+        "cycles",
+        "measured",
+        "between two reads of the counter, tessellate-ipu, tests/core/"
+        "test_tile_interpreter_hw_primitives.py",
+    ),
     "global_sync_hop_seconds": (15e-9, "s", "model", _LINKS),
 }
 
@@ -148,28 +187,38 @@ _EXCHANGES: _Rows = {
     "receive_controls": (2, "cycles", "model", f"source and neutral, {_EXCHANGE}"),
     "pointer_controls": (1, "cycles", "model", f"where it does not go on, {_EXCHANGE}"),
     "longest_send_words": (4_148, "words", "model", _EXCHANGE),
+    "send_lanes": (2, "lanes", "model", f"of a pair: each tile has its own, {_EXCHANGE}"),
     "latency_cycles": (
         87,
         "cycles",
         "derived",
         "mean over all pairs of the C600's map, ipu-stack, topology.rs",
     ),
-    "broadcast_latency_cycles": (
-        153,
+    "strided_copy_bytes_per_cycle": (4, "B/cycle", "model", f"2 cycles per 8 B, {_ESTIMATORS}"),
+    "copy_piece_cycles": (
+        9,
         "cycles",
         "derived",
-        "mean to all tiles of the C600's map, ipu-stack, topology.rs",
+        "fitted: four copies of the largest tile of a blur, lbm-graphcore, experiments, less "
+        "worker_call and 8 B/cycle",
     ),
-    "strided_copy_bytes_per_cycle": (4, "B/cycle", "model", f"2 cycles per 8 B, {_ESTIMATORS}"),
+    "global_exchange_cycles": (
+        2_054,
+        "cycles",
+        "derived",
+        "intercept of halos of 8 and 16 B a pixel, 16 Mk1 IPUs, lbm-graphcore, experiments",
+    ),
     "link_bits_per_second": (128 * 1024**3, "bit/s", "model", _LINKS),
     "link_efficiency": (0.85, "", "model", _LINKS),
     "card_links": (4, "links", "model", f"between the IPUs of a pair, {_LINKS}"),
+    "cross_links": (2, "links", "model", f"there, for what goes on to another pair, {_LINKS}"),
     "ladder_links": (2, "links", "model", f"from a pair to the next, {_LINKS}"),
     "host_bytes_per_cycle": (
-        15.1,
+        16.1,
         "B/cycle",
         "derived",
-        "40 MB in 2,641,488 cycles, graphcore/examples, tut6_matrix_vector_opt/README.md",
+        "40 MB in 2,641,488 cycles less host_exchange_cycles, graphcore/examples, "
+        "tut6_matrix_vector_opt/README.md",
     ),
     "host_exchange_cycles": (
         160_000,
@@ -179,14 +228,48 @@ _EXCHANGES: _Rows = {
     ),
 }
 
+_ROUTE: _Rows = {
+    "die_rows": (23, "rows", "model", f"of pairs, {_TOPOLOGY}"),
+    "die_columns": (16, "columns", "model", f"of two pairs side by side, {_TOPOLOGY}"),
+    "row_cycles": (2, "cycles", "model", f"from row to row, {_TOPOLOGY}"),
+    "column_cycles": (6, "cycles", "model", f"from column to column, {_TOPOLOGY}"),
+    "left_column_cycles": (5, "cycles", "model", f"a tile's place left of the middle, {_TOPOLOGY}"),
+    "right_column_cycles": (3, "cycles", "model", f"the same right of the middle, {_TOPOLOGY}"),
+    "near_entry_cycles": (1, "cycles", "model", f"into the pair next to its lane, {_TOPOLOGY}"),
+    "far_entry_cycles": (5, "cycles", "model", f"into the other pair, {_TOPOLOGY}"),
+    "turn_cycles": (16, "cycles", "model", f"from the right half to the left, {_TOPOLOGY}"),
+    "release_cycles": (30, "cycles", "model", f"what sync lets receivers wait more, {_TOPOLOGY}"),
+    "arrival_cycles": (52, "cycles", "measured", f"from a tile's entry to its SRAM, {_EXCHANGE}"),
+    "setup_cycles": (
+        6,
+        "cycles",
+        "derived",
+        f"least phase of 58 less arrival_cycles, {_TOPOLOGY}",
+    ),
+}
+
 _BYTES: _Rows = {
     "stack_bytes": (3_168, "B", "derived", f"3,852,288 B over 1,216 tiles, {_PROFILE}"),
     "instruction_bytes": (4, "B", "assumed", "IPUModel.instructionBytes has no published default"),
     "pointer_bytes": (4, "B", "document", "pointers are 32 bits, user guide, Supported types"),
     "atomic_store_bytes": (4, "B", "assumed", "Target::getAtomicStoreGranularity, not published"),
+    "align_bytes": (8, "B", "assumed", "where variables begin: at what a 64-bit load can read"),
+    "count_bytes": (4, "B", "document", "of a Span, 32 bits, user guide, Vertex vector types"),
+    "scaled_pointer_bytes": (2, "B", "document", "16 bits, user guide, Vertex vector types"),
+    "delta_bytes": (4, "B", "assumed", "offset and count of one vector of a VectorList"),
+    "vertex_entry_bytes": (8, "B", "assumed", "code and state of a vertex, in a tile's table"),
+}
+
+_CODE: _Rows = {
+    "operation_instructions": (2, "instructions", "assumed", "one, and a load, move or branch"),
+    "sync_instructions": (1, "instructions", "assumed", "in each phase that tiles wait for"),
+    "run_instructions": (6, "instructions", "assumed", "set up, start and await six workers"),
+    "branch_instructions": (4, "instructions", "assumed", "of a loop or a decision"),
+    "exchange_instructions": (6, "instructions", "assumed", "set up to send, or to receive"),
 }
 
 _SLOTS: _Rows = {
+    "issue_width": (2, "instructions/slot", "model", f"one integer, one float; {_BACK_END}"),
     "pairing": (0.65, "", "derived", "least error over 11 popc loops: the one fitted number"),
     "slot_float": (1, "slots", "model", f"add, sub, mul, neg, min, max, rounding, {_BACK_END}"),
     "slot_float_divide": (3, "slots", "model", f"1 to 3 by operand, {_ESTIMATORS}"),
@@ -208,13 +291,17 @@ _SLOTS: _Rows = {
     "slot_double": (20, "slots", "model", f"a library call, {_BACK_END}"),
     "slot_branch": (1, "slots", "model", _BACK_END),
     "slot_switch": (3, "slots", "model", _BACK_END),
-    "slot_call": (4, "slots", "derived", _LISTING),
     "slot_entry": (8, "slots", "derived", f"entry and exit of a single loop nest, {_LISTING}"),
     "slot_entry_nested": (20, "slots", "derived", f"entry and exit otherwise, {_LISTING}"),
 }
 
+_SAME_DIE: _Rows = {
+    name: (value, unit, "assumed", f"as the C600's, the same die family: {source}")
+    for name, (value, unit, _, source) in _ROUTE.items()
+}
+
 _DIFFERENCES: dict[Architecture, _Rows] = {
-    "gc200": {},
+    "gc200": _SAME_DIE,
     "gc2": {
         "tiles": (1216, "tiles", "document", _JIA),
         "tile_memory_bytes": (262_144, "B", "document", _JIA),
@@ -224,10 +311,24 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
             "derived",
             "126,351,372 cycles = 78,969.6 us, lbm-graphcore, experiments",
         ),
-        "half_macs_per_cycle": (32, "MAC/cycle", "derived", f"124.5 TFLOP/s, {_JIA}"),
-        "float_macs_per_cycle": (8, "MAC/cycle", "derived", f"31.1 TFLOP/s, {_JIA}"),
+        "send_lanes": (
+            1,
+            "lanes",
+            "derived",
+            "of a pair: halos of 8 and 16 B a pixel then come within 1 %, lbm-graphcore, "
+            "experiments; the maker's own model lets both send at once",
+        ),
+        "issue_width": (
+            1,
+            "instructions/slot",
+            "derived",
+            "no pairs in the cycles of blur codelets, lbm-graphcore, and STREAM, ipu-hpc-cookbook",
+        ),
+        "amp_half_row_cycles": (8, "cycles", "derived", f"256 MAC, 124.5 TFLOP/s; {_JIA}"),
+        "amp_float_row_cycles": (16, "cycles", "derived", f"128 MAC, 31.1 TFLOP/s; {_JIA}"),
     },
     "bow": {
+        **_SAME_DIE,
         "clock_hz": (
             1_850_000_000,
             "Hz",
@@ -236,13 +337,17 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
         ),
     },
     "c600": {
+        **_ROUTE,
         "clock_hz": (1.5e9, "Hz", "model", "ipu-stack, README"),
     },
 }
 
 
 def _facts(architecture: Architecture) -> Mapping[str, Fact]:
-    tables = _MACHINE, _LAUNCH, _SYNC, _EXCHANGES, _BYTES, _SLOTS, _DIFFERENCES[architecture]
+    tables = (
+        *(_MACHINE, _LAUNCH, _AMP, _SYNC, _EXCHANGES, _BYTES, _CODE, _SLOTS, VERTICES),
+        _DIFFERENCES[architecture],
+    )
     rows = {name: row for table in tables for name, row in table.items()}
     return MappingProxyType({name: Fact(*row) for name, row in rows.items()})
 

@@ -50,23 +50,24 @@ OPTIONS: Mapping[str, Option] = {
     "interpret": Option("truth", "interpret", is_argument=True),
     "progress": Option("truth", "progress", is_argument=True),
     "seed": Option("seed", "seed", is_argument=True),
+    "debug.allowOutOfMemory": Option("truth", "may_overflow"),
     "debug.floatPointOpException": Option("truth", "traps"),
+    "debug.instrument": Option("truth", "instrument"),
     "debug.nanOverflowMode": Option("truth", "nan_overflow"),
     "exchange.enablePrefetch": Option("truth", "prefetch"),
 }
 
-_NO_PROFILE = "nothing is profiled; engine.report() counts what ran"
+_NO_PROFILE = "engine.report() tells what ran and what it took"
 _NO_CHOICE = "compiling has no such choice"
 _NO_CODE = "tiles have no machine code of their own"
 _NO_DEVICE = "there is no device to wait for or to configure"
 
 WITHOUT_MEANING: Mapping[str, str] = {
     "autoReport.*": _NO_PROFILE,
-    "debug.allowOutOfMemory": "the memory of tiles is not limited",
     "debug.branchRecordTile": _NO_CODE,
     "debug.computeInstrumentationLevel": _NO_PROFILE,
     "debug.executionProfile": _NO_PROFILE,
-    "debug.instrument*": _NO_PROFILE,
+    "debug.instrument*": "debug.instrument is all or nothing",
     "debug.outputAllSymbols": _NO_CODE,
     "debug.profilingTile": _NO_PROFILE,
     "debug.retainDebugInformation": "names and lines are always kept",
@@ -96,6 +97,8 @@ class EngineOptions:
         traps: whether floating-point exceptions stop programs from their beginning.
         nan_overflow: whether too large a value of HALF or QUARTER is stored as NaN.
         prefetch: whether callbacks of streams are asked ahead.
+        instrument: whether cycles and memory are modelled; they are by default.
+        may_overflow: whether programs run on tiles that have not enough memory for them.
     """
 
     checks: Literal["strict", "fast"] | None = None
@@ -105,6 +108,8 @@ class EngineOptions:
     traps: bool | None = None
     nan_overflow: bool | None = None
     prefetch: bool | None = None
+    instrument: bool | None = None
+    may_overflow: bool | None = None
 
     @property
     def float_mode(self) -> int | None:

@@ -7,6 +7,8 @@ standard library's modules that call back into poplite are passed over as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
 thousands of times that), cheap enough for every vertex.
 
+What a module of poplite makes while it is imported, such as its vertex classes, has its line there.
+
     >>> here().line > 0
     True
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from types import FrameType
 
 _BETWEEN = frozenset({"contextlib", "types", "typing"})
 """Standard modules that stand between the user's line and poplite: in a `with` statement of
@@ -60,14 +63,19 @@ def here() -> SourceLocation:
     """Return the innermost stack frame outside the package.
 
     Returns:
-        The user's location; the outermost frame when every frame is poplite's own.
+        The user's location, or that of a module of poplite that is being imported; the outermost
+        frame when every frame is poplite's own.
     """
     frame = sys._getframe(1)
-    while _is_ours(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
+    while _is_inside(frame) and frame.f_back is not None:
         frame = frame.f_back
     code = frame.f_code
     return SourceLocation(code.co_filename, frame.f_lineno, code.co_name)
 
 
-def _is_ours(module: str) -> bool:
-    return module.startswith("poplite.") or module == "poplite" or module in _BETWEEN
+def _is_inside(frame: FrameType) -> bool:
+    """Tell whether the user's line is further out: the frame is a call of poplite."""
+    module = frame.f_globals.get("__name__", "")
+    if module.startswith("poplite.") or module == "poplite":
+        return frame.f_code.co_name != "<module>"  # or it is being imported
+    return module in _BETWEEN

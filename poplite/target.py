@@ -10,12 +10,22 @@ The default is Graphcore's Mk2 (GC200).  `poplite.machine` says where every numb
     <Target 1,216 tiles, 6 workers, 262,144 B a tile, 1.600 GHz>
 
 Tiles are numbered through: those of the first IPU, then those of the second, and so on.
+
+A machine of one's own takes what it does not say from its architecture, constants of the cost
+model too:
+
+    >>> quick = Target(tiles=64, costs={"sync_cycles": 20})
+    >>> quick
+    <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz, 1 own cost>
+    >>> print(quick.fact("sync_cycles"))
+    20 cycles (assumed: given to Target)
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
@@ -23,12 +33,14 @@ from typing import Any, SupportsIndex
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.machine import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
+from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 from poplite.words import clipped, counted
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
+"""Constants that are arguments of their own."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target:
     """A tile machine: how many tiles, and what one tile is.
 
@@ -42,34 +54,48 @@ class Target:
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
         architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here.
+        costs: other constants of `poplite.machine` by name, as numbers from 0 in their units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
-            tiles do not divide among the IPUs, or the architecture is unknown.
+            tiles do not divide among the IPUs, the architecture is unknown, or a cost is below 0.
+        UnknownName: when there is no constant that a cost is given for.
     """
 
-    # None is filled in at once: it depends on the architecture.
-    tiles: int = None  # type: ignore[assignment]
-    workers: int = None  # type: ignore[assignment]
-    tile_memory_bytes: int = None  # type: ignore[assignment]
-    clock_hz: float = None  # type: ignore[assignment]
-    exchange_bytes_per_cycle: int = None  # type: ignore[assignment]
-    ipus: int = 1
-    architecture: Architecture = "gc200"
+    tiles: int
+    workers: int
+    tile_memory_bytes: int
+    clock_hz: float
+    exchange_bytes_per_cycle: int
+    ipus: int
+    architecture: Architecture
+    costs: tuple[tuple[str, float], ...]
 
-    def __post_init__(self) -> None:
-        if self.architecture not in ARCHITECTURES:
+    def __init__(
+        self,
+        tiles: int | None = None,
+        workers: int | None = None,
+        tile_memory_bytes: int | None = None,
+        clock_hz: float | None = None,
+        exchange_bytes_per_cycle: int | None = None,
+        ipus: int = 1,
+        architecture: Architecture = "gc200",
+        costs: Mapping[str, float] | Iterable[tuple[str, float]] = (),
+    ) -> None:
+        if architecture not in ARCHITECTURES:
             raise _refused(
-                "architecture", f"{clipped(self.architecture)} is not known", ARCHITECTURES[1]
+                "architecture", f"{clipped(architecture)} is not known", ARCHITECTURES[1]
             )
-        ipus = _count("ipus", self.ipus, 1)
-        object.__setattr__(self, "ipus", ipus)
-        for name in _FROM_FACTS:
-            default, given = self.fact(name).value, getattr(self, name)
-            if name == "tiles":
-                default *= ipus
+        ipus = _count("ipus", ipus, 1)
+        facts = FACTS[architecture]
+        given = tiles, workers, tile_memory_bytes, clock_hz, exchange_bytes_per_cycle
+        values: dict[str, Any] = {"architecture": architecture, "ipus": ipus}
+        for name, value in zip(_FROM_FACTS, given, strict=True):
+            default = facts[name].value * (ipus if name == "tiles" else 1)
             accept = _positive if name == "clock_hz" else _count
-            value = accept(name, default if given is None else given, default)
+            values[name] = accept(name, default if value is None else value, default)
+        values["costs"] = _costs(costs, architecture)
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
@@ -81,10 +107,10 @@ class Target:
             )
 
     def fact(self, name: str) -> Fact:
-        """Return a constant of the architecture: its value, unit, and where it comes from.
+        """Return a constant of the machine: its value, unit, and where it comes from.
 
         Args:
-            name: as in `poplite.machine`.
+            name: as in `poplite.machine`; of "tiles", of one IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -92,15 +118,25 @@ class Target:
         >>> print(Target(architecture="bow").fact("clock_hz"))
         1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
         """
-        facts = FACTS[self.architecture]
-        if name not in facts:
-            raise UnknownName(
-                f"{self!r} has no constant {clipped(name)}{did_you_mean(str(name), facts)}",
-                at=here(),
-                found=f"{len(facts)} constants of '{self.architecture}' are in poplite.machine",
-                fix="target.fact('clock_hz')",
-            )
-        return facts[name]
+        fact = _known(name, self.architecture)
+        own = dict(self.costs).get(name, fact.value)
+        if name in _FROM_FACTS:
+            own = self.tiles_per_ipu if name == "tiles" else getattr(self, name)
+        return fact if own == fact.value else Fact(own, fact.unit, "assumed", "given to Target")
+
+    def cost(self, name: str) -> float:
+        """Return the value of a constant of the machine.
+
+        Args:
+            name: as in `poplite.machine`; of "tiles", of one IPU.
+
+        Raises:
+            UnknownName: when there is no such constant.
+
+        >>> Target(costs={"sync_cycles": 20}).cost("sync_cycles")
+        20.0
+        """
+        return self.fact(name).value
 
     @property
     def tiles_per_ipu(self) -> int:
@@ -134,11 +170,38 @@ class Target:
         """Bytes of memory of all tiles together."""
         return self.tiles * self.tile_memory_bytes
 
+    @property
+    def data_path_bits(self) -> int:
+        """Bits that a worker loads, computes or stores at once."""
+        return 8 * int(self.cost("data_path_bytes"))
+
+    def vector_width(self, like: ElementTypeLike) -> int:
+        """Return how many elements of a type a worker handles at once.
+
+        Args:
+            like: the element type.
+
+        >>> Target().vector_width(HALF)
+        4
+        """
+        return max(1, self.data_path_bits // (8 * element_type(like).size_bytes))
+
+    @property
+    def memory_element_offsets(self) -> tuple[int, ...]:
+        """Where in a tile's memory its elements begin, of which each serves one access a cycle."""
+        return tuple(range(0, self.tile_memory_bytes, int(self.cost("memory_element_bytes"))))
+
+    @property
+    def interleaved_memory_element(self) -> int:
+        """The first element of a tile's memory that takes turns with another, word by word."""
+        return int(self.cost("interleaved_begin_bytes") // self.cost("memory_element_bytes"))
+
     def __repr__(self) -> str:
         on = f" on {self.ipus} IPUs" if self.ipus > 1 else ""
+        own = f", {counted(len(self.costs), 'own cost')}" if self.costs else ""
         return (
             f"<Target {self.tiles:,} tiles{on}, {self.workers} workers, "
-            f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz>"
+            f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz{own}>"
         )
 
     def getNumTiles(self) -> int:
@@ -172,6 +235,102 @@ class Target:
     def getExchangeBytesPerCycle(self) -> int:
         """C++ spelling of `exchange_bytes_per_cycle`."""
         return self.exchange_bytes_per_cycle
+
+    def getMemcpyBytesPerCycle(self) -> int:
+        """C++ spelling of `cost("memcpy_bytes_per_cycle")`."""
+        return int(self.cost("memcpy_bytes_per_cycle"))
+
+    def getConvUnitCoeffLoadBytesPerCycle(self) -> int:
+        """C++ spelling of `cost("weight_load_bytes_per_cycle")`."""
+        return int(self.cost("weight_load_bytes_per_cycle"))
+
+    def getMaxIPUSyncDelay(self) -> int:
+        """C++ spelling of `cost("sync_stagger_cycles")`."""
+        return int(self.cost("sync_stagger_cycles"))
+
+    def getGlobalSyncCycles(self) -> int:
+        """C++ spelling of `cost("global_sync_cycles")`."""
+        return int(self.cost("global_sync_cycles"))
+
+    def getTilesPerSharedExchangeBus(self) -> int:
+        """C++ spelling of `cost("pair_tiles")`."""
+        return int(self.cost("pair_tiles"))
+
+    def getRptCountMax(self) -> int:
+        """C++ spelling of `cost("repeat_limit")`."""
+        return int(self.cost("repeat_limit"))
+
+    def getAtomicStoreGranularity(self) -> int:
+        """C++ spelling of `cost("atomic_store_bytes")`."""
+        return int(self.cost("atomic_store_bytes"))
+
+    def getDataPathWidth(self) -> int:
+        """C++ spelling of `data_path_bits`."""
+        return self.data_path_bits
+
+    def getFloatVectorWidth(self) -> int:
+        """C++ spelling of `vector_width(FLOAT)`."""
+        return self.vector_width(FLOAT)
+
+    def getHalfVectorWidth(self) -> int:
+        """C++ spelling of `vector_width(HALF)`."""
+        return self.vector_width(HALF)
+
+    def getMemoryElementOffsets(self) -> tuple[int, ...]:
+        """C++ spelling of `memory_element_offsets`."""
+        return self.memory_element_offsets
+
+    def getInterleavedMemoryElementIndex(self) -> int:
+        """C++ spelling of `interleaved_memory_element`."""
+        return self.interleaved_memory_element
+
+    getVectorWidth = vector_width
+
+
+def _known(name: str, architecture: Architecture) -> Fact:
+    """Return a constant of an architecture; raise UnknownName where there is none."""
+    facts = FACTS[architecture]
+    if name not in facts:
+        raise UnknownName(
+            f"Target: no constant {clipped(name)}{did_you_mean(str(name), facts)}",
+            at=here(),
+            found=f"{len(facts)} constants of '{architecture}' are in poplite.machine",
+            fix="target.fact('clock_hz')",
+        )
+    return facts[name]
+
+
+def _costs(
+    given: Mapping[str, float] | Iterable[tuple[str, float]], architecture: Architecture
+) -> tuple[tuple[str, float], ...]:
+    try:
+        pairs = dict(given)
+    except (TypeError, ValueError):
+        raise InvalidMachineModel(
+            f"Target: costs={clipped(given)} is no mapping of names to numbers",
+            at=here(),
+            fix="costs={'sync_cycles': 90}",
+        ) from None
+    costs = {}
+    for name, value in pairs.items():
+        default = _known(name, architecture).value
+        if name in _FROM_FACTS:
+            raise InvalidMachineModel(
+                f"Target: costs has {name!r}, which is an argument of its own",
+                at=here(),
+                found=f"given as {clipped(value)}",
+                fix=f"Target({name}={value!r})",
+            )
+        number = _number(value)
+        if not 0 <= number < math.inf:
+            raise InvalidMachineModel(
+                f"Target: costs[{name!r}]={value!r} is not a finite number from 0",
+                at=here(),
+                found=f"{FACTS[architecture][name]} of '{architecture}'",
+                fix=f"costs={{{name!r}: {default:g}}}",
+            )
+        costs[name] = number
+    return tuple(sorted(costs.items()))
 
 
 def _count(name: str, value: object, default: Any) -> int:

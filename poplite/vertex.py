@@ -72,6 +72,7 @@ __all__ = [
     "Vertex",
     "field_of",
     "has_compute",
+    "has_cycles",
 ]
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
@@ -84,8 +85,13 @@ class Vertex:
     that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool` returns
     reaches the result of `Execute(compute_set, result)`.
 
+    A `cycles(self, target) -> int` says what a vertex costs: slots of the worker that runs it, of a
+    `MultiVertex` cycles of its tile.  It is plain Python and never compiled; `self` has lengths and
+    whole numbers of state, but no data.
+
     Raises:
-        VertexDefinitionError: at class creation, for a field or a `compute` that cannot be.
+        VertexDefinitionError: at class creation, for a field, a `compute` or a `cycles` that
+            cannot be.
 
     >>> from poplite.types import FLOAT
     >>> class Scale(Vertex):
@@ -145,6 +151,7 @@ class Vertex:
         cls.fields = with_metadata(cls, fields.values())
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
+        _check_cycles(cls)
 
     def __new__(cls, *args: object, **kwargs: object) -> Vertex:
         """Refuse: vertices are added to a graph."""
@@ -255,6 +262,18 @@ def _element(cls: type[Vertex], name: str, role: Role, inner: Any) -> type[Eleme
         ) from None
 
 
+def has_cycles(cls: type[Vertex]) -> bool:
+    """Whether a vertex class, or one it derives from, says what its vertices cost.
+
+    Args:
+        cls: the vertex class.
+
+    >>> has_cycles(Vertex)
+    False
+    """
+    return getattr(cls, "cycles", None) is not None
+
+
 def has_compute(cls: type[Vertex]) -> bool:
     """Whether a vertex class, or one it derives from, says what to compute.
 
@@ -290,6 +309,19 @@ def _check_compute(cls: type[Vertex]) -> None:
     elif names == ("self", "worker"):
         fix = f"class {cls.__name__}(MultiVertex), whose compute runs once for each worker"
     raise definition_error(cls, what, fix)
+
+
+def _check_cycles(cls: type[Vertex]) -> None:
+    cycles = vars(cls).get("cycles")
+    if cycles is None:  # none of its own, or no longer what it inherits
+        return
+    fix = "def cycles(self, target) -> int: return 20 + 3 * len(self.x)"
+    if not inspect.isfunction(cycles):
+        what = f"cycles is of type {type(cycles).__name__}, not a function"
+        raise definition_error(cls, what, fix)
+    if tuple(inspect.signature(cycles).parameters) != ("self", "target"):
+        what = f"cycles{inspect.signature(cycles)} takes other arguments than self and target"
+        raise definition_error(cls, what, fix)
 
 
 def _definition(cls: type[Vertex]) -> str:

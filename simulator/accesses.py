@@ -47,7 +47,9 @@ from poplite.types import BOOL, FLOAT, HALF, QUARTER
 # -- loads and stores ------------------------------------------------------------------------
 
 
-def _mark(builder: ir.IRBuilder, access: Any, scope: Scope) -> Any:
+def _mark(builder: ir.IRBuilder, access: Any, scope: Scope | None) -> Any:
+    if scope is None:
+        return access
     module = builder.module
     domain = module.add_metadata(["poplite"])
 
@@ -76,6 +78,8 @@ def load_element(
     stored = _mark(builder, builder.load(address, align=element.size_bytes), vector.scope)
     if element is FLOAT:
         return stored
+    if vector.scope is None and element in (HALF, QUARTER):
+        return codecs.decode_in_one(builder, stored)
     if element is HALF:
         return codecs.decode_half(builder, stored, hardware=_half_in_hardware(context))
     if element is QUARTER:
@@ -105,7 +109,9 @@ def store_element(
         held: the proxy of the vector or scalar that is stored to.
     """
     element = vector.element
-    if element in (HALF, QUARTER):
+    if vector.scope is None and element in (HALF, QUARTER):
+        value = codecs.encode_in_one(builder, value, storage_type(element))
+    elif element in (HALF, QUARTER):
         value = _encoded(context, builder, vector, value, held)
     elif element is BOOL:
         value = builder.zext(value, ir.IntType(8))

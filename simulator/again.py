@@ -1,6 +1,6 @@
 """One execution of a compute set that is looked at: its vertices run more than once.
 
-    gather, save           as always
+    gather, save, count    as always
     vertices               the result that counts
     vertices, again        with other values where nothing was written      -> who needs them?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from poplite.compile.code import COMPUTE, FALLING, GATHER, SAVE, SCATTER, Code
+from poplite.compile.code import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
 from poplite.compile.step import ComputeStep
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.simulator.memory import Arena
@@ -106,7 +106,7 @@ class Execution:
         """
         step, before = self._step, self._before
         holes = {n: ~known for n, known in enumerate(before) if not known.all()}
-        self._launch(*([GATHER] if len(step.gather.records) else []), SAVE)
+        self._launch(*([GATHER] if len(step.gather.records) else []), SAVE, COUNT)
         self._old = {n: self._get(n) for n in {*self._writing, *holes}}
         self._runner.set_returned(self._place.step, [True] * len(self._arena.parts))
         written = {n: np.ones_like(before[n]) for n in self._writing}

@@ -12,8 +12,9 @@ What is copied is counted by rows, of which the longest are split.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from poplite.compile.opcodes import (
     CHUNK_LAST,
     CHUNK_LOW,
     CHUNK_ROW,
+    CHUNK_SLOTS,
     CHUNK_VERTEX,
     CHUNK_WIDTH,
     CHUNK_WORDS,
@@ -65,6 +67,7 @@ STREAMED_BYTES = 32 << 20
 twice as many then takes 0.65 of the time."""
 
 _NONE = np.zeros((0, CHUNK_WORDS), np.int64)
+_NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ class Launch:
         shares: the chunk rows that threads share; none while it runs on one.
         work: what it does, in elements.
         measured: how many runs are measured, and can be cut between vertices.
+        slots: by arena, where it is written down what each vertex took.
     """
 
     parts: list[BoundPart]
@@ -138,6 +142,17 @@ class Launch:
     shares: Integers
     work: int
     measured: int
+    slots: Mapping[int, int]
+
+    def complete(self, chunks: Integers, floats: int) -> None:
+        """Fill in what is the same in all chunks of the launch.
+
+        Args:
+            chunks: chunk rows.
+            floats: address of the floating-point state.
+        """
+        chunks[:, CHUNK_FLOATS] = floats
+        chunks[:, CHUNK_SLOTS] = [self.slots.get(at, 0) for at in chunks[:, CHUNK_ARENA].tolist()]
 
 
 class LaunchTable:
@@ -174,6 +189,7 @@ class LaunchTable:
         *,
         checked: bool,
         replica_map: Sequence[int] | None = None,
+        slots: Mapping[int, int] = _NOWHERE,
     ) -> int:
         """Add a launch.
 
@@ -181,18 +197,39 @@ class LaunchTable:
             parts: what the launch runs.
             checked: whether the drivers of the vertices may record faults.
             replica_map: for each replica the one whose memory is written; by default its own.
+            slots: by arena, the address of the table of what each vertex took.
 
         Returns:
             Its row in the table.
         """
         some = [part for part in parts if len(part.weights)]
         bound = [each for part in some for each in self._bind_all(part, replica_map)]
-        chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
-        chunks[:, CHUNK_FLOATS] = self._floats
-        work = sum(int(part.weights.sum()) for part in bound)
         varies = any(isinstance(part, Vertices) and check(part.cls).varies for part in parts)
+        return self._append(bound, varies, checked, slots)
+
+    def add_call(self, driver: int, rows: Integers) -> int:
+        """Add a launch of one call.
+
+        Args:
+            driver: address of what is called, which has the arguments of a driver.
+            rows: what it works on.
+
+        Returns:
+            Its row in the table.
+        """
+        one = np.ones(1, np.int64)
+        call = driver, self._arenas[0], int(rows.ctypes.data), 0
+        return self._append([BoundPart(call, rows, one, one)], False, False, _NOWHERE)
+
+    def _append(
+        self, bound: list[BoundPart], varies: bool, checked: bool, slots: Mapping[int, int]
+    ) -> int:
+        chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        work = sum(int(part.weights.sum()) for part in bound)
         measured = ALL_RUNS if varies else MEASURED_RUNS
-        self.launches.append(Launch(bound, chunks, _NONE, work, measured))
+        launch = Launch(bound, chunks, _NONE, work, measured, slots)
+        launch.complete(chunks, self._floats)
+        self.launches.append(launch)
         number = len(self.launches) - 1
         row = self.words[number]
         row[LAUNCH_CHUNKS], row[LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
@@ -217,7 +254,7 @@ class LaunchTable:
             pieces = max(1, round(float(part.weights.sum()) / limit))
             shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
-        launch.shares[:, CHUNK_FLOATS] = self._floats
+        launch.complete(launch.shares, self._floats)
         row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
         row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, launch.measured
 

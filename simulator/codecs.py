@@ -84,6 +84,31 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
     return builder.bitcast(builder.or_(bits, sign), FLOAT)
 
 
+def decode_in_one(builder: ir.IRBuilder, code: Any) -> Any:
+    """Emit one conversion, as a tile has for halves and quarters; the value is that of a half.
+
+    Args:
+        builder: where.
+        code: i16 or i8.
+    """
+    half = ir.IntType(16)
+    code = code if code.type == half else builder.zext(code, half)
+    return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
+
+
+def encode_in_one(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
+    """Emit one conversion, as `decode_in_one` does.
+
+    Args:
+        builder: where.
+        value: float.
+        kind: i16 or i8.
+    """
+    half = ir.IntType(16)
+    code = builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
+    return code if kind == half else builder.trunc(code, kind)
+
+
 def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: Any = None) -> Any:
     """Emit the half nearest to a float32, ties to even.
 

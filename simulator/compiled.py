@@ -1,18 +1,15 @@
-"""The compiled engine: steps bound to addresses, programs bound to the interpreter."""
+"""One program as the compiled engine runs it: its ops bound to launches and to Python."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.code import COMPUTE, FALLING, Code
-from poplite.compile.descriptor import Columns
-from poplite.compile.executable import Executable
-from poplite.compile.moves import Moves
+from poplite.compile.code import COMPUTE, Code
 from poplite.compile.opcodes import (
     CALLBACK,
     CALLED,
@@ -24,8 +21,6 @@ from poplite.compile.opcodes import (
     EXPECT,
     FAULTED,
     LAUNCH,
-    LAUNCH_COST,
-    LAUNCH_SPENT,
     STATE_CALLBACK,
     STATE_CUT,
     STATE_DEADLINE,
@@ -36,168 +31,20 @@ from poplite.compile.opcodes import (
     STATE_REPLICAS,
     STATE_ROW,
     STATE_STRIDE,
+    STATE_TRACE,
     STATE_WORDS,
 )
-from poplite.compile.step import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.simulator import native, threads
-from poplite.simulator.chunks import LaunchTable
-from poplite.simulator.faults import Record, raise_fault
-from poplite.simulator.memory import Arena
-from poplite.simulator.plain import Compute
-from poplite.simulator.progress import Progress
+from poplite.simulator.bound import CompiledSteps
+from poplite.simulator.faults import raise_fault
+from poplite.simulator.recording import Recording
 from poplite.simulator.strict import StrictChecks, lookable
-from poplite.simulator.variant import Variant, modes_of
-from poplite.vertex import MultiVertex, Vertex
 
-ELEMENTS_PER_NS = 10
-"""Work of simple vertices in a nanosecond: a guess at what a launch takes, until it has run."""
-
-PATIENCE_NS = 250_000_000
-"""Running time after which threads are started for launches that were guessed too low."""
+SLOW_NS = 5_000_000
+"""A run that takes longer is looked at for launches that threads should share."""
 
 LOOK = -1
 """In place of the number of an action: strict checks look at the row."""
-
-SLOW_NS = 5_000_000
-"""A run that takes longer is looked at for such launches."""
-
-
-class CompiledSteps:
-    """The steps of an executable as launches.
-
-    Args:
-        executable: what to run.
-        arena: its memory.
-        computes: the interpreted form of each vertex class, to replay faults with.
-        progress: where drivers are counted as they are ready.
-
-    Attributes:
-        table: the launches; phase p of step s is in `launches[s, p]`.
-    """
-
-    def __init__(
-        self,
-        executable: Executable,
-        arena: Arena,
-        computes: Mapping[type[Vertex], Compute],
-        progress: Progress,
-    ) -> None:
-        self.executable, self.arena, self.computes = executable, arena, computes
-        phases = [phases_of(step) for step in executable.steps]
-        drivers = _drivers(executable, progress)
-
-        has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
-        falling = False
-
-        def driver(group: Vertices) -> int:
-            is_falling = falling and issubclass(group.cls, MultiVertex)
-            return drivers[group.cls, group.columns, is_falling]
-
-        rows = sum(map(len, phases)) + len(has_workers)
-        floats = arena.floats.address
-        self.table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
-        self.launches: dict[tuple[int, int], int] = {}
-        for number, step in enumerate(executable.steps):
-            may_fault = isinstance(step, ComputeStep) and step.may_fault
-            for phase, parts in enumerate(phases[number]):
-                checked = may_fault and phase == COMPUTE
-                to = step.replica_map if isinstance(step, CopyStep) else None
-                launch = self.table.add(parts, checked=checked, replica_map=to)
-                self.launches[number, phase] = launch
-        falling = True
-        for number in has_workers:
-            parts = phases[number][COMPUTE]
-            self.launches[number, FALLING] = self.table.add(parts, checked=True)
-        self._ran_ns = 0
-        self._may_share = np.ones(len(self.table.words), np.bool_)
-        guesses = np.array([launch.work for launch in self.table.launches]) / ELEMENTS_PER_NS
-        self._share(guesses)
-
-    def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out to take long on one.
-
-        Args:
-            ran_ns: how long the engine ran since the last call.
-        """
-        self._ran_ns += ran_ns
-        if threads.started() or self._ran_ns > PATIENCE_NS:
-            words = self.table.words
-            self._share(np.maximum(words[:, LAUNCH_COST], words[:, LAUNCH_SPENT]))
-
-    def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
-        """Cut launches for threads.
-
-        Args:
-            taken_ns: what each launch takes on one thread.
-        """
-        count = threads.count()
-        candidates = np.flatnonzero((taken_ns >= threads.LEAST_NS) & self._may_share)
-        self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
-        candidates = candidates[self._may_share[candidates]]
-        if count > 1 and len(candidates):
-            pays = threads.pays_ns()
-            for number in candidates[taken_ns[candidates] >= pays].tolist():
-                self.table.share(number, count)
-                self._may_share[number] = False
-
-    def take_fault(self, step: int, phase: int) -> Record:
-        """Return the fault of the first vertex that faulted in a launch, and forget all."""
-        return Record(*min(self.table.take_faults(self.launches[step, phase])))
-
-    def settle(self, step: int, phase: int) -> None:
-        """Make memory well defined after a launch was left in the middle.
-
-        A compute set of which anything was saved is undone; of another one, each vertex has
-        run or has not.
-
-        Args:
-            step: the step.
-            phase: the phase that was running.
-        """
-        number, lowered = self.launches[step, phase], self.executable.steps[step]
-        self.table.take_faults(number)
-        self.table.words[number, LAUNCH_SPENT] = 0
-        if isinstance(lowered, ComputeStep) and phase >= COMPUTE:
-            is_undone = phase in (COMPUTE, FALLING) and lowered.may_fault
-            self._move(lowered.restore if is_undone else lowered.scatter)
-
-    def _move(self, moves: Moves) -> None:
-        rows = moves.words()
-        for address in self.arena.addresses:
-            native.move()(address, rows.ctypes.data, len(moves.records))
-
-
-def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
-    """Tell whether workers are to run in falling order as well."""
-    if executable.checks != "strict" or not isinstance(step, ComputeStep):
-        return False
-    return any(issubclass(group.cls, MultiVertex) for group in step.groups)
-
-
-_Kind = tuple[type[Vertex], Columns, bool]
-"""Vertex class, columns, and whether workers run in falling order."""
-
-
-def _drivers(executable: Executable, progress: Progress) -> dict[_Kind, int]:
-    """Return the addresses of the drivers that an executable needs, compiled where they are not."""
-    groups = [
-        (group, _may_race(executable, step) and issubclass(group.cls, MultiVertex))
-        for step in executable.steps
-        if isinstance(step, ComputeStep)
-        for group in step.groups
-    ]
-    kinds = dict.fromkeys((group.cls, group.columns, False) for group, _ in groups)
-    kinds |= dict.fromkeys((group.cls, group.columns, True) for group, races in groups if races)
-    progress.total = len(kinds)
-    addresses: dict[_Kind, int] = {}
-    for kind in kinds:
-        cls, columns, falling = kind
-        place = f"{len(addresses) + 1:,} of {len(kinds):,}"
-        modes = modes_of(cls, executable.float_modes)
-        variant = Variant(executable.checks == "strict", falling, modes)
-        addresses[kind] = native.driver(cls, columns, variant, place)
-        progress.update(lambda: len(addresses))
-    return addresses
 
 
 class CompiledProgram:
@@ -239,16 +86,25 @@ class CompiledProgram:
         self._arguments = np.array([*arguments, native.interpreter_address()], np.int64)
         self._enter = partial(native.enter(), self._arguments.ctypes.data)
         self._words = self._state.data  # which Python reads faster
+        self._recording: Recording | None = None
 
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
         self._ops[...] = code.ops
         op, launches = code.ops[:, 0], self._steps.launches
         for row in np.flatnonzero(op == LAUNCH).tolist():
-            step, phase = code.ops[row, 1:3].tolist()
-            self._ops[row, 1:3] = launches[step, phase], self._goes_on[row + 1]
+            self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
         for row in np.flatnonzero((op == EXPECT) | (op == COLLECT)).tolist():
             self._ops[row, 1] = launches[int(code.ops[row, 1]), COMPUTE]
+
+    def record(self, recording: Recording | None) -> None:
+        """Let the rows that run be recorded.
+
+        Args:
+            recording: where; None for nowhere.
+        """
+        self._recording = recording
+        self._state[STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
         """Run to the end.
@@ -288,7 +144,7 @@ class CompiledProgram:
         # Also KeyboardInterrupt, wherever Python notices it.
         except BaseException:
             if state[STATE_CUT] or state[STATE_REASON] == FAULTED:
-                self._steps.settle(*self._code.ops[state[STATE_ROW], 1:3].tolist())
+                self._steps.settle(self._code, int(state[STATE_ROW]))
             raise
         if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
             self._steps.share_slow(ran_ns)
@@ -337,6 +193,8 @@ class CompiledProgram:
         if end == row:
             self._ops[row] = self._bound[row]
         self._counts[row:end] += 1
+        if self._recording is not None:
+            self._recording.add(range(row, end))
         self._state[STATE_ROW] = end
 
     def run_launches(self, code: Code) -> None:

@@ -81,7 +81,7 @@ def driver_source(
 
     def emit_in(mode: int, context: Any, builder: ir.IRBuilder, args: Any) -> None:
         kind = SelfType(cls, forms, variant, mode)
-        _Emitter(context, builder, kind, columns, *args).emit()
+        DriverEmitter(context, builder, kind, columns, *args).emit()
 
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
         if len(variant.modes) < 2:  # nothing to choose
@@ -109,7 +109,7 @@ def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
     return builder.inttoptr(builder.load(place), INDEX.as_pointer())
 
 
-class _Emitter:
+class DriverEmitter:
     """Emits the loops of one driver, for one mode of floating-point arithmetic."""
 
     def __init__(
@@ -132,6 +132,11 @@ class _Emitter:
         self.fields = list(kind.cls.fields.values())
         self.columns = columns
         self.worker = [types.int64] if issubclass(kind.cls, MultiVertex) else []
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Compile `compute`, to be called."""
+        context, builder, kind = self.context, self.builder, self.kind
         arguments = [kind, *self.worker]
         checked = check(kind.cls)
         traps = kind.mode & TRAPS
@@ -147,9 +152,10 @@ class _Emitter:
             typing.watch = None
         if kind.mode & STOCHASTIC:
             self.random = cgutils.alloca_once(builder, NARROW, size=3)
-            self.launch = launch_key(builder, floats_of(builder, faults))
+            self.launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit(self) -> None:
+        """Emit the loops over rows and vertices."""
         builder = self.builder
         row_width = INDEX(width(self.columns))
         with cgutils.for_range_slice(builder, self.low, self.high, INDEX(1)) as (number, _):
@@ -160,7 +166,11 @@ class _Emitter:
             begin = builder.select(is_first, self.first, INDEX(0))
             end = builder.select(is_last, self.last, words[COUNT])
             with cgutils.for_range(builder, end, start=begin) as vertex:
-                self._emit_vertex(words, vertex.index)
+                parts = {
+                    (column.field, column.part): self._number(column, words[at:], vertex.index)
+                    for column, at in positions(self.columns)
+                }
+                self.emit_vertex(parts)
 
     def _words(self, row: Any) -> list[Any]:
         """Load the words of a row; what is the address of a table becomes a pointer."""
@@ -186,12 +196,13 @@ class _Emitter:
             return builder.add(words[0], builder.zext(offset, INDEX))
         return words[0]
 
-    def _emit_vertex(self, words: list[Any], k: Any) -> None:
+    def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
+        """Emit what runs one vertex.
+
+        Args:
+            parts: what the columns say of it, by field and part.
+        """
         builder = self.builder
-        parts = {
-            (column.field, column.part): self._number(column, words[at:], k)
-            for column, at in positions(self.columns)
-        }
         vertex = parts[NUMBER, "number"]
         proxy = cgutils.create_struct_proxy(self.kind)(self.context, builder)
         for number, (name, member) in enumerate(self.kind.members):

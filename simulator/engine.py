@@ -17,10 +17,11 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
+from poplite.compile.actions import Stamp
 from poplite.compile.compiler import Programs
 from poplite.compile.executable import Checks, Executable
 from poplite.compile.host_tensor import HostTensor
-from poplite.compile.step import ComputeStep, CopyStep
+from poplite.compile.step import ComputeStep
 from poplite.compute import check as check_vertex
 from poplite.errors import (
     ControlProgramError,
@@ -34,16 +35,19 @@ from poplite.graph import Graph
 from poplite.options import engine_options
 from poplite.quarter import QuarterMetadata, decode
 from poplite.replicas import replica_number, tiles_text
-from poplite.report import Report
 from poplite.simulator import native
-from poplite.simulator.compiled import CompiledProgram, CompiledSteps
+from poplite.simulator.accounts import Accounts
+from poplite.simulator.bound import CompiledSteps
+from poplite.simulator.compiled import CompiledProgram
 from poplite.simulator.engine_host import EngineHost
+from poplite.simulator.engine_reports import EngineReports
 from poplite.simulator.floats import Floats
 from poplite.simulator.host import Host
 from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.memory import Arena
 from poplite.simulator.moving import ByMoves, ByView, Place
 from poplite.simulator.progress import Announcer, Progress, shown
+from poplite.simulator.recording import Recording
 from poplite.simulator.shadow import shadow_of_written
 from poplite.simulator.sources import source_of
 from poplite.simulator.stopping import Running, Stopped
@@ -56,7 +60,7 @@ from poplite.view import storages
 from poplite.words import clipped, counted, of_type
 
 
-class Engine(EngineHost):
+class Engine(EngineHost, EngineReports):
     """Runs programs on the simulator.
 
     An engine is a snapshot: what is added to the graph or changed in it later is not part
@@ -141,10 +145,15 @@ class Engine(EngineHost):
             name: np.zeros(len(code.ops), np.int64)
             for name, code in self._executable.programs.items()
         }
+        self._accounts = Accounts(self._executable, self._counts)
+        self._host.cycles = self._accounts.cycles
+        self._recording: Recording | None = None
         self._runs = 0
         self._runs_now: dict[str, Running] = {}
         with Announcer(progress) as announcer, native.announcing(announcer):
             self._programs = self._bound(progress)
+            if any(isinstance(action, Stamp) for action in self._executable.actions):
+                self._accounts.cycles()  # vertices are priced now, not in the middle of a run
 
     def _bound(
         self, progress: Progress
@@ -158,6 +167,7 @@ class Engine(EngineHost):
                 for name, code in codes
             }
         steps = CompiledSteps(executable, arena, computes, progress)
+        self._accounts.counted = steps.tallies.counted
         return {name: CompiledProgram(steps, code, counts[name], strict) for name, code in codes}
 
     @property
@@ -233,6 +243,8 @@ class Engine(EngineHost):
                     fix="wait for the first run, or make a second engine",
                 )
             self._host.links.check_connected(name)
+            if self._recording is not None:
+                self._recording.begin(name)
             bound = self._programs[name]
             self._host.where, self._host.acting = bound.where, bound.acting
             if progress:
@@ -462,33 +474,6 @@ class Engine(EngineHost):
                 found=f"added at {variable.location}",
                 fix="make the engine after all variables are added",
             )
-
-    # -- reporting ---------------------------------------------------------------------------
-
-    def report(self) -> Report:
-        """Return what has run so far, and how the variables are spread."""
-        steps = vertices = copied = gathered = 0
-        for name, code in self._executable.programs.items():
-            for row in code.step_rows.tolist():
-                count = int(self._counts[name][row])
-                step = self._executable.steps[code.ops[row, 1]]
-                steps += count
-                if isinstance(step, CopyStep):
-                    copied += count * step.moves.size_bytes
-                else:
-                    vertices += count * step.num_vertices
-                    gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
-        return Report(
-            runs=self._runs,
-            steps=steps,
-            vertices=vertices,
-            bytes_copied=copied,
-            bytes_gathered=gathered,
-            tiles=self._executable.target.tiles,
-            elements_per_tile=self._executable.elements_per_tile,
-            replicas=self._executable.layout.replicas,
-            runs_again=0 if self._strict is None else self._strict.runs_again,
-        )
 
     def __repr__(self) -> str:
         programs = counted(len(self._executable.programs), "program")

@@ -66,7 +66,7 @@ class VectorType(types.IterableType):
 
     Args:
         element: its element type.
-        scope: for alias analysis.
+        scope: for alias analysis; None where code is to be priced.
         writable: whether `compute` may store to it.
         fault: field number that a checked access records; None for unchecked access.
         mode: how stores behave (`poplite.floating_point`).
@@ -75,7 +75,7 @@ class VectorType(types.IterableType):
     def __init__(
         self,
         element: type[ElementType[Any]],
-        scope: Scope,
+        scope: Scope | None,
         writable: bool,
         fault: int | None,
         mode: int = 0,
@@ -144,7 +144,7 @@ class SelfType(types.Type):
     ) -> None:
         self.cls, self.forms, self.variant, self.mode = cls, forms, variant, mode
         self.members = [
-            (field.name, _member_type(cls, field, number if variant.checked else None, form, mode))
+            (field.name, _member_type(cls, field, number, form, variant, mode))
             for number, (field, form) in enumerate(zip(cls.fields.values(), forms, strict=True))
         ]
         self.by_name = dict(self.members)
@@ -169,7 +169,12 @@ class SelfType(types.Type):
 
 
 def element_access(
-    cls: type[Vertex], field: Field, fault: int | None = None, mode: int = 0
+    cls: type[Vertex],
+    field: Field,
+    fault: int | None = None,
+    mode: int = 0,
+    *,
+    priced: bool = False,
 ) -> VectorType:
     """Return the type under which elements of a field are loaded and stored.
 
@@ -178,18 +183,28 @@ def element_access(
         field: one of its fields.
         fault: see `VectorType`.
         mode: see `VectorType`.
+        priced: whether the code is to be priced.
     """
+    if priced:
+        return VectorType(field.element, None, field.writes, fault, mode)
     names = {name: f"{cls.__module__}.{cls.__qualname__}.{name}" for name in cls.fields}
     own = names.pop(field.name)
     return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault, mode)
 
 
 def _member_type(
-    cls: type[Vertex], field: Field, fault: int | None, form: RowForm | None, mode: int
+    cls: type[Vertex],
+    field: Field,
+    number: int,
+    form: RowForm | None,
+    variant: Variant,
+    mode: int,
 ) -> Any:
-    if field.role == "state" and field.depth == 0:
+    in_memory = variant.priced and field.element.is_floating_point
+    if field.role == "state" and field.depth == 0 and not in_memory:
         return value_type(field.element)
-    vector = element_access(cls, field, fault, mode)
+    fault = number if variant.checked else None
+    vector = element_access(cls, field, fault, mode, priced=variant.priced)
     if field.depth == 0:
         return ScalarType(vector)
     return vector if field.depth == 1 else RowsType(vector, form or "stride")

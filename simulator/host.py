@@ -1,4 +1,4 @@
-"""What Python does for a running program: print, stop it."""
+"""What Python does for a running program: print, stop it, read the cycle counter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from poplite.compile.actions import Action, Equal, Fail, NoCase, Print
+import numpy as np
+
+from poplite.compile.actions import Action, Equal, Fail, NoCase, Print, Stamp
 from poplite.compile.code import Code
 from poplite.compile.host_tensor import HostTensor
 from poplite.errors import ApplicationRuntimeError
@@ -15,10 +17,15 @@ from poplite.simulator.links import Links, describe
 from poplite.simulator.lockstep import check_equal
 from poplite.simulator.memory import Arena
 from poplite.simulator.moving import read_host
+from poplite.simulator.plain import move_between
 from poplite.simulator.printing import format_tensor
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+MASK = (1 << 32) - 1
+"""A word of the cycle counter."""
 
 
 class Host:
@@ -35,6 +42,7 @@ class Host:
         where: what tells the step that is running, for messages.
         acting: what tells the number of the action that is running.
         links: streams, remote buffers and host functions.
+        cycles: what tells the cycles of all runs so far.
     """
 
     def __init__(
@@ -44,6 +52,7 @@ class Host:
         self.print_stream: TextIO | None = None
         self.where: Callable[[], str] = str
         self.acting: Callable[[], int | None] = lambda: None
+        self.cycles: Callable[[], int] = lambda: 0
         self.calls = [self._bound(action) for action in actions]
         self.links = Links(actions, programs, arena.parts, self.calls, lambda: self.where())
 
@@ -57,6 +66,8 @@ class Host:
                 return lambda: self._fail(action)
             case Equal():
                 return lambda: self._equal(action)
+            case Stamp():
+                return lambda: self._stamp(action)
         return lambda: None  # until something is connected
 
     def doing(self) -> str:
@@ -105,6 +116,16 @@ class Host:
             found=found,
             fix="look at what led here with PrintTensor or engine.read; the engine can run again",
         )
+
+    def _stamp(self, action: Stamp) -> None:
+        cycles = self.cycles()
+        for memory in self._arena.parts:
+            since = 0
+            if action.since is not None:
+                low, high = read_host(action.since, memory).tolist()
+                since = low + (high << 32)
+            words = np.array([(cycles - since) & MASK, (cycles - since) >> 32 & MASK], np.uint32)
+            move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
 
     def _equal(self, action: Equal) -> None:
         is_step = action.kind == "assumption"  # what decides stands between steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from poplite.compile.moves import Moves
 from poplite.compile.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator import faults, plain
 from poplite.simulator.memory import Arena, Bytes
+from poplite.simulator.recording import Recording
 from poplite.simulator.strict import StrictChecks
 from poplite.vertex import Vertex
 
@@ -46,6 +47,15 @@ class InterpretedProgram:
         self._acting: int | None = None
         self._checks = checks
         self._goes_on = code.goes_on
+        self._recording: Recording | None = None
+
+    def record(self, recording: Recording | None) -> None:
+        """Let the rows that run be recorded.
+
+        Args:
+            recording: where; None for nowhere.
+        """
+        self._recording = recording
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
         """Run to the end.
@@ -97,6 +107,7 @@ class InterpretedProgram:
             return row
         end = self._checks.look(self._code, row, calls, self)
         self._counts[row:end] += 1
+        self._note(range(row, end))
         return end
 
     def watch(self, row: int) -> None:
@@ -106,6 +117,7 @@ class InterpretedProgram:
 
     def act(self, action: int, row: int, calls: Sequence[int]) -> None:
         """Do what Python does, by its number, at a row."""
+        self._note((row,))
         self._at = row, list(calls)
         self._acting = action
         self._actions[action]()
@@ -171,3 +183,9 @@ class InterpretedProgram:
         if first is not None:
             code = self._code.called_from(calls)
             faults.raise_plain(self._executable, code, row, first, self._arena)
+        self._note((row,))
+
+    def _note(self, rows: Iterable[int]) -> None:
+        """Record rows that ran."""
+        if self._recording is not None:
+            self._recording.add(rows)

@@ -49,6 +49,7 @@ from poplite.compile.opcodes import (
     STATE_REPLICAS,
     STATE_ROW,
     STATE_STRIDE,
+    STATE_TRACE,
     SWITCH,
 )
 from poplite.jit.context import emitted
@@ -61,6 +62,7 @@ from poplite.simulator.launching import (
     expect,
     faulted,
     measure_again,
+    record,
     run_launch,
 )
 
@@ -158,6 +160,8 @@ def interpret(
                 state[STATE_RECENT + recent] = launch
                 recent += 1
                 counts[row] += 1
+                if state[STATE_TRACE] != 0:
+                    record(state[STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
                 if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
@@ -184,6 +188,10 @@ def interpret(
             elif op == SWITCH:
                 row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
             elif op == CALLBACK:
+                if ops[at + 1] >= 0:  # not a look of strict checks
+                    counts[row] += 1
+                    if state[STATE_TRACE] != 0:
+                        record(state[STATE_TRACE], row)
                 state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
                 state[STATE_REASON] = CALLED
                 return CALLED

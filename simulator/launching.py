@@ -51,6 +51,9 @@ from poplite.compile.opcodes import (
     STATE_CUT,
     STATE_DEADLINE,
     STATE_ENTRIES,
+    TRACE_ROOM,
+    TRACE_ROWS,
+    TRACE_USED,
 )
 from poplite.jit.context import emitted
 from poplite.simulator.driver import WORDS
@@ -132,8 +135,8 @@ def _emit_share(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Non
 
 
 _INT = types.int64
-_word = emitted(_emit_word, (_INT, _INT), _INT)
-_set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
+word = emitted(_emit_word, (_INT, _INT), _INT)
+set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
 _set_byte = emitted(_emit_set_byte, (_INT, _INT), types.none)
 address = emitted(_emit_address, (WORDS,), _INT)
 clock = emitted(_emit_clock, (WORDS,), _INT)
@@ -143,20 +146,20 @@ _share = emitted(_emit_share, (_INT, _INT, WORDS, _INT), types.none)
 
 def _run_chunk(chunk: Any) -> None:
     """Run all vertices of a chunk."""
-    low, high = _word(chunk, CHUNK_LOW), _word(chunk, CHUNK_HIGH)
-    _call_driver(chunk, low, high, _word(chunk, CHUNK_FIRST), _word(chunk, CHUNK_LAST))
+    low, high = word(chunk, CHUNK_LOW), word(chunk, CHUNK_HIGH)
+    _call_driver(chunk, low, high, word(chunk, CHUNK_FIRST), word(chunk, CHUNK_LAST))
 
 
 def _run_pieces(chunk: Any, state: Any) -> None:
     """Run a chunk from where it goes on, until its end, a fault or the deadline."""
-    rows, width = _word(chunk, CHUNK_ROWS), _word(chunk, CHUNK_WIDTH)
-    high, last = _word(chunk, CHUNK_HIGH), _word(chunk, CHUNK_LAST)
-    row, vertex = _word(chunk, CHUNK_ROW), _word(chunk, CHUNK_VERTEX)
+    rows, width = word(chunk, CHUNK_ROWS), word(chunk, CHUNK_WIDTH)
+    high, last = word(chunk, CHUNK_HIGH), word(chunk, CHUNK_LAST)
+    row, vertex = word(chunk, CHUNK_ROW), word(chunk, CHUNK_VERTEX)
     now, deadline, size = clock(state), state[STATE_DEADLINE], 1
     while row < high and now < deadline:
         end_row, end = row, vertex + size
         while True:
-            count = 1 if width == 0 else _word(rows, end_row * width)
+            count = 1 if width == 0 else word(rows, end_row * width)
             count = last if end_row == high - 1 else count
             if end <= count or end_row == high - 1:
                 break
@@ -165,12 +168,12 @@ def _run_pieces(chunk: Any, state: Any) -> None:
         end = min(end, count)
         _call_driver(chunk, row, end_row + 1, vertex, end)
         row, vertex = (end_row + 1, 0) if end == count else (end_row, end)
-        if _word(chunk, FAULT_WORD) != 0:
+        if word(chunk, FAULT_WORD) != 0:
             row = high
         before, now = now, clock(state)
         size = 2 * size if now - before < PIECE_NS else max(1, size // 2)
-    _set_word(chunk, CHUNK_ROW, row)
-    _set_word(chunk, CHUNK_VERTEX, vertex)
+    set_word(chunk, CHUNK_ROW, row)
+    set_word(chunk, CHUNK_VERTEX, vertex)
 
 
 def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
@@ -197,8 +200,8 @@ def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any
     if state[STATE_CUT] == 0:
         for number in range(count):
             chunk = chunks + CHUNK_BYTES * number
-            _set_word(chunk, CHUNK_ROW, _word(chunk, CHUNK_LOW))
-            _set_word(chunk, CHUNK_VERTEX, _word(chunk, CHUNK_FIRST))
+            set_word(chunk, CHUNK_ROW, word(chunk, CHUNK_LOW))
+            set_word(chunk, CHUNK_VERTEX, word(chunk, CHUNK_FIRST))
     if shared:
         _share(chunks, count, state, address(state))
     else:
@@ -207,92 +210,100 @@ def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any
     unfinished = 0
     for number in range(count):
         chunk = chunks + CHUNK_BYTES * number
-        if _word(chunk, CHUNK_ROW) < _word(chunk, CHUNK_HIGH):
+        if word(chunk, CHUNK_ROW) < word(chunk, CHUNK_HIGH):
             unfinished += 1
-    spent = _word(launch, LAUNCH_SPENT) + clock(state) - begin
+    spent = word(launch, LAUNCH_SPENT) + clock(state) - begin
     if unfinished > 0:
-        _set_word(launch, LAUNCH_SPENT, spent)
+        set_word(launch, LAUNCH_SPENT, spent)
         state[STATE_CUT] = 1
         return -1
-    _set_word(launch, LAUNCH_SPENT, 0)
+    set_word(launch, LAUNCH_SPENT, 0)
     state[STATE_CUT] = 0
     # The first run of all also brings data into the caches: the quickest counts.
-    known = _word(launch, LAUNCH_COST)
-    _set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
+    known = word(launch, LAUNCH_COST)
+    set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
     if spent < LONG_NS:
-        _set_word(launch, LAUNCH_UNMEASURED, _word(launch, LAUNCH_UNMEASURED) - 1)
+        set_word(launch, LAUNCH_UNMEASURED, word(launch, LAUNCH_UNMEASURED) - 1)
     return spent
 
 
 def run_launch(launch: Any, state: Any) -> Any:
     """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
-    chunks, count = _word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT)
+    chunks, count = word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)
     shared = False
-    shares = _word(launch, LAUNCH_SHARE_COUNT)
-    if shares > 0 and _word(state[STATE_ENTRIES], ENTRY_PARALLEL_FOR) != 0:
-        chunks, count = _word(launch, LAUNCH_SHARES), shares
+    shares = word(launch, LAUNCH_SHARE_COUNT)
+    if shares > 0 and word(state[STATE_ENTRIES], ENTRY_PARALLEL_FOR) != 0:
+        chunks, count = word(launch, LAUNCH_SHARES), shares
         shared = True
-    if _word(launch, LAUNCH_UNMEASURED) != 0:
+    if word(launch, LAUNCH_UNMEASURED) != 0:
         return _run_measured(launch, chunks, count, shared, state)
     if shared:
         _share(chunks, count, state, 0)
     else:
         for number in range(count):
             _run_chunk(chunks + CHUNK_BYTES * number)
-    return _word(launch, LAUNCH_COST)
+    return word(launch, LAUNCH_COST)
 
 
 def measure_again(launch: Any) -> None:
     """Forget what a launch costs, and let its next run be measured."""
-    _set_word(launch, LAUNCH_COST, 0)
-    _set_word(launch, LAUNCH_UNMEASURED, max(1, _word(launch, LAUNCH_UNMEASURED)))
+    set_word(launch, LAUNCH_COST, 0)
+    set_word(launch, LAUNCH_UNMEASURED, max(1, word(launch, LAUNCH_UNMEASURED)))
+
+
+def record(trace: Any, row: Any) -> None:
+    """Note that a row ran, as long as there is room."""
+    used = word(trace, TRACE_USED)
+    if used < word(trace, TRACE_ROOM):
+        set_word(trace, TRACE_ROWS + used, row)
+        set_word(trace, TRACE_USED, used + 1)
 
 
 def change_floats(floats: Any, clear: Any, set: Any, executions: Any) -> None:
     """Change the floating-point state."""
-    _set_word(floats, FLOAT_MODE, _word(floats, FLOAT_MODE) & ~clear | set)
-    _set_word(floats, FLOAT_EXECUTIONS, _word(floats, FLOAT_EXECUTIONS) + executions)
+    set_word(floats, FLOAT_MODE, word(floats, FLOAT_MODE) & ~clear | set)
+    set_word(floats, FLOAT_EXECUTIONS, word(floats, FLOAT_EXECUTIONS) + executions)
 
 
 def expect(launch: Any) -> None:
     """Forget what the vertices of a launch returned."""
-    _forget(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT))
-    _forget(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT))
+    _forget(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT))
+    _forget(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT))
 
 
 def _forget(chunks: Any, count: Any) -> None:
     for number in range(count):
-        _set_word(chunks + CHUNK_BYTES * number, CHUNK_FALSE, 0)
+        set_word(chunks + CHUNK_BYTES * number, CHUNK_FALSE, 0)
 
 
 def collect(launch: Any, position: Any) -> None:
     """Store in the arena of every chunk whether none of the vertices there returned false."""
-    _collect(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT), position, 0)
-    _collect(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT), position, 1)
-    _collect(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT), position, 1)
+    _collect(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT), position, 0)
+    _collect(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT), position, 1)
+    _collect(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT), position, 1)
 
 
 def _collect(chunks: Any, count: Any, position: Any, returned_false: Any) -> None:
     for number in range(count):
         chunk = chunks + CHUNK_BYTES * number
         if returned_false == 0:
-            _set_byte(_word(chunk, CHUNK_ARENA) + position, 1)
-        elif _word(chunk, CHUNK_FALSE) != 0:
-            _set_byte(_word(chunk, CHUNK_ARENA) + position, 0)
+            _set_byte(word(chunk, CHUNK_ARENA) + position, 1)
+        elif word(chunk, CHUNK_FALSE) != 0:
+            _set_byte(word(chunk, CHUNK_ARENA) + position, 0)
 
 
 def faulted(launch: Any) -> bool:
     """Tell whether a vertex of a launch left a fault record."""
-    if _word(launch, LAUNCH_CHECKED) == 0:
+    if word(launch, LAUNCH_CHECKED) == 0:
         return False
-    if _has_fault(_word(launch, LAUNCH_CHUNKS), _word(launch, LAUNCH_COUNT)):
+    if _has_fault(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)):
         return True
-    return _has_fault(_word(launch, LAUNCH_SHARES), _word(launch, LAUNCH_SHARE_COUNT))
+    return _has_fault(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT))
 
 
 def _has_fault(chunks: Any, count: Any) -> bool:
     for number in range(count):  # noqa: SIM110  (compiled: there are no generators)
-        if _word(chunks + CHUNK_BYTES * number, FAULT_WORD) != 0:
+        if word(chunks + CHUNK_BYTES * number, FAULT_WORD) != 0:
             return True
     return False
 

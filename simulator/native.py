@@ -57,6 +57,10 @@ def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "
     def source() -> _Source:
         from poplite.simulator.driver import driver_source
 
+        if variant.counting is not None:
+            from poplite.simulator.counting import counting_source
+
+            return counting_source(cls, columns, variant.counting)
         return driver_source(cls, columns, variant)
 
     name = digest("driver", code_identity(cls), columns, variant)
@@ -96,6 +100,18 @@ def mover(streamed: bool) -> int:
         return move_source(streamed)
 
     return _built("the mover of copies", digest("mover", streamed), source)
+
+
+@cache
+def tally() -> int:
+    """Return the address of the driver that writes down what a compute set took."""
+
+    def source() -> _Source:
+        from poplite.simulator.tallying import tally_source
+
+        return tally_source()
+
+    return _built("the tally of compute sets", digest("tally"), source)
 
 
 @cache

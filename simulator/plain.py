@@ -83,7 +83,7 @@ def run_ops(ops: Integers, counts: Integers, machine: Machine) -> None:
 
     Args:
         ops: int64[rows, 4].
-        counts: int64[rows], increased by one for each time a launch or a mark runs.
+        counts: int64[rows], increased by one for each time a launch, a callback or a mark runs.
         machine: what they work on.
     """
     left: dict[int, int] = {}
@@ -122,6 +122,7 @@ def run_ops(ops: Integers, counts: Integers, machine: Machine) -> None:
         elif op == RETURN:
             next_row = calls.pop() + 1
         elif op == CALLBACK:
+            counts[row] += 1
             machine.act(a, row, calls)
         elif op in (AGREE, SAME):
             next_row = a if machine.agree(b, c, op == SAME) else row + 1

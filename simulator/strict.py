@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from poplite.compile.actions import Undefine
-from poplite.compile.code import GATHER, Code
+from poplite.compile.code import GATHER, TALLY, Code
 from poplite.compile.executable import Executable
 from poplite.compile.opcodes import (
     AGREE,
@@ -111,7 +111,7 @@ class StrictChecks:
         elif op in DECIDING:
             if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
                 raise place.undecided(scalar)
-        elif op == LAUNCH and self._armed[number]:
+        elif op == LAUNCH and scalar != TALLY and self._armed[number]:
             return _end(code, row) if self._ran_here(place, number, runner) else row
         return row
 
@@ -202,16 +202,17 @@ def lookable(code: Code) -> list[int]:
     ops, found, row = code.ops, [], 0
     while row < len(ops):
         op = int(ops[row, 0])
-        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK):
+        is_tally = op == LAUNCH and ops[row, 2] == TALLY
+        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_tally:
             found.append(row)
         row = _end(code, row) if op == LAUNCH else row + 1
     return found
 
 
 def _end(code: Code, row: int) -> int:
-    """Return the row behind the launches of a step that begin at a row."""
+    """Return the row behind the launches of a step that begin at a row, but for its tally."""
     ops = code.ops
     end = row + 1
-    while (ops[end, :2] == ops[row, :2]).all() and ops[end, 2] > ops[end - 1, 2]:
+    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < TALLY:
         end += 1
     return end

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.compile.actions import Action, Print
+from poplite.compile.actions import Action, Print, Stamp
 from poplite.compile.host_tensor import HostTensor
 from poplite.compile.transfers import Block, HostFunctionCall, RowTransfer, Transfer
 from poplite.errors import UninitializedWarning
@@ -36,6 +36,10 @@ def look_at_action(shadow: Shadow, action: Action, where: str) -> list[Uninitial
     match action:
         case Print(title=title, tensor=tensor):
             reads.append((f"PrintTensor '{title}'", None, of_tensor(shadow, tensor)))
+        case Stamp(tensor=tensor, since=since):
+            if since is not None:
+                reads.append((action.program, action.location, of_tensor(shadow, since)))
+            _write_tensor(shadow, tensor)
         case Transfer(stream=stream, block=block) if stream.to_device:
             _write(shadow, block)
         case RowTransfer(to_device=True, block=block):
@@ -110,6 +114,13 @@ def of_tensor(shadow: Shadow, tensor: HostTensor) -> list[Mask]:
 
 def _of_block(shadow: Shadow, block: Block) -> list[Mask]:
     return [are_written(view_of(block, part)) for part in shadow.parts]
+
+
+def _write_tensor(shadow: Shadow, tensor: HostTensor) -> None:
+    element = tensor.element_type
+    written = np.full(tensor.shape, shadow_of_written(element), element.dtype)
+    for part in shadow.parts:
+        move_between(tensor.moves.reversed(), part, written.reshape(-1).view(np.uint8))
 
 
 def _write(shadow: Shadow, block: Block) -> None:

@@ -11,6 +11,19 @@ from poplite.vertex import Vertex
 
 
 @dataclass(frozen=True, slots=True)
+class Counting:
+    """How a driver counts what each vertex takes.
+
+    Attributes:
+        apart: whether it does nothing else: vertices work on copies, and other drivers run them.
+        costs: what the prices are made of, and the other numbers of the machine that are needed.
+    """
+
+    apart: bool
+    costs: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """What a driver does that others of its class do not.
 
@@ -19,11 +32,16 @@ class Variant:
         falling: whether it runs the workers of a MultiVertex in falling order.
         modes: of floating-point arithmetic, between which it chooses when it runs; none for the
             default.
+        priced: whether it is to be priced: accesses are as the IPU's compiler makes them, which
+            knows of no field that another one does not overlap it.
+        counting: how it writes down what each vertex took; None where it does not.
     """
 
     checked: bool = False
     falling: bool = False
     modes: tuple[int, ...] = ()
+    priced: bool = False
+    counting: Counting | None = None
 
 
 def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:

@@ -76,6 +76,12 @@ def bfs() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def matvec() -> ModuleType:
+    """examples/matvec.py."""
+    return load_script(ROOT / "examples" / "matvec.py")
+
+
+@pytest.fixture(scope="session")
 def streams() -> ModuleType:
     """examples/streams.py."""
     return load_script(ROOT / "examples" / "streams.py")
@@ -91,3 +97,9 @@ def photo() -> ModuleType:
 def rows() -> ModuleType:
     """benchmarks/rows.py."""
     return load_script(ROOT / "benchmarks" / "rows.py")
+
+
+@pytest.fixture(scope="session")
+def fidelity_rows() -> ModuleType:
+    """benchmarks/fidelity_rows.py."""
+    return load_script(ROOT / "benchmarks" / "fidelity_rows.py")

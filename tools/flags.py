@@ -30,6 +30,16 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
+    add_output(parser, formats=formats)
+
+
+def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
+    """Add where to write, and how.
+
+    Args:
+        parser: of the subcommand.
+        formats: forms that the picture can take; the first is the one of standard output.
+    """
     suffixes = ", ".join(f".{name}" for name in formats)
     parser.add_argument(
         "-o",

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools import graph, program, summary, tensor, tiles
+from poplite.tools import graph, program, report, summary, tensor, tiles
 from poplite.tools.flags import Commands, Run, set_run
 
 EPILOG = """\
@@ -25,6 +25,7 @@ examples:
   poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
   poplite-viz program heat.py:build --counts               how often?
   poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz report run.json                              what did it take?
 
 TARGET is file.py:callable or module:callable; the callable takes no arguments
 and returns a Graph or (Graph, Program).
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (summary, tiles, tensor, program, graph):
+    for command in (summary, tiles, tensor, program, graph, report):
         command.add(commands)
     _add_doctor(commands)
     return parser

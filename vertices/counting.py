@@ -6,6 +6,7 @@ CountOn      index += step,  goes_on = index < end          never beyond end, so
 
 from __future__ import annotations
 
+from poplite.target import Target
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertex import InOut, Input, Output, State, Vertex
 
@@ -23,6 +24,10 @@ class CountFrom(Vertex):
         self.index = self.begin
         self.goes_on = self.begin < self.end
 
+    def cycles(self, target: Target) -> int:
+        """Return the slots of the maker's `ForLoopCounter`, which counts on."""
+        return int(target.cost("loop_counter"))
+
 
 class CountOn(Vertex):
     """Moves an index on, at most to its end, and tells whether it is still before that."""
@@ -36,6 +41,10 @@ class CountOn(Vertex):
         """Count on."""
         self.goes_on = self.index + self.step < self.end
         self.index = min(self.index + self.step, self.end)
+
+    def cycles(self, target: Target) -> int:
+        """Return the slots of the maker's `ForLoopCounter`."""
+        return int(target.cost("loop_counter"))
 
 
 def count_reference(begin: int, end: int, step: int) -> list[int]:

@@ -16,12 +16,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.cost.poplibs import binary
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.estimates import VertexPerfEstimate
 from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.partition import cut
 from poplite.program import Execute, Sequence
 from poplite.source import here
+from poplite.target import Target
 from poplite.template import refusal
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
@@ -41,6 +44,12 @@ class Add(Vertex, Generic[T]):
         """Add element by element."""
         for i in range(len(self.out)):
             self.out[i] = self.a[i] + self.b[i]
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the slots of a worker of the maker's `BinaryOp1D`."""
+        element, elements = self.fields["out"].element, len(self.out)
+        flops = elements if element.is_floating_point else 0
+        return VertexPerfEstimate(binary("add", element, elements, target), flops)
 
 
 def add_reference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:

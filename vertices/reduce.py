@@ -23,6 +23,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.cost.poplibs import reduce_columns, reduce_one, reduce_rows
+from poplite.estimates import VertexPerfEstimate
+from poplite.target import Target
 from poplite.types import BOOL, UNSIGNED_INT, ElementType
 from poplite.vertex import Input, Output, State, Vector, Vertex
 
@@ -73,6 +76,16 @@ class SumRows(Vertex, Generic[T, U]):
                 total = self.join(total, self.x[i])
             self.out[row] = total
 
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the slots of the maker's `Reduce` of one vector, or of continuous regions."""
+        element, result = self.fields["x"].element, self.fields["out"].element
+        outputs, elements = len(self.out), len(self.x)
+        flops = max(0, elements - outputs) if element.is_floating_point else 0
+        if outputs == 1:
+            return VertexPerfEstimate(reduce_one(element, result, elements, target), flops)
+        length = elements // outputs if outputs else 0
+        return VertexPerfEstimate(reduce_rows(element, outputs, length, target), flops)
+
 
 class SumColumns(Vertex, Generic[T, U]):
     """`out[i]` is the sum of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
@@ -80,6 +93,7 @@ class SumColumns(Vertex, Generic[T, U]):
     x: Input[Vector[T]]
     out: Output[Vector[U]]
     stride: State[UNSIGNED_INT]
+    ADDS = True
 
     def join(self, a: Any, b: Any) -> Any:
         """Make one number of two."""
@@ -117,6 +131,14 @@ class SumColumns(Vertex, Generic[T, U]):
                 total = self.join(total, self.x[row * stride + i])
             self.out[i] = total
 
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return the slots of the maker's `StridedReduce`."""
+        element, result = self.fields["x"].element, self.fields["out"].element
+        outputs, stride = len(self.out), self.stride
+        rows = (len(self.x) - outputs) // stride + 1
+        slots = reduce_columns(element, result, outputs, rows, stride, target, adds=self.ADDS)
+        return VertexPerfEstimate(slots, outputs * (rows - 1) if element.is_floating_point else 0)
+
 
 class ProductRows(SumRows[T, U]):
     """`SumRows` with products."""
@@ -128,6 +150,8 @@ class ProductRows(SumRows[T, U]):
 
 class ProductColumns(SumColumns[T, U]):
     """`SumColumns` with products."""
+
+    ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
         """Make one number of two."""
@@ -145,6 +169,8 @@ class LeastRows(SumRows[T, U]):
 class LeastColumns(SumColumns[T, U]):
     """`SumColumns` with the least element."""
 
+    ADDS = False
+
     def join(self, a: Any, b: Any) -> Any:
         """Make one number of two; only NaN differs from itself."""
         return a if a < b or a != a else b
@@ -160,6 +186,8 @@ class GreatestRows(SumRows[T, U]):
 
 class GreatestColumns(SumColumns[T, U]):
     """`SumColumns` with the greatest element."""
+
+    ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
         """Make one number of two; only NaN differs from itself."""
@@ -177,6 +205,8 @@ class AllRows(SumRows[BOOL, BOOL]):
 class AllColumns(SumColumns[BOOL, BOOL]):
     """`SumColumns` with whether all elements are true."""
 
+    ADDS = False
+
     def join(self, a: bool, b: bool) -> bool:
         """Make one truth value of two."""
         return a & b
@@ -192,6 +222,8 @@ class AnyRows(SumRows[BOOL, BOOL]):
 
 class AnyColumns(SumColumns[BOOL, BOOL]):
     """`SumColumns` with whether any element is true."""
+
+    ADDS = False
 
     def join(self, a: bool, b: bool) -> bool:
         """Make one truth value of two."""

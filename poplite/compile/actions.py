@@ -20,6 +20,7 @@ from poplite.compile.transfers import HostAction
 from poplite.program import (
     AbortOnCondition,
     AssumeEqualAcrossReplicas,
+    CycleStamp,
     ErrorProgram,
     PrintTensor,
     PrintTensorFormat,
@@ -112,7 +113,24 @@ class Undefine:
     tensor: HostTensor
 
 
-Action = Print | NoCase | Fail | Equal | Undefine | HostAction
+@dataclass(frozen=True, slots=True, eq=False)
+class Stamp:
+    """Stores the cycle counter.
+
+    Attributes:
+        program: what it is called.
+        location: the user's line that made it.
+        tensor: what it is stored in.
+        since: an earlier stamp that is subtracted, if there is one.
+    """
+
+    program: str
+    location: SourceLocation
+    tensor: HostTensor
+    since: HostTensor | None
+
+
+Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
 
 
 def action_of(program: Program, layout: ArenaLayout) -> Action | None:
@@ -132,6 +150,9 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
             if isinstance(program, AbortOnCondition):
                 predicate = host_tensor(program.predicate, layout)
             return Fail(str(program), program.location, message, lowered, predicate)
+        case CycleStamp(tensor=tensor, since=since):
+            earlier = None if since is None else host_tensor(since, layout)
+            return Stamp(str(program), program.location, host_tensor(tensor, layout), earlier)
         case WriteUndef(tensor=tensor):
             return Undefine(host_tensor(tensor, layout))
         case AssumeEqualAcrossReplicas(tensor=tensor) if layout.replicas > 1:

@@ -18,7 +18,8 @@ import reprlib
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -45,6 +46,9 @@ own shape, which is none, and that of the array."""
 MOST_ELEMENTS = 1 << 56
 """Of an array, also where only one is kept, or none: NumPy counts their bytes in 64 bits."""
 
+SMALL_BYTES = 1 << 14
+"""Of arrays that are looked at as they are written, whether there is an equal one."""
+
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 Array = npt.NDArray[Any]
@@ -68,17 +72,32 @@ class Malformed(ValueError):
         return f"{where}: {self.what}" if where else self.what
 
 
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Say where what is wrong was found.
+
+    Args:
+        place: the field.
+    """
+    try:
+        yield
+    except Malformed as error:
+        error.place.append(place)
+        raise
+
+
 told = reprlib.repr
 """What a message shows of a value, however large it is."""
 
 
 class ArrayWriter:
-    """Collects arrays, each once."""
+    """Collects arrays, each once; so are small ones of equal numbers, which steps have many of."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
         self._counts: dict[str, int] = {}
         self._refs: dict[int, list[Any]] = {}
+        self._firsts: dict[tuple[str, bytes], int] = {}
         self._kept: list[Array] = []
 
     def add(self, values: Array) -> list[Any]:
@@ -99,9 +118,12 @@ class ArrayWriter:
         stored = values[(0,) * values.ndim] if repeated else values
         flat = np.ascontiguousarray(stored).reshape(-1)
         name = DTYPE_NAMES[flat.dtype]
-        first = self._counts.get(name, 0)
-        self._counts[name] = first + flat.size
-        self._parts.setdefault(name, []).append(flat)
+        first = count = self._counts.get(name, 0)
+        if flat.nbytes <= SMALL_BYTES:
+            first = self._firsts.setdefault((name, flat.tobytes()), count)
+        if first == count:
+            self._counts[name] = count + flat.size
+            self._parts.setdefault(name, []).append(flat)
         shape = list(values.shape)
         return [name, first, [], shape] if repeated else [name, first, shape]
 

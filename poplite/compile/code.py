@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from poplite.compile.opcodes import CALLBACK, COLLECT, LAUNCH
 
-GATHER, SAVE, COMPUTE, SCATTER = range(4)
-"""Phases of a compute set; a copy has the first only."""
+GATHER, SAVE, COUNT, COMPUTE, SCATTER, TALLY = range(6)
+"""Phases of a compute set; a copy has the first only.  COUNT and TALLY are there where data may
+decide what vertices take: in the first those are counted that cannot count while they run, in the
+second what all of them took is written down."""
 
-FALLING = 4
+FALLING = 6
 """The phase that strict checks run again: COMPUTE with workers in falling order."""
 
 

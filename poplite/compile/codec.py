@@ -4,11 +4,12 @@ What an executable is made of are frozen dataclasses, so their annotations say h
 and what may stand in a file at each place.  Nothing in a file names a class: where there are
 several (`ComputeStep | CopyStep`) it names one of those::
 
-    Steps(first=0, digits=((8, 1),))    {"first": 0, "digits": [[8, 1]]}
-    Steps | Listed                      ["Steps", {"first": ...}]
+    Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
+    ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
     int64[9, 4]                         ["int64", 120, [9, 4]]     see `poplite.compile.archive`
 
-A class with a new field of such types needs nothing new here.
+A class with a new field of such types needs nothing new here.  Fields that have their default are
+left out.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from poplite.compile.coders import (
     RecordCoder,
     TableCoder,
 )
+from poplite.compile.series_coder import SeriesCoder
+from poplite.series import Listed, Steps
 from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex import Vertex
@@ -79,8 +82,11 @@ def coder_of(annotation: Any) -> Coder:
     if origin is np.ndarray:
         return ArrayCoder(get_args(arguments[1])[0])
     if origin in (Union, types.UnionType):
+        optional = type(None) in arguments
+        if {Steps, Listed} == set(arguments) - {type(None)}:
+            return EitherCoder([SeriesCoder()], optional=True) if optional else SeriesCoder()
         some = [coder_of(each) for each in arguments if each is not type(None)]
-        return EitherCoder(some, optional=len(some) < len(arguments))
+        return EitherCoder(some, optional=optional)
     if origin in (tuple, list):
         if origin is list or arguments[-1] is ...:
             return ItemsCoder(origin, coder_of(arguments[0]))

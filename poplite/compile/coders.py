@@ -261,19 +261,26 @@ class TableCoder(Coder):
 
 
 class RecordCoder(Coder):
-    """Dataclasses, by the fields that their constructor takes."""
+    """Dataclasses, by the fields that their constructor takes; defaults are left out."""
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
         self.cls, self.name = cls, cls.__name__
         self.fields = list(coders.items())
         self.names = coders.keys()
+        known = [field for field in dataclasses.fields(cls) if field.name in coders]
         self.needed = {
             field.name
-            for field in dataclasses.fields(cls)
-            if field.name in coders
-            and field.default is dataclasses.MISSING
-            and field.default_factory is dataclasses.MISSING
+            for field in known
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         }
+        nowhere = Writer()
+        defaults = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
+        self.usual: dict[str, Any] = dict.fromkeys(coders, dataclasses.MISSING) | defaults
+        self.defaults = {
+            name: coders[name].encode(each, nowhere) for name, each in defaults.items()
+        }
+        named = nowhere.arrays.members() or nowhere.classes or nowhere.locations
+        assert not named, "defaults are plain"
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value is one of these."""
@@ -284,9 +291,13 @@ class RecordCoder(Coder):
         found = {}
         for name, coder in self.fields:
             part = getattr(value, name)
+            if part is self.usual[name]:
+                continue
             if not coder.fits(part):
                 raise TypeError(f"{self.name}.{name} is {told(part)}, not {coder.name}")
-            found[name] = coder.encode(part, to)
+            data = coder.encode(part, to)
+            if name not in self.defaults or data != self.defaults[name]:
+                found[name] = data
         return found
 
     def decode(self, data: Json, of: Reader) -> Any:

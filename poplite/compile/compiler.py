@@ -18,12 +18,18 @@ from poplite.compile.origins import origins_of
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compile.transfers import HOSTED, HostLowering
 from poplite.compute_set import ComputeSet
+from poplite.cost.counted import counted_steps
+from poplite.cost.memory import MemoryPlan
+from poplite.cost.plan import host_costs, step_costs
+from poplite.cost.step import StepCost
+from poplite.cost.tile_memory import memory_of
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.graph import Graph
 from poplite.options import engine_options
 from poplite.program import (
     CrossReplicaCopy,
+    CycleStamp,
     Execute,
     Mark,
     Program,
@@ -112,26 +118,44 @@ def compile_graph(
     steps += lower_compute_sets(with_edges, layout, checked=checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
+    if asked.instrument is False:
+        _check_stamps(leaves)
+    costs: tuple[StepCost, ...] = ()
+    action_costs: tuple[StepCost | None, ...] = ()
+    memory: MemoryPlan | None = None
+    if asked.instrument is not False:
+        costs = step_costs(graph, sets, edges_of, copies)
     actions: list[Action] = []
+    acting: list[Program | None] = []
     for program in decisions:
         if (agreement := agreement_on(program, layout)) is not None:
             number_of[program, "agree"] = len(actions)
             actions.append(agreement)
+            acting.append(None)
     for program in [*leaves, *decisions]:
         if checks == "fast" and isinstance(program, Mark):
             continue
         if (action := action_of(program, layout)) is not None:
             number_of[program] = len(actions)
             actions.append(action)
+            acting.append(program if isinstance(program, CycleStamp) else None)
     for program in hosted:
         if (lowered := host.lowered(program)) is not None:
             number_of[program] = len(actions)
             actions.append(lowered.action)
+            acting.append(program)
             for place, copy in lowered.copies.items():
                 number_of[program, place] = len(steps)
                 steps.append(copy)
+    if asked.instrument is not False:
+        action_costs = host_costs(graph, acting)
+        cost_of: dict[object, StepCost | None] = dict(zip([*sets, *copies], costs, strict=True))
+        cost_of |= dict(zip(acting, action_costs, strict=True))
+        may_overflow = asked.may_overflow is True
+        memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
     is_random = any(mode & STOCHASTIC for mode in float_modes)
-    emitter = Emitter(steps, number_of, layout, is_random=is_random)
+    counted = frozenset[int]() if interpret else counted_steps(costs)
+    emitter = Emitter(steps, number_of, layout, is_random=is_random, counted=counted)
     for program in named.values():
         program.mark_used(here())
     return Executable(
@@ -146,7 +170,22 @@ def compile_graph(
         elements_per_tile=_balance(graph),
         host_reads={name: host_tensor(h.tensor, layout) for name, h in graph.host_reads.items()},
         host_writes={name: host_tensor(h.tensor, layout) for name, h in graph.host_writes.items()},
+        costs=costs,
+        action_costs=action_costs,
+        memory=memory,
     )
+
+
+def _check_stamps(leaves: Iterable[Program]) -> None:
+    """Refuse to read a cycle counter that is not kept."""
+    for stamp in leaves:
+        if isinstance(stamp, CycleStamp):
+            raise ControlProgramError(
+                f"{stamp}: cycles are not modelled",
+                at=stamp.location,
+                found="the option debug.instrument is False",
+                fix="leave that option out, or leave out cycle_count and cycle_stamp",
+            )
 
 
 def _balance(graph: Graph) -> tuple[int, int]:

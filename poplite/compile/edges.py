@@ -72,12 +72,14 @@ class Family:
 
     Attributes:
         cls: their class.
+        vertices: themselves; a block makes each when it is asked for.
         numbers: position of each in the compute set.
         fields: the edges of each edge field.
         state: the values of each state field, by name.
     """
 
     cls: type[Vertex]
+    vertices: Sequence[VertexInstance]
     numbers: Series
     fields: tuple[FieldEdges, ...]
     state: Mapping[str, StateValues]
@@ -130,7 +132,7 @@ def edge_table(compute_set: ComputeSet) -> EdgeTable:
 
 def _family_of_block(block: VertexBlock) -> Family:
     numbers = counting(block.first, len(block))
-    return _family(block.vertex_class, numbers, block.edges, block.state)
+    return _family(block.vertex_class, block, numbers, block.edges, block.state)
 
 
 def _family_of_singles(cls: type[Vertex], vertices: Sequence[VertexInstance]) -> Family:
@@ -142,11 +144,12 @@ def _family_of_singles(cls: type[Vertex], vertices: Sequence[VertexInstance]) ->
             edges[name] = _edges(field, [vertex.connections[name] for vertex in vertices])
         else:
             state[name] = _state(field, [vertex.state[name] for vertex in vertices])
-    return _family(cls, numbers, edges, state)
+    return _family(cls, vertices, numbers, edges, state)
 
 
 def _family(
     cls: type[Vertex],
+    vertices: Sequence[VertexInstance],
     numbers: Series,
     edges: Mapping[str, Edges],
     state: Mapping[str, StateValues],
@@ -156,7 +159,7 @@ def _family(
         for position, (name, field) in enumerate(cls.fields.items())
         if field.is_edge
     )
-    return Family(cls, numbers, fields, state)
+    return Family(cls, vertices, numbers, fields, state)
 
 
 def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Edges:

@@ -17,11 +17,11 @@ Loops test at their end, so that going on costs one op.  A function is written d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from poplite.compile.code import COMPUTE, GATHER, SAVE, SCATTER, Code
+from poplite.compile.code import COMPUTE, COUNT, GATHER, SAVE, SCATTER, TALLY, Code
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.opcodes import (
     AGAIN,
@@ -78,6 +78,7 @@ class Emitter:
         number_of: step number of compute sets and copies, action number of what Python does.
         layout: where the scalars lie that decide.
         is_random: whether results hang on how many compute sets have run.
+        counted: numbers of the steps whose vertices are counted while they run.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class Emitter:
         layout: ArenaLayout,
         *,
         is_random: bool = False,
+        counted: Collection[int] = (),
     ) -> None:
         self._steps, self._number_of, self._layout = steps, number_of, layout
+        self._counted = counted
         self._is_random = is_random
 
     def code(self, program: Program) -> Code:
@@ -248,13 +251,13 @@ class Emitter:
             if self._is_random:
                 self._emit(FLOATS, 0, 0, 1)
             optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
+            wanted = {phase for phase, moves in optional.items() if len(moves.records)} | {COMPUTE}
+            wanted |= {COUNT, TALLY} if number in self._counted else set()
             if leaf.result is not None:
                 self._emit(EXPECT, number)
-            for phase in (GATHER, SAVE, COMPUTE, SCATTER):
-                if phase == COMPUTE:
-                    self._step_rows.append(self._emit(LAUNCH, number, phase))
-                elif len(optional[phase].records):
-                    self._emit(LAUNCH, number, phase)
+            for phase in sorted(wanted):
+                row = self._emit(LAUNCH, number, phase)
+                self._step_rows += [row] if phase == COMPUTE else []
             if leaf.result is not None:
                 self._emit(COLLECT, number, self._scalar(leaf.result)[0])
         elif isinstance(leaf, TensorCopy | CrossReplicaCopy):

@@ -19,6 +19,8 @@ from poplite.compile.host_tensor import HostTensor
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.origins import Origins
 from poplite.compile.step import ComputeStep, CopyStep
+from poplite.cost.memory import MemoryPlan
+from poplite.cost.step import StepCost
 from poplite.target import Target
 from poplite.words import counted
 
@@ -45,6 +47,9 @@ class Executable:
         elements_per_tile: fewest and most variable elements on one tile.
         host_reads: the tensors that the host reads by handle.
         host_writes: those that it writes by handle.
+        costs: what one execution of each step costs; nothing where costs are not modelled.
+        action_costs: what each action costs, in the same way; None for those that cost nothing.
+        memory: what the memory of tiles holds; None where costs are not modelled.
     """
 
     target: Target
@@ -58,6 +63,9 @@ class Executable:
     elements_per_tile: tuple[int, int]
     host_reads: Mapping[str, HostTensor]
     host_writes: Mapping[str, HostTensor]
+    costs: tuple[StepCost, ...]
+    action_costs: tuple[StepCost | None, ...]
+    memory: MemoryPlan | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the executable to a file, whole or not at all.

@@ -50,11 +50,12 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
-    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, FAULT_WORD,
-) = range(13)  # fmt: skip
+    CHUNK_LAST, CHUNK_ROW, CHUNK_VERTEX, CHUNK_FALSE, CHUNK_FLOATS, CHUNK_SLOTS, FAULT_WORD,
+) = range(14)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
-after it was cut; whether a vertex returned false; the floating-point state; its fault."""
+after it was cut; whether a vertex returned false; the floating-point state; where it
+is written down what each vertex took; its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""
@@ -76,17 +77,21 @@ DONE, PAUSED, CALLED, FAULTED = range(4)
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
-    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_RECENT,
-) = range(11)  # fmt: skip
+    STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_TRACE, STATE_RECENT,
+) = range(12)  # fmt: skip
 """Words of the interpreter's state: next row; why it returned; callback number; calls that have
 not returned; whether the next row was cut in the middle; when to return; the addresses of
 the entries and of the floating-point state; the number of replicas and the bytes from one to the
-next; and those of the launches that ran since the clock was read."""
+next; where rows that run are recorded, 0 for nowhere; and the addresses of the launches that ran
+since the clock was read."""
 
 MOST_RECENT = 64
 """Launches between two looks at the clock, at most."""
 
 STATE_WORDS = STATE_RECENT + MOST_RECENT
+
+TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
+"""Words of a recording: how many rows it may hold, how many it holds, and the first of them."""
 
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
 """What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,

@@ -1,6 +1,6 @@
 """Executables as files: what stands in them, and loading them with suspicion.
 
-    manifest.json    {"format": 1, "classes": [...], "locations": [...], "executable": {...}}
+    manifest.json    {"format": 3, "classes": [...], "locations": [...], "executable": {...}}
 
 What is loaded ends up in compiled code that trusts it, so every number is checked first
 (`poplite.compile.validate`).  The format number rises when the meaning of a field changes; new
@@ -24,7 +24,7 @@ from poplite.files import replacing
 from poplite.source import here
 from poplite.words import clipped
 
-FORMAT = 1
+FORMAT = 3
 """Number of the format that is written, the only one that is read."""
 
 KIND = "poplite executable"

@@ -103,11 +103,11 @@ class CopyStep:
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
-    """Return what each launch of a step runs, in order.
+    """Return what each launch of a step runs, in order; nothing where it only counts.
 
     Args:
         step: a lowered step.
     """
     if isinstance(step, CopyStep):
         return [(step.moves,)]
-    return [(step.gather,), (step.save,), step.groups, (step.scatter,)]
+    return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.archive import Malformed
+from poplite.compile.actions import Stamp
+from poplite.compile.archive import Malformed, at
 from poplite.compile.executable import Executable
 from poplite.compile.host_tensor import HostTensor
 from poplite.compile.layout import ALIGNMENT, ArenaLayout
@@ -28,9 +28,14 @@ from poplite.compile.origins import Origins
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compile.transfers import Block
 from poplite.compile.validate_code import check_code
+from poplite.compile.validate_costs import check_costs
 from poplite.compile.validate_vertices import check_vertices
 from poplite.replicas import MOST_REPLICAS
+from poplite.types import UNSIGNED_INT
 from poplite.vertex_tiles import VertexTiles
+
+CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory")
+"""Fields of an executable in which the host reads and writes nothing."""
 
 FLOAT_MODES = 1 << 6
 """Modes of floating-point arithmetic: all combinations of its bits."""
@@ -72,28 +77,17 @@ def validate(executable: Executable) -> None:
     for name, code in executable.programs.items():
         with at(f".programs[{name!r}]"):
             check_code(code, executable)
+    check_costs(executable)
     for field in dataclasses.fields(executable):
-        if field.name not in ("steps", "layout", "origins", "programs"):
+        if field.name not in CHECKED:
             with at(f".{field.name}"):
                 _check_deep(getattr(executable, field.name), arena)
 
 
-@contextmanager
-def at(place: str) -> Iterator[None]:
-    """Say where what is wrong was found.
-
-    Args:
-        place: the field.
-    """
-    try:
-        yield
-    except Malformed as error:
-        error.place.append(place)
-        raise
-
-
 def _check_deep(value: Any, arena: int) -> None:
     """Check what the host reads and writes, wherever it stands."""
+    if isinstance(value, Stamp):
+        _check_stamp(value)
     if isinstance(value, HostTensor):
         _check_host(value, arena)
     elif isinstance(value, Block):
@@ -109,6 +103,13 @@ def _check_deep(value: Any, arena: int) -> None:
     elif isinstance(value, Mapping):
         for each in value.values():
             _check_deep(each, arena)
+
+
+def _check_stamp(stamp: Stamp) -> None:
+    for tensor in (stamp.tensor, stamp.since):
+        if tensor is not None and (tensor.shape, tensor.element_type) != ((2,), UNSIGNED_INT):
+            found = f"{tensor.element_type!r}{list(tensor.shape)}"
+            raise Malformed(f"'{tensor.name}' is of {found:.60} and cannot hold a cycle counter")
 
 
 def _check_layout(layout: ArenaLayout) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from poplite.jit import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-_loaded: dict[str, int] = {}
+_loaded: dict[str, tuple[int, Mapping[str, Any]]] = {}
 _lock = threading.RLock()
 
 
@@ -30,17 +30,38 @@ def build(
     Returns:
         Address of a C function; valid while the process lives.
     """
+
+    def make(exported: str) -> tuple[bytes, list[str], dict[str, Any]]:
+        from poplite.jit.context import compile_object
+
+        return *compile_object(exported, *source()), {}
+
+    return build_object(name, make, announce)[0]
+
+
+def build_object(
+    name: str,
+    make: Callable[[str], tuple[bytes, list[str], Mapping[str, Any]]],
+    announce: Callable[[], None] | None = None,
+) -> tuple[int, Mapping[str, Any]]:
+    """Return the address of native code and what is known of it, made only when it is nowhere.
+
+    Args:
+        name: `digest` of everything the code depends on.
+        make: called only to make it, with the name of the C function to export; returns an object
+            file, the symbols that it takes from the process, and what is to be kept with it:
+            values that JSON has.
+        announce: called first when it must be made.
+    """
     with _lock:
         if name not in _loaded:
             content = objects.find(name)
             if content is None:
                 if announce is not None:
                     announce()
-                from poplite.jit.context import compile_object
-
                 exported = f"poplite_{name}"
-                code, needed = compile_object(exported, *source())
-                content = objects.pack(code, exported, needed)
+                code, needed, about = make(exported)
+                content = objects.pack(code, exported, needed, about)
                 objects.store(name, content)
-            _loaded[name] = objects.load(content)
+            _loaded[name] = objects.load(content), objects.about(content)
         return _loaded[name]

@@ -206,13 +206,11 @@ It is in the C compiler's run-time library, which a Python process does not have
 """
 
 
-class _ObjectLibrary(codegen.CPUCodeLibrary):
+class ObjectLibrary(codegen.CPUCodeLibrary):
     """A library that ends as an object file and is never run by Numba's own engine."""
 
     def emit_object(self, function: str, exported: str) -> bytes:
         """Return the library as an object file with one visible function.
-
-        Numba numbers its symbols by process, so objects of several processes would clash.
 
         Args:
             function: name of the function to show.
@@ -221,14 +219,7 @@ class _ObjectLibrary(codegen.CPUCodeLibrary):
         self._ensure_finalized()
         if "+f16c" in self._codegen._tm_features.split(","):  # elsewhere there is no half
             self._final_module.link_in(llvm.parse_assembly(_TRUNCATION))
-        for defined in self._final_module.functions:
-            if defined.name == function:
-                defined.name = exported
-            elif not defined.is_declaration:
-                defined.linkage = "internal"
-        for variable in self._final_module.global_variables:
-            if not variable.is_declaration:
-                variable.linkage = "internal"
+        hide(self._final_module, function, exported)
         return bytes(self._codegen._tm.emit_object(self._final_module))
 
     def undefined_symbols(self, code: bytes) -> list[str]:
@@ -261,8 +252,10 @@ class _ObjectLibrary(codegen.CPUCodeLibrary):
         pass
 
 
-class _ObjectCodegen(codegen.JITCPUCodegen):
-    _library_class = _ObjectLibrary
+class ObjectCodegen(codegen.JITCPUCodegen):
+    """Code generation for the host's processor, into libraries that end as objects."""
+
+    _library_class = ObjectLibrary
 
     def _add_module(self, module: Any) -> None:
         pass
@@ -311,7 +304,7 @@ class _CallConv(callconv.CPUCallConv):
         self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
 
 
-class _TargetContext(cpu.CPUContext):
+class TargetContext(cpu.CPUContext):
     """CPU lowering with poplite's registries, and a wrapper that raises nothing."""
 
     @property
@@ -322,7 +315,7 @@ class _TargetContext(cpu.CPUContext):
     def init(self) -> None:
         """Set up code generation to objects."""
         super().init()
-        self._internal_codegen = _ObjectCodegen("poplite")
+        self._internal_codegen = ObjectCodegen("poplite")
 
     def load_additional_registries(self) -> None:
         """Install the code generation that vertices need."""
@@ -411,17 +404,30 @@ class Pipeline(compiler.CompilerBase):
         return [manager]
 
 
-_contexts: tuple[WeakNumberContext, _TargetContext] | None = None
+_contexts: tuple[WeakNumberContext, TargetContext] | None = None
 
 
-def contexts() -> tuple[WeakNumberContext, _TargetContext]:
+def contexts() -> tuple[WeakNumberContext, TargetContext]:
     """Return the typing and the target context, refreshed with what is registered now."""
     global _contexts
     if _contexts is None:
         typing_context = WeakNumberContext()
-        _contexts = typing_context, _TargetContext(typing_context)
+        _contexts = typing_context, TargetContext(typing_context)
     _contexts[1].refresh()
     return _contexts
+
+
+def exchange_contexts(
+    new: tuple[WeakNumberContext, TargetContext],
+) -> tuple[WeakNumberContext, TargetContext]:
+    """Let `contexts` return others; return those that it returned.
+
+    Args:
+        new: the others.
+    """
+    global _contexts
+    old, _contexts = contexts(), new
+    return old
 
 
 @global_compiler_lock
@@ -439,9 +445,21 @@ def compile_object(
     Returns:
         Object file, and the symbols it takes from the process.
     """
-    typing_context, target_context = contexts()
+    compiled = _compiled(*contexts(), function, arguments, result)
+    library = compiled.library
+    code = library.emit_object(compiled.fndesc.llvm_cfunc_wrapper_name, exported)
+    return code, library.undefined_symbols(code)
+
+
+def _compiled(
+    typing_context: WeakNumberContext,
+    target_context: TargetContext,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    result: Any,
+) -> Any:
     typing_context.inlined, typing_context.forms = {}, {}
-    compiled = compiler.compile_extra(
+    return compiler.compile_extra(
         typing_context,
         target_context,
         function,
@@ -451,9 +469,26 @@ def compile_object(
         {},
         pipeline_class=Pipeline,
     )
-    library = compiled.library
-    code = library.emit_object(compiled.fndesc.llvm_cfunc_wrapper_name, exported)
-    return code, library.undefined_symbols(code)
+
+
+def hide(module: llvm.ModuleRef, function: str, exported: str) -> None:
+    """Let one function be all that a module shows.
+
+    Numba numbers its symbols by process, so objects of several processes would clash.
+
+    Args:
+        module: the module.
+        function: name of the function to show.
+        exported: its name in the object.
+    """
+    for defined in module.functions:
+        if defined.name == function:
+            defined.name = exported
+        elif not defined.is_declaration:
+            defined.linkage = "internal"
+    for variable in module.global_variables:
+        if not variable.is_declaration:
+            variable.linkage = "internal"
 
 
 @global_compiler_lock

@@ -16,9 +16,12 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poplite.errors import FileLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def cache_folder() -> Path:
@@ -74,13 +77,14 @@ def _modules() -> list[str]:
     from importlib import import_module
     from pkgutil import iter_modules
 
-    packages = ("compile", "compute", "jit", "simulator", "view.kernels")
+    packages = ("compile", "compute", "jit", "simulator", "simulator.pricing", "view.kernels")
     inside = [
         f"poplite.{package}.{module.name}"
         for package in packages
         for module in iter_modules(import_module(f"poplite.{package}").__path__)
     ]
-    return sorted(inside) + [f"poplite.{name}" for name in ("fields", "quarter", "types", "vertex")]
+    others = ("cost.shapes", "fields", "quarter", "types", "vertex")
+    return sorted(inside) + [f"poplite.{name}" for name in others]
 
 
 def _content(module: str) -> bytes:
@@ -132,20 +136,35 @@ def _is_whole(content: bytes) -> bool:
         return False
 
 
-def pack(code: bytes, exported: str, needed: list[str]) -> bytes:
+def pack(
+    code: bytes, exported: str, needed: list[str], about: Mapping[str, Any] | None = None
+) -> bytes:
     """Return the content of a cache file.
 
     Args:
         code: the object file.
         exported: name of the C function in it.
         needed: symbols it takes from the process.
+        about: what is known of it, in values that JSON has.
     """
     import hashlib
     import json
 
     checksum = hashlib.sha256(code).hexdigest()
-    head = {"exported": exported, "needed": needed, "checksum": checksum}
+    head = {"exported": exported, "needed": needed, "checksum": checksum, "about": about or {}}
     return json.dumps(head).encode() + b"\n" + code
+
+
+def about(content: bytes) -> dict[str, Any]:
+    """Return what is known of a cache file's code.
+
+    Args:
+        content: what `pack` returned.
+    """
+    import json
+
+    found: dict[str, Any] = json.loads(content.partition(b"\n")[0])["about"]
+    return found
 
 
 def undefined_symbols(code: bytes) -> list[str]:

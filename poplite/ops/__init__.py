@@ -6,6 +6,16 @@
 Tensors may have any shape and lie on any tiles.
 """
 
+from poplite.ops.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
+from poplite.ops.matmul_grid import MatMulPlan
+from poplite.ops.matmul_plan import plan_matmul
 from poplite.ops.reduce import reduce
 
-__all__ = ["reduce"]
+__all__ = [
+    "MatMulPlan",
+    "create_matmul_input_lhs",
+    "create_matmul_input_rhs",
+    "matmul",
+    "plan_matmul",
+    "reduce",
+]

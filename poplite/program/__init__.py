@@ -17,6 +17,7 @@ A program is never changed once it is part of another, so one sub-tree may stand
 from poplite.program.base import Program
 from poplite.program.conditional import If, Switch
 from poplite.program.copy import Copy
+from poplite.program.cycles import CycleStamp, cycle_count, cycle_stamp
 from poplite.program.floating_point import (
     ModifyFloatingPointBehaviour,
     SetFloatingPointBehaviour,
@@ -53,6 +54,7 @@ __all__ = [
     "CodeCopy",
     "Copy",
     "CrossReplicaCopy",
+    "CycleStamp",
     "ErrorProgram",
     "Execute",
     "Function",
@@ -84,6 +86,8 @@ __all__ = [
     "TensorCopy",
     "WriteUndef",
     "children_first",
+    "cycle_count",
+    "cycle_stamp",
     "distinct_decisions",
     "distinct_steps",
     "get_and_modify_floating_point_behaviour",

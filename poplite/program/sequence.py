@@ -69,6 +69,11 @@ class Sequence(Growing):
         self._programs.append(part)
         return self
 
+    def _put_first(self, program: Program) -> None:
+        """Add a program before the others."""
+        self._adopt(program, "program 0")
+        self._programs.insert(0, program)
+
     @property
     def programs(self) -> tuple[Program, ...]:
         """The programs, in order."""

@@ -1,72 +1,192 @@
-"""The report of an engine: what it ran since it was made."""
+"""The report of an engine: what it is made of, and what it ran since it was made."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
+from poplite.errors import FileLoadError
+from poplite.files import replacing
+from poplite.report.compilation import Compilation
+from poplite.report.diff import ReportDiff, diff_of
+from poplite.report.execution import Execution
+from poplite.report.insights import Insights, insights_of
+from poplite.report.json_form import from_json, to_json
+from poplite.report.text import facts, report_text
+from poplite.source import here
 from poplite.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Instrumentation:
+    """What was looked at.
+
+    Attributes:
+        is_modelled: whether cycles and memory of the machine are modelled.
+        checks: whether strict checks ran.
+        interpreted: whether vertices ran as plain Python.
+    """
+
+    is_modelled: bool
+    checks: Literal["strict", "fast"]
+    interpreted: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """Counts of an engine's runs so far, and the balance of its graph.
+    """What an engine is made of, and what it ran since it was made.
+
+    `print(report)` tells it as text. Reports of one graph and machine compare as `==` when all
+    their numbers are the same.
 
     Attributes:
-        runs: calls of `Engine.run` that reached the end.
-        steps: Execute and Copy steps run.
-        vertices: vertices run.
-        bytes_copied: bytes moved by Copy steps.
-        bytes_gathered: bytes moved to and from temporaries, because fields were not
-            contiguous.
-        tiles: tiles of the target.
-        elements_per_tile: fewest and most variable elements on one tile.
-        cycles: tile cycles; None, as they are not modelled yet.
-        replicas: how many replicas do all of this, and have as many tiles.
-        runs_again: how often strict checks ran the vertices of a compute set once more.
+        compilation: machine, graph, programs, memory.
+        execution: steps and their cycles.
+        instrumentation: what was looked at.
 
-    >>> print(Report(1, 2, 128, 0, 0, 64, (1, 1)))
-    runs                  1
-    steps run             2
-    vertices run          128
-    bytes copied          0 B
-    bytes gathered        0 B
-    elements per tile     1 to 1 (64 tiles)
-    cycles                not modelled yet
-    >>> Report(1, 1, 2000, 0, 0, 1, (1, 1))
-    <Report 1 run, 1 step, 2,000 vertices>
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> engine = pl.Engine(graph, pl.Copy(a, b))
+    >>> engine.run()
+    >>> report = engine.report()
+    >>> report.runs, report.steps, report.bytes_copied
+    (1, 1, 12)
+    >>> sum(step.ipus[0].cycles for step in report.execution.steps) == report.cycles
+    True
     """
 
-    runs: int
-    steps: int
-    vertices: int
-    bytes_copied: int
-    bytes_gathered: int
-    tiles: int
-    elements_per_tile: tuple[int, int]
-    cycles: int | None = None
-    replicas: int = 1
-    runs_again: int = 0
+    compilation: Compilation
+    execution: Execution
+    instrumentation: Instrumentation
+
+    @property
+    def insights(self) -> Insights:
+        """What to look at first."""
+        return insights_of(self.compilation, self.execution)
+
+    @property
+    def cycles(self) -> int | None:
+        """Tile cycles of all runs; None where they are not modelled."""
+        return self.execution.cycles
+
+    @property
+    def seconds(self) -> float | None:
+        """The cycles at the clock of the target; None where they are not modelled."""
+        return self.execution.seconds
+
+    @property
+    def runs(self) -> int:
+        """Calls of `Engine.run` that reached the end."""
+        return self.execution.runs
+
+    @property
+    def steps(self) -> int:
+        """Execute and Copy steps run."""
+        return self.execution.num_steps
+
+    @property
+    def vertices(self) -> int:
+        """Vertices run."""
+        return self.execution.vertices
+
+    @property
+    def bytes_copied(self) -> int:
+        """Bytes moved by Copy steps."""
+        return self.execution.bytes_copied
+
+    @property
+    def bytes_gathered(self) -> int:
+        """Bytes that the simulator moved to and from temporaries."""
+        return self.execution.bytes_gathered
+
+    @property
+    def runs_again(self) -> int:
+        """How often strict checks ran the vertices of a compute set once more."""
+        return self.execution.runs_again
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the target."""
+        return self.compilation.target.tiles
+
+    @property
+    def elements_per_tile(self) -> tuple[int, int]:
+        """Fewest and most variable elements on one tile."""
+        return self.compilation.graph.elements_per_tile
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas do all of this, and have as many tiles."""
+        return self.compilation.replicas
+
+    def diff(self, other: Report) -> ReportDiff:
+        """Compare with another report, of another mapping or of more runs.
+
+        Args:
+            other: what is taken as the later one.
+
+        Returns:
+            The changes, which `print` shows with the largest first.
+        """
+        return diff_of(self, other)
+
+    def to_json(self) -> str:
+        """Return the report as JSON: equal reports give equal text."""
+        return to_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> Report:
+        """Return the report of JSON.
+
+        Args:
+            text: what `to_json` returned.
+
+        Raises:
+            FileLoadError: when it is something else.
+        """
+        return from_json(Report, text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file as JSON.
+
+        Args:
+            path: the file; one that exists is replaced.
+
+        Raises:
+            FileLoadError: when it cannot be written.
+        """
+        with replacing(path, "run.json") as file:
+            file.write(self.to_json().encode())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Report:
+        """Read a report from a file that `save` wrote.
+
+        Args:
+            path: the file.
+
+        Raises:
+            FileLoadError: when there is none, or it is something else.
+        """
+        try:
+            text = Path(path).read_text()
+        except (OSError, ValueError) as error:
+            raise FileLoadError(
+                f"cannot read {os.fspath(path)!r}: {getattr(error, 'strerror', None) or error}",
+                at=here(),
+                fix="name a file that report.save(path) wrote",
+            ) from error
+        return Report.from_json(text)
 
     def rows(self) -> dict[str, str]:
-        """Return each count as words, by its name."""
-        least, most = self.elements_per_tile
-        cycles = "not modelled yet" if self.cycles is None else f"{self.cycles:,}"
-        again = {"run again by checks": counted(self.runs_again, "compute set")}
-        several = {"counts are of each of": f"{self.replicas:,} replicas"}
-        return {
-            **(several if self.replicas > 1 else {}),
-            "runs": f"{self.runs:,}",
-            "steps run": f"{self.steps:,}",
-            **(again if self.runs_again else {}),
-            "vertices run": f"{self.vertices:,}",
-            "bytes copied": f"{self.bytes_copied:,} B",
-            "bytes gathered": f"{self.bytes_gathered:,} B",
-            "elements per tile": f"{least:,} to {most:,} ({counted(self.tiles, 'tile')})",
-            "cycles": cycles,
-        }
+        """Return the most important numbers as words, by name."""
+        return facts(self)
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<22}{value}" for name, value in self.rows().items())
+        return report_text(self)
 
     def _repr_html_(self) -> str:
         from poplite.viz.notebook import report_cell
@@ -75,4 +195,5 @@ class Report:
 
     def __repr__(self) -> str:
         runs, steps = counted(self.runs, "run"), counted(self.steps, "step")
-        return f"<Report {runs}, {steps}, {counted(self.vertices, 'vertex', 'vertices')}>"
+        took = "" if self.cycles is None else f", {counted(self.cycles, 'cycle')}"
+        return f"<Report {runs}, {steps}, {counted(self.vertices, 'vertex', 'vertices')}{took}>"

@@ -1,10 +1,10 @@
 """Load mutated executable files: `python -m poplite.testing.fuzz_files --files 10000 --seed 1`.
 
 A file of a program with a bit of everything is changed at random (`poplite.testing.mutations`), and
-loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is run for a moment.
-This is done by processes of their own, as a fault of the simulator would end one.  The first file
-that ends its process, takes too long or too much memory ends the run with a report, and stays on
-disk.
+loaded.  Each is refused with a `FileLoadError`, or accepted; what is accepted is run for a moment,
+and asked what that took.  This is done by processes of their own, as a fault of the simulator would
+end one.  The first file that ends its process, takes too long or too much memory, or of which no
+report can be made, ends the run with a report, and stays on disk.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from poplite.program import (
     Repeat,
     RepeatWhileTrue,
     Switch,
+    cycle_count,
 )
 from poplite.program import (
     Sequence as Steps,
@@ -106,6 +107,22 @@ class Count(MultiVertex):
         for i in range(worker, len(self.x), self.num_workers):
             self.x[i] += 1
 
+    def cycles(self, target: Target) -> int:
+        """Return what it takes."""
+        return 20 + len(self.x)
+
+
+class Halve(Vertex):
+    """Halves what is too large, however often."""
+
+    x: InOut[Vector[FLOAT]]
+
+    def compute(self) -> None:
+        """Go on until all is small."""
+        for i in range(len(self.x)):
+            while self.x[i] > 1:
+                self.x[i] = 0.5 * self.x[i]
+
 
 def program() -> tuple[Graph, dict[str, Program]]:
     """Return a graph and programs with a bit of everything."""
@@ -115,7 +132,8 @@ def program() -> tuple[Graph, dict[str, Program]]:
     n = graph.add_variable(INT, (40,), "n", mapping=3, initial_value=0)
     h = graph.add_variable(HALF, (9,), "h", mapping=2, initial_value=np.arange(9))
     more = graph.add_variable(BOOL, (), "more", mapping=0, initial_value=False)
-    blend, total, count = (graph.add_compute_set(name) for name in ("blend", "total", "count"))
+    names = "blend", "total", "count", "halve"
+    blend, total, count, halve = (graph.add_compute_set(name) for name in names)
     sums = graph.add_variable(FLOAT, (20,), "sums", mapping="linear", initial_value=0)
     random = np.random.default_rng(1)
     spread = y.flatten().slices([(int(k), int(k) + 3) for k in random.permutation(48) * 8], 0)
@@ -126,6 +144,8 @@ def program() -> tuple[Graph, dict[str, Program]]:
         graph.add_vertex(total, Total, tile=k, x=[x[k, j:9] for j in range(k)], total=sums[8 + k])
     graph.add_vertex(total, Total, tile=0, x=[y[:5, k] for k in range(4)], total=sums[19])
     graph.add_vertex(count, Count, tile=3, x=n)
+    graph.add_vertices(halve, Halve, tile=np.arange(16), x=x)
+    graph.add_vertices(halve, Blend, tile=np.arange(24) % 16, x=y, a=0.5)
     fifo = graph.add_host_to_device_fifo("in", FLOAT, 24)
     out = graph.add_device_to_host_fifo("out", INT, 40)
     rows = graph.add_remote_buffer("rows", FLOAT, 24, 4)
@@ -138,6 +158,7 @@ def program() -> tuple[Graph, dict[str, Program]]:
         Copy(fifo, x[3]),
         Call(twice),
         Execute(total),
+        Execute(halve),
         Copy(x.T, y),
         Switch(n[0], {0: Execute(count), 3: Call(twice)}),
         If(more, Execute(count), Steps(Execute(count), Call(twice))),
@@ -150,6 +171,7 @@ def program() -> tuple[Graph, dict[str, Program]]:
         AssumeEqualAcrossReplicas(there),
         Copy(n, out),
     )
+    cycle_count(graph, main, 3)
     return graph, {"main": main, "back": Copy(y.T, x)}
 
 
@@ -199,19 +221,24 @@ def try_file(path: Path) -> Tally:
     if executable.checks == "fast" or memory > LARGEST_RUN:
         return Tally(stopped=1)  # vertices may go anywhere, as their code says; or it takes long
     try:
-        _run(executable)
+        engine = Engine(executable)
     except Exception:  # noqa: BLE001  (what is accepted may be nonsense)
         return Tally(stopped=1)
+    tally = Tally(ran=1)
+    try:
+        _run(engine)
+    except Exception:  # noqa: BLE001
+        tally = Tally(stopped=1)
     except _TooLong:
         pass
-    return Tally(ran=1)
+    str(engine.report())
+    return tally
 
 
-def _run(executable: Executable) -> None:
+def _run(engine: Engine) -> None:
     def stop(*_: object) -> None:
         raise _TooLong
 
-    engine = Engine(executable)
     engine.print_stream = io.StringIO()
     for handle in engine.list_streams():
         engine.connect_stream_to_callback(handle, lambda block: None)
@@ -220,7 +247,7 @@ def _run(executable: Executable) -> None:
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, RUN_SECONDS, RUN_SECONDS)
     try:
-        for name in executable.programs:
+        for name in engine.executable.programs:
             engine.run(name)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -243,7 +270,7 @@ def try_some(folder: Path, seed: int, files: range, now: Any, tally: Any) -> Non
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     content = (folder / "whole.poplite").read_bytes()
-    _run(Executable.load(folder / "whole.poplite"))
+    try_file(folder / "whole.poplite")
     before = _peak_bytes()
     counts = Tally()
     for number in files:

@@ -21,6 +21,7 @@ from poplite.mapping import TileMapping, ranges
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.html import asset, escaped, facts_table
 from poplite.viz.ownership import ownership_of
+from poplite.viz.report_maps import report_maps
 from poplite.viz.tensor_svg import draw_tensor_svg
 from poplite.viz.tensor_text import draw_tensor_text
 from poplite.viz.tiles import TileMap, draw_map_svg, draw_map_text
@@ -176,16 +177,19 @@ def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str
 
 
 def report_cell(report: Report) -> str:
-    """Return what a notebook shows for a report: its table.
+    """Return what a notebook shows for a report: its main numbers, and maps of the tiles.
 
     Args:
         report: of an engine.
 
-    >>> from poplite.report import Report
-    >>> "<td>128</td>" in report_cell(Report(1, 2, 128, 0, 0, 64, (1, 1)))
+    >>> import poplite as pl
+    >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
     True
     """
-    return shown(str(report), facts_table(report.rows()))
+    rows, maps = report.rows(), report_maps(report)
+    if report.tiles > MOST_TILES:
+        rows, maps = rows | {"picture": f"none: more than {MOST_TILES:,} tiles"}, []
+    return shown(str(report), facts_table(rows) + "".join(map(draw_map_svg, maps)))
 
 
 def rows_text(rows: dict[str, str]) -> str:

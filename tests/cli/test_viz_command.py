@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import poplite
+from poplite import Engine, Graph, Sequence
 from poplite.tools.viz import EPILOG, main
 
 SCRIPT = """
@@ -311,7 +312,9 @@ def test_help_shows_commands_that_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     shown = [shlex.split(line) for line in re.findall(r"^  poplite-viz (.*?)  ", EPILOG, re.M)]
-    assert {words[0] for words in shown} == {"summary", "tiles", "tensor", "program", "graph"}
+    commands = {"summary", "tiles", "tensor", "program", "graph", "report"}
+    assert {words[0] for words in shown} == commands
+    Engine(Graph(), Sequence()).report().save(tmp_path / "run.json")
     for words in shown:
         assert main(words) == 0
     assert (tmp_path / "a.svg").is_file()

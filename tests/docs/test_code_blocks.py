@@ -50,6 +50,7 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/startup.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/fidelity.py": "tests/examples/test_fidelity.py",
     ".venv/bin/python benchmarks/views.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python -m poplite.testing.fuzz --states 2000 --seed 1": (
         "tests/unit/test_testing_fuzz.py"

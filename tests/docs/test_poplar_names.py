@@ -11,10 +11,10 @@ import poplite as pl
 from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = re.findall(
-    r"^\| (\w+) \| (\w+) \| (\w+) \|$", (ROOT / "docs/poplar-names.md").read_text(), re.M
-)
+PAGE = (ROOT / "docs/poplar-names.md").read_text()
+ROWS = re.findall(r"^\| (\w+) \| (\w+) \| (\w+) \|$", PAGE, re.M)
 TABLE = [row for row in ROWS if row[0] != "class"]
+CALLS = re.findall(r"^\| Target \| (\w+) \| (\w+)\((?:\"(\w+)\"|pl\.(\w+))\) \|$", PAGE, re.M)
 CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
@@ -39,8 +39,17 @@ def test_row_names_the_same_thing_twice(owner: str, poplar: str, ours: str) -> N
         assert alias.__code__.co_varnames == ("self",)
 
 
+@pytest.mark.parametrize(("poplar", "ours", "name", "element_type"), CALLS)
+def test_row_is_a_call_of_a_target(poplar: str, ours: str, name: str, element_type: str) -> None:
+    target = pl.Target(costs={name: 24} if name else {"data_path_bytes": 16})
+    argument = name or getattr(pl, element_type)
+    assert getattr(target, poplar)() == getattr(target, ours)(argument) != 0
+    assert type(getattr(target, poplar)()) is int
+
+
 def test_every_alias_is_listed() -> None:
     listed = {(owner, poplar) for owner, poplar, _ in TABLE}
+    listed |= {("Target", poplar) for poplar, *_ in CALLS}
     programs = [name for name, cls in CLASSES.items() if issubclass(cls, pl.Program)]
     inherited = {(name, "isEmpty") for name in programs if name != "Program"}
     found = {

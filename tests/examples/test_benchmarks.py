@@ -15,7 +15,7 @@ ENGINE = [
     *["photo", "R1", "R2", "R14", "R21"],
     *["R3", "R4", "R16"] + ["R19"] * 2 + ["memory"] * 2,
     *["R5", "R6", "R7"] + ["R8"] * 2 + ["R9", "R10", "R11", "R22", "R12", "R13"],
-    *["axpy"] * 2 + ["matmul", "axpy"],
+    *["axpy"] * 2 + ["R15"] * 2 + ["matmul", "axpy"],
 ]
 
 VERBS = ["save", "load"]

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types machine target intervals quarter values words files floating_point "
-        "options",
+        "errors source types machine machine_vertices target links intervals quarter values words "
+        "files floating_point options",
         "jit",
         "view",
         "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "
@@ -33,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "connect_many",
         "program",
         "report",
-        "compile",
+        "cost compile",
         "simulator",
         "vertices",
         "ops",
@@ -48,16 +48,21 @@ NUMBA_MODULES = frozenset(
     {
         "poplite.jit.context",
         "poplite.jit.inlined",
+        "poplite.jit.modules",
         "poplite.simulator.accesses",
         "poplite.simulator.codecs",
         "poplite.simulator.copies",
+        "poplite.simulator.counting",
         "poplite.simulator.driver",
         "poplite.simulator.entering",
         "poplite.simulator.fields",
         "poplite.simulator.functions",
         "poplite.simulator.interpreter",
         "poplite.simulator.launching",
+        "poplite.simulator.pricing.compiled",
+        "poplite.simulator.pricing.module",
         "poplite.simulator.rounding",
+        "poplite.simulator.tallying",
         "poplite.simulator.traps",
     }
 )

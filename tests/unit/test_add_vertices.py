@@ -528,7 +528,8 @@ class TestBlock:
 
 
 def _groups(graph: pl.Graph, cs: pl.ComputeSet) -> tuple[Vertices, ...]:
-    (step,) = compile_graph(graph, pl.Execute(cs), "fast").steps
+    options = {"debug.allowOutOfMemory": True}
+    (step,) = compile_graph(graph, pl.Execute(cs), "fast", options=options).steps
     assert isinstance(step, ComputeStep)
     return step.groups
 

@@ -309,7 +309,7 @@ def test_lists_without_rows(tmp_path: Path, model: dict[str, Any]) -> None:
 
 
 def test_a_large_value_repeated_takes_no_room(tmp_path: Path) -> None:
-    graph = pl.Graph(pl.Target(tiles=4))
+    graph = pl.Graph(pl.Target(tiles=16))
     x = graph.add_constant(pl.FLOAT, (1000, 1000), 2.5, "x", mapping="linear")
     y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
     graph.create_host_read("y", y)
@@ -514,7 +514,7 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     assert "manifest.json is no JSON" in refused(path, folder, model)
     written(path, {"manifest.json": "{}".encode("utf-16")})
     assert "manifest.json is no JSON: 'utf-8' codec" in refused(path, folder, model)
-    written(path, {"manifest.json": b'{"format":2,"kind":"","format":1}'})
+    written(path, {"manifest.json": b'{"format":3,"kind":"","format":1}'})
     assert "manifest.json has 'format' 2 times in one object" in refused(path, folder, model)
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
         written(path, {**members(folder / "model.poplite"), name: b""})
@@ -536,13 +536,13 @@ def test_members_that_lie(folder: Path, tmp_path: Path, model: dict[str, Any]) -
     assert "'arrays/int64.npy' does not begin as an array of int64" in refused(path, folder, model)
 
 
-@pytest.mark.parametrize("version", [2, 0, "1", None, True, 1.0])
+@pytest.mark.parametrize("version", [2, 0, "3", None, True, 3.0])
 def test_another_format(
     folder: Path, tmp_path: Path, model: dict[str, Any], version: object
 ) -> None:
     write = altered(folder / "model.poplite", lambda m: m.update(format=version))
     told = refused(write(tmp_path / "newer"), folder, model)
-    assert f"it has format {version!r}, and this poplite reads 1" in told
+    assert f"it has format {version!r}, and this poplite reads 3" in told
 
 
 def _executable(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -639,7 +639,7 @@ def test_memory_is_bounded(
     folder: Path, tmp_path: Path, model: dict[str, Any], bomb: bytes
 ) -> None:
     text = b"[" + bomb * (3_000_000 // len(bomb)) + b"0]"
-    manifest = b'{"kind":"poplite executable","format":1,"locations":' + text + b',"classes":[]}'
+    manifest = b'{"kind":"poplite executable","format":3,"locations":' + text + b',"classes":[]}'
     path = written(tmp_path / "bomb", {"manifest.json": manifest})
     tracemalloc.start()
     told = refused(path, folder, model)

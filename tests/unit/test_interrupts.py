@@ -75,7 +75,8 @@ class Bench:
         return pl.Execute(cs)
 
     def engine(self, program: pl.Program, checks: Checks = "fast") -> pl.Engine:
-        return pl.Engine(self.graph, {"long": program, "once": self.count}, checks=checks)
+        programs, options = {"long": program, "once": self.count}, {"debug.allowOutOfMemory": True}
+        return pl.Engine(self.graph, programs, checks=checks, options=options)
 
     def works_on(self, engine: pl.Engine) -> bool:
         before = int(engine.read(self.n))

@@ -113,7 +113,7 @@ def test_callbacks_are_asked_ahead(options: dict[str, Any], asks: bool) -> None:
         ),
         ({"target.deterministicWorkers": True}, "workers always run in the same order"),
         ({"target.hostSyncTimeout": 3}, "no device to wait for"),
-        ({"debug.instrumentCompute": True}, "nothing is profiled"),
+        ({"debug.instrumentCompute": True}, "all or nothing"),
         ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' is 3, but it is true or false"),
         ({"debug.nanOverflowMode": None}, "is None, but it is true or false"),
     ],

@@ -255,5 +255,5 @@ def test_memory_that_no_computer_has() -> None:
     graph = pl.Graph(pl.Target(tiles=2**16, ipus=2**16), replication_factor=2**16)
     graph.add_variable(pl.FLOAT, (2**50,), "x", mapping=0)
     with pytest.raises(pl.SizeOverflowError, match="B cannot be allocated") as caught:
-        pl.Engine(graph, pl.Sequence())
+        pl.Engine(graph, pl.Sequence(), options={"debug.allowOutOfMemory": True})
     assert "for each of 65,536 replicas" in caught.value.found

@@ -11,6 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite.source import SourceLocation, here
+from poplite.vertices.counting import CountFrom
 
 
 def test_the_line_is_that_of_the_call() -> None:
@@ -65,3 +66,10 @@ def test_a_deleted_working_directory_leaves_the_whole_path(
     assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
     with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0 but.*test_source\.py:\d+ in test_a"):
         pl.Target(tiles=0)
+
+
+def test_what_a_module_of_the_package_makes_has_its_line_there() -> None:
+    location = CountFrom.location
+    assert Path(location.file).name == "counting.py"
+    line = Path(location.file).read_text().splitlines()[location.line - 1]
+    assert line == "class CountFrom(Vertex):"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from poplite import InvalidMachineModel, InvalidTileMapping, Target
+from poplite import (
+    FLOAT,
+    HALF,
+    LONGLONG,
+    Executable,
+    Graph,
+    InvalidMachineModel,
+    InvalidTileMapping,
+    Sequence,
+    Target,
+    UnknownName,
+    compile_graph,
+)
 
 COUNTS = ("tiles", "workers", "tile_memory_bytes", "exchange_bytes_per_cycle", "ipus")
 
@@ -104,3 +117,69 @@ def test_tiles_divide_among_the_ipus(tiles: int, ipus: int, left: int, fix: int)
 def test_an_ipu_is_of_a_tile_that_exists(tile: Any) -> None:
     with pytest.raises(InvalidTileMapping, match=f"(?s)no tile {tile!r} on .*tiles are 0 to 11"):
         Target(tiles=12, ipus=3).ipu_of(tile)
+
+
+def test_costs_of_ones_own() -> None:
+    given: dict[str, Any] = {"sync_cycles": np.int32(7), "latency_cycles": 0}
+    target = Target(costs=given)
+    assert target.costs == (("latency_cycles", 0.0), ("sync_cycles", 7.0))
+    assert (target.cost("sync_cycles"), target.cost("latency_cycles")) == (7, 0)
+    assert target.cost("exchange_cycles") == Target().fact("exchange_cycles").value
+    assert str(target.fact("sync_cycles")) == "7 cycles (assumed: given to Target)"
+    assert repr(target).endswith("1.330 GHz, 2 own costs>")
+    assert target != Target()
+    assert {target, Target(costs=target.costs), replace(target)} == {target}
+    assert Target(costs={"sync_cycles": 90}).fact("sync_cycles") == Target().fact("sync_cycles")
+
+
+def test_costs_are_saved_with_an_executable(tmp_path: Path) -> None:
+    target = Target(tiles=4, costs={"sync_cycles": 7, "pairing": 0.5})
+    compile_graph(Graph(target), Sequence()).save(tmp_path / "it.poplite")
+    loaded = Executable.load(tmp_path / "it.poplite").target
+    assert loaded == target
+    assert type(loaded.cost("sync_cycles")) is float
+
+
+def test_what_is_an_argument_is_what_counts() -> None:
+    target = Target(tiles=8, ipus=2, clock_hz=1e9, architecture="gc2")
+    assert (target.cost("tiles"), target.cost("clock_hz")) == (4, 1e9)
+    assert target.fact("clock_hz").source == "given to Target"
+    assert target.fact("workers").source == Target().fact("workers").source
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "90", None])
+def test_costs_are_finite_numbers_from_zero(value: Any) -> None:
+    message = re.escape(f"costs['sync_cycles']={value!r} is not a finite number from 0")
+    with pytest.raises(InvalidMachineModel, match=message) as caught:
+        Target(costs={"sync_cycles": value})
+    assert caught.value.fix == "costs={'sync_cycles': 90}"
+    assert caught.value.found.startswith("90 cycles (model: before an exchange")
+
+
+@pytest.mark.parametrize("costs", [90, [90], "sync_cycles"])
+def test_costs_are_by_name(costs: Any) -> None:
+    message = re.escape(f"costs={costs!r} is no mapping of names to numbers")
+    with pytest.raises(InvalidMachineModel, match=message) as caught:
+        Target(costs=costs)
+    assert caught.value.fix == "costs={'sync_cycles': 90}"
+
+
+def test_costs_there_are_not() -> None:
+    message = r"^Target: no constant 'sync_cycle' \(did you mean 'sync_cycles'\?\)"
+    with pytest.raises(UnknownName, match=message) as caught:
+        Target(costs={"sync_cycle": 1})
+    assert caught.value.at is not None
+    assert Path(caught.value.at.file).name == "test_target.py"
+    with pytest.raises(InvalidMachineModel, match="'workers', which is an argument") as refused:
+        Target(costs={"workers": 4})
+    assert refused.value.fix == "Target(workers=4)"
+
+
+def test_vectors_and_memory_elements() -> None:
+    target = Target()
+    widths = [target.vector_width(like) for like in (FLOAT, HALF, np.int8, LONGLONG)]
+    assert widths == [2, 4, 8, 1]
+    offsets = target.memory_element_offsets
+    assert (len(offsets), offsets[1], target.tile_memory_bytes) == (39, 16_384, 39 * 16_384)
+    # ipu-stack, memory.rs: interleaved from 0x80000 on, in memory that begins at 0x4c000.
+    assert offsets[target.interleaved_memory_element] == 0x80000 - 0x4C000

@@ -13,6 +13,7 @@ from poplite.graph import Graph
 from poplite.mapping import TileMapping
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.report import Report
+from poplite.simulator.engine import Engine
 from poplite.viz import notebook_graph
 
 NASTY = "a</pre></div><script>\"'&\nb\x00"
@@ -60,6 +61,11 @@ class Cell(HTMLParser):
             self.rich += data
 
 
+def a_report() -> Report:
+    """The report of an engine without programs."""
+    return Engine(Graph(Target(tiles=4)), Sequence()).report()
+
+
 def everything(name: str = "x") -> list[object]:
     """An object of each kind that a notebook shows, all called the same."""
     graph = Graph(Target(tiles=4))
@@ -70,7 +76,7 @@ def everything(name: str = "x") -> list[object]:
     copy, shown = Copy(y, x), PrintTensor(name, x)
     program = Sequence(Repeat(3, Sequence(Execute(work), copy)), shown, name=name)
     steps = [Program(), Execute(work), copy, shown, Repeat(2, copy), program]
-    report = Report(1, 2, 128, 0, 0, 64, (1, 1))
+    report = a_report()
     mappings = [graph.tile_mapping(x), graph.tile_mapping(lost, require_complete=False)]
     return [graph, Graph(), work, x, x[2:5, ::2].T, y, lost, x[0:0], *mappings, *steps, report]
 
@@ -249,9 +255,16 @@ def test_a_huge_graph_is_listed_in_part() -> None:
     assert "... 1,901 more" in shown.rich
 
 
-def test_a_report_shows_its_table() -> None:
-    report = Report(1, 2, 128, 0, 0, 64, (1, 1))
+def test_a_report_shows_its_numbers_and_its_tiles() -> None:
+    report = a_report()
     shown = cell(report)
     assert shown.fallback == str(report)
     for name, value in report.rows().items():
         assert f"{name}{value}" in shown.rich
+    assert shown.tags.count("svg") == 2
+    assert "busy cycles per tile" in shown.rich
+    assert "638,976 B" in shown.rich
+    huge = cell(Engine(Graph(Target(tiles=6000)), Sequence()).report())
+    assert "none: more than 5,000 tiles" in huge.rich
+    unmodelled = Engine(Graph(), Sequence(), options={"debug.instrument": False}).report()
+    assert "svg" not in cell(unmodelled).tags

@@ -1,0 +1,197 @@
+"""Rows of the fidelity benchmark: what was measured, what the model says, and how far off it is.
+
+    V13   halo exchange, half4      637 cycles   H LBM   model  652    +2.4 % of 15 %  ok
+
+The evidence of a measured number is H (on hardware), L (a listing of the IPU's own compiler) or S
+(Graphcore's own model), H~ read off a figure.  Every error is one of cycles: a rate stands for the
+cycles that the same work takes at it, so +10 % is too slow everywhere, and a rate that is too low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import poplite as pl
+from poplite.simulator.accounts import Accounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from poplite.cost.priced import StepTotal
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison with the machine.
+
+    Attributes:
+        key: the number of the row in the literature's list.
+        what: what was run.
+        tier: 1 for hardware with a known formula, 2 for whole programs on hardware, 3 for what is
+            no hardware: listings and Graphcore's own model.
+        source: evidence and where the number is from.
+        unit: of both numbers.
+        measured: the number of the machine.
+        model: that of poplite.
+        tolerance: the error that is good enough, as a share.
+        gate: the line of the summary that it counts for, if any.
+        lacks: what the model does not have, where the row misses.
+    """
+
+    key: str
+    what: str
+    tier: int
+    source: str
+    unit: str
+    measured: float
+    model: float
+    tolerance: float
+    gate: str = ""
+    lacks: str = ""
+
+    @property
+    def error(self) -> float:
+        """The error of the model's cycles, as a share of those that were measured."""
+        measured, model = self._cycles
+        return model / measured - 1
+
+    @property
+    def reached(self) -> bool:
+        """Whether the error is small enough."""
+        measured, model = self._cycles
+        return abs(model - measured) <= self.tolerance * measured
+
+    @property
+    def _cycles(self) -> tuple[float, float]:
+        """Numbers in proportion to both cycles: at twice the rate they are half as many."""
+        is_rate = self.unit.endswith("/s")
+        return (self.model, self.measured) if is_rate else (self.measured, self.model)
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.reached else f"MISS: {self.lacks or 'not known'}"
+        return (
+            f"{self.key:<5} {self.what:<46} {_figure(self.measured):>9} {self.unit:<8} "
+            f"{self.source:<7} model {_figure(self.model):>9} {100 * self.error:+6.1f} % "
+            f"of {100 * self.tolerance:g} %  {verdict}"
+        )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def steps(
+    graph: pl.Graph, program: pl.Program, options: Mapping[str, object] | None = None
+) -> tuple[StepTotal, ...]:
+    """Return what each step of a program costs that runs once; nothing is run for it."""
+    executable = pl.compile_graph(graph, program, "fast", options=options)
+    once = {name: np.ones(len(code.ops), np.int64) for name, code in executable.programs.items()}
+    return Accounts(executable, once).totals()
+
+
+def phases(total: StepTotal) -> dict[str, int]:
+    """Return the cycles of each kind of phase of a step, and of its syncs.
+
+    Copies before the vertices run are "pre", those after them "post".
+    """
+    cycles: Counter[str] = Counter()
+    has_run = False
+    for phase in total.phases:
+        has_run = has_run or phase.kind == "compute"
+        kind = ("post" if has_run else "pre") if phase.kind == "copy" else phase.kind
+        cycles[kind] += phase.cycles
+        cycles["sync"] += phase.sync
+    return cycles
+
+
+Rows = dict[str, "Callable[[], Iterable[Row]]"]
+"""What makes rows, by their key."""
+
+GATES: Mapping[str, Callable[[Sequence[float]], tuple[str, bool]]] = {
+    "STREAM": lambda errors: _worst(errors, 0.02),
+    "AMP, 256 columns and more": lambda errors: _worst(errors, 0.02),
+    "vertices of the tables": lambda errors: _worst(errors, 0.0),
+    "exchange phases": lambda errors: _worst(errors, 0.15),
+    "exchange phases, known tile map": lambda errors: _worst(errors, 0.05),
+    "blur: compute": lambda errors: _worst(errors, 0.15),
+    "blur: phases add up": lambda errors: _worst(errors, 0.03),
+    "dense matmul": lambda errors: _spread(errors, 0.10, 0.35),
+}
+"""What the model must reach: for the errors of such rows, what they are in words, and whether."""
+
+
+def _worst(errors: Sequence[float], limit: float) -> tuple[str, bool]:
+    worst = max(map(abs, errors))
+    return f"worst {100 * worst:.1f} % of {100 * limit:g} %", worst <= limit
+
+
+def _spread(errors: Sequence[float], middle: float, limit: float) -> tuple[str, bool]:
+    median, worst = statistics.median(map(abs, errors)), max(map(abs, errors))
+    text = f"median {100 * median:.1f} % of {100 * middle:g} %, worst {100 * worst:.1f} %"
+    return f"{text} of {100 * limit:g} %, {len(errors)} rows", median <= middle and worst <= limit
+
+
+def summary(rows: Sequence[Row]) -> list[tuple[str, str, bool]]:
+    """Return (name, what was found, whether it is reached) of each gate that has rows."""
+    found = []
+    for name, judge in GATES.items():
+        if errors := [row.error for row in rows if row.gate == name]:
+            found.append((name, *judge(errors)))
+    return found
+
+
+def run(description: str, parts: Rows, argv: Sequence[str] | None = None) -> int:
+    """Run rows from the command line.
+
+    Args:
+        description: what the script compares.
+        parts: what makes the rows.
+        argv: the command line.
+
+    Returns:
+        0 when the model reaches what it must, otherwise 1.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows")
+    parser.add_argument(
+        "--only", action="append", choices=sorted(parts), metavar="KEY", help=", ".join(parts)
+    )
+    options = parser.parse_args(argv)
+    print("errors are of cycles, of rates too: + is too slow\n")
+    rows: list[Row] = []
+    for key in options.only or parts:
+        for row in parts[key]():
+            print(row, flush=True)
+            rows.append(row)
+    gates = summary(rows)
+    print()
+    for tier in sorted({row.tier for row in rows}):
+        print(_of_tier(tier, [row for row in rows if row.tier == tier]))
+    for name, text, reached in gates:
+        print(f"{name:<34} {text}  {'ok' if reached else 'MISSED'}")
+    if options.json is not None:
+        content: dict[str, Any] = {
+            "rows": [{**asdict(row), "error": row.error, "reached": row.reached} for row in rows],
+            "gates": [{"name": n, "found": text, "reached": ok} for n, text, ok in gates],
+        }
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0 if all(reached for _, _, reached in gates) else 1
+
+
+def _of_tier(tier: int, rows: Sequence[Row]) -> str:
+    errors = [abs(row.error) for row in rows]
+    worst = max(rows, key=lambda row: abs(row.error))
+    reached = sum(row.reached for row in rows)
+    return (
+        f"tier {tier}: {len(rows)} rows, {reached} within their tolerance, "
+        f"median |error| {100 * statistics.median(errors):.1f} %, "
+        f"worst {100 * worst.error:+.1f} % ({worst.key} {worst.what})"
+    )

@@ -1,0 +1,129 @@
+"""Where things lie in the memory of a tile: each at the lowest address that is free for it.
+
+What is always live comes first, one after the other; what is needed in some steps shares the rest.
+Things that were needed together in some step never overlap::
+
+    step 0   |always|  a  |        |
+    step 1   |always|  a  |   b    |
+    step 2   |always| c   |   b    |        c is put where a was
+
+Things that ask for interleaved memory lie in its region; the others may go there too, behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from poplite.cost.spread import Spread
+from poplite.intervals import Int64
+from poplite.series import Series, Steps
+from poplite.view.kernels.placing import ALWAYS, first_fit
+from poplite.view.native import address, native
+
+FEW = 2000
+"""So many things are placed without loading compiled code."""
+
+
+class Placing:
+    """Things to be placed, whatever their sizes on a tile.
+
+    Args:
+        aligns: bytes that the address of each is a multiple of.
+        interleaved: whether each asks for interleaved memory.
+        steps: the steps that each is needed in, rising; None for always.
+        border: the address at which interleaved memory begins.
+        limit: the bytes of a tile's memory.
+
+    Attributes:
+        order: int64[things], the number of the thing that is placed first, of the next one, ...
+
+    >>> from poplite.series import counting
+    >>> steps = [counting(0, 2), None, counting(2, 1)]
+    >>> placing = Placing([8, 8, 8], [False] * 3, steps, 1024, 4096)
+    >>> placing.order.tolist()
+    [1, 0, 2]
+    >>> [found.tolist() for found in placing.addresses(np.array([20, 100, 50]), [3])]
+    [[0, 24, 24], [124]]
+    """
+
+    def __init__(
+        self,
+        aligns: Sequence[int],
+        interleaved: Sequence[bool],
+        steps: Sequence[Series | None],
+        border: int,
+        limit: int,
+    ) -> None:
+        ends = [(ALWAYS, ALWAYS) if each is None else (each.low, each.high) for each in steps]
+        first, last = np.array(ends, np.int64).reshape(-1, 2).T
+        upper = np.array(interleaved, np.int64)
+        # Always before sometimes; of those always there, interleaved ones keep their region.
+        self.order: Int64 = np.lexsort((1 - upper, first))
+        columns = np.array(aligns, np.int64), upper, first, last
+        self._columns = tuple(each[self.order] for each in columns)
+        self._border, self._limit = border, limit
+
+    def addresses(
+        self, sizes: Int64, counts: Sequence[int], places: Int64 | None = None
+    ) -> tuple[Int64, Int64]:
+        """Place things on tiles.
+
+        Args:
+            sizes: int64[n], bytes of what is on the first tile, on the next one, and so on.
+            counts: how many things are on each tile.
+            places: int64[n], which things they are, as places in `order`, rising on each tile;
+                by default there is one tile, with all things.
+
+        Returns:
+            int64[n], their addresses, and int64[tiles], the bytes in use, with the gaps between
+            things.
+        """
+        found, used, stop = np.zeros(len(sizes), np.int64), [], 0
+        is_compiled = len(sizes) > FEW
+        active = np.empty(max(counts, default=0), np.int64)
+        for count in counts:
+            here = slice(stop, stop := stop + count)
+            things = slice(None) if places is None else places[here]
+            own = sizes[here], *(column[things] for column in self._columns)
+            room = count, self._border, self._limit
+            if is_compiled:
+                used.append(native(first_fit)(
+                    *map(address, own), *room, address(active), address(found[here])
+                ))  # fmt: skip
+            else:
+                at = [0] * count
+                size, align, upper, first, last = (each.tolist() for each in own)
+                used.append(first_fit(size, align, upper, first, last, *room, [0] * count, at))
+                found[here] = at
+        return found, np.array(used, np.int64)
+
+
+def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
+    """Find the tiles that have equal numbers in all of some spreads.
+
+    Args:
+        spreads: numbers of tiles.
+        num_tiles: how many tiles there are.
+
+    Returns:
+        One tile of each kind, and int64[num_tiles], the kind of each tile.
+
+    >>> halves, last = Spread.of(np.array([4, 4, 4, 4])), Spread.of(np.array([0, 0, 0, 8]))
+    >>> [found.tolist() for found in alike([halves, last], 4)]
+    [[0, 3], [0, 0, 0, 1]]
+    """
+    kinds, tiles = np.zeros(num_tiles, np.int64), np.zeros(1, np.int64)
+    seen: set[object] = set()
+    for spread in spreads:
+        regular = isinstance(spread.tiles, Steps) and isinstance(spread.values, Steps)
+        key = (spread.tiles, spread.values) if regular else spread.dense(num_tiles).tobytes()
+        if key in seen or len(tiles) == num_tiles:
+            continue
+        seen.add(key)
+        _, number = np.unique(spread.dense(num_tiles), return_inverse=True)
+        _, tiles, kinds = np.unique(
+            kinds * (int(number.max()) + 1) + number, return_index=True, return_inverse=True
+        )
+    return tiles, kinds

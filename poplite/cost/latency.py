@@ -1,0 +1,109 @@
+"""How long a word travels from one tile of an IPU to another, by where they are on the die.
+
+Tiles come in pairs, and pairs fill the die column by column, up and down in turn::
+
+               column 0        column 1  ...         8 columns left of the middle, 8 right of it
+    row 22     44,45  46,47    136,137  138,139
+    ...
+    row 1       2, 3  88,89     94, 95  180,181
+    row 0       0, 1  90,91     92, 93  182,183
+
+A *route* is the time from the cycle in which the sender issues a word to that in which the
+receiver must have chosen this sender, each counted from its own release by the sync: it may be
+below 0.  The word is in memory some cycles later, the more the higher up the receiver is.
+
+    >>> from poplite.target import Target
+    >>> machine = Target(architecture="c600")
+    >>> route(machine, np.array([0, 0]), np.array([2, 1471])).tolist()
+    [-31, -28]
+
+Source: ipu-stack, topology.rs, which follows the maker's own model of the C600's fabric.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.intervals import Int64
+from poplite.machine import FACTS
+from poplite.view.kernels.traffic import PLACE_WORDS, routes
+from poplite.view.native import address, native
+
+if TYPE_CHECKING:
+    from poplite.target import Target
+
+_CYCLES = (
+    "column_cycles",
+    "near_entry_cycles",
+    "far_entry_cycles",
+    "left_column_cycles",
+    "right_column_cycles",
+    "turn_cycles",
+    "row_cycles",
+    "release_cycles",
+)
+"""What routes are made of, as the kernels take it."""
+
+
+def has_map(target: Target) -> bool:
+    """Tell whether it is known where the tiles of an IPU are.
+
+    Args:
+        target: the machine.
+    """
+    facts = FACTS[target.architecture]
+    return "die_rows" in facts and target.tiles_per_ipu <= facts["tiles"].value
+
+
+@lru_cache(maxsize=8)
+def places(target: Target) -> Int64:
+    """Return where the tiles are.
+
+    Args:
+        target: the machine.
+
+    Returns:
+        int64[tiles, 6]: row, column counted from the nearer side, whether it is right of the
+        middle, whether the second of its column, lane in the pair, and number of the pair. Where
+        there is no map, only the pair is not 0.
+    """
+    tiles = np.arange(target.tiles)
+    found = np.zeros((target.tiles, PLACE_WORDS), np.int64)
+    found[:, -1] = tiles // int(target.cost("pair_tiles"))
+    if has_map(target):
+        rows, columns = int(target.cost("die_rows")), int(target.cost("die_columns"))
+        pair, lane = np.divmod(tiles % target.tiles_per_ipu, int(target.cost("pair_tiles")))
+        block, row = np.divmod(pair, rows)
+        column, is_second = np.divmod(block, 2)
+        is_right = column >= columns // 2
+        found[:, 0] = np.where(is_second, rows - 1 - row, row)
+        found[:, 1] = np.where(is_right, columns - 1 - column, column)
+        found[:, 2], found[:, 3], found[:, 4] = is_right, is_second, lane
+    return found
+
+
+@lru_cache(maxsize=8)
+def route_cycles(target: Target) -> Int64:
+    """Return what routes are made of: int64[8], 0 where there is no map.
+
+    Args:
+        target: the machine.
+    """
+    known = has_map(target)
+    return np.array([target.cost(name) if known else 0 for name in _CYCLES]).astype(np.int64)
+
+
+def route(target: Target, source: Int64, to: Int64) -> Int64:
+    """Return the routes between tiles of one IPU.
+
+    Args:
+        target: a machine whose map is known.
+        source: int64[n], tiles that send.
+        to: int64[n], tiles that receive.
+    """
+    found, pieces = np.empty(len(to), np.int64), (address(source), address(to), len(to))
+    native(routes)(address(places(target)), address(route_cycles(target)), *pieces, address(found))
+    return found

@@ -1,0 +1,248 @@
+"""What vertices take by the estimators of poplibs, the maker's library.
+
+A function returns the slots of one worker for its share of the elements; `of_tile` is what a vertex
+that shares them out among all workers of its tile takes, as the maker's mostly do::
+
+    add of 1,536 FLOAT on a tile      each worker 256 elements, 128 vectors of 64 bits
+                                      29 + 128 * (1 + 2) = 413 slots
+                                      11 + 6 * 413 = 2,489 cycles
+
+The constants, and where each is from, are in `poplite.machine_vertices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+from typing import Any
+
+from poplite.errors import ElementTypeError, did_you_mean
+from poplite.machine_vertices import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
+from poplite.source import here
+from poplite.target import Target
+from poplite.types import FLOAT, HALF, ElementType
+
+Element = type[ElementType[Any]]
+
+FAST = frozenset(("add", "subtract", "multiply"))
+"""Operations whose loops over floats are written in assembly."""
+
+LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
+"""What tells how many numbers the accumulators add at once; other types go one by one."""
+
+
+def share(elements: int, target: Target) -> int:
+    """Return the elements of the busiest worker of a tile.
+
+    Args:
+        elements: those of all workers.
+        target: the machine.
+    """
+    return -(-elements // target.workers)
+
+
+def of_tile(slots: int, target: Target) -> int:
+    """Return the tile cycles of a vertex that runs on all workers.
+
+    Args:
+        slots: of the slowest worker.
+        target: the machine.
+
+    >>> target = Target()
+    >>> of_tile(binary("add", FLOAT, share(1536, target), target), target)
+    2489
+    """
+    return int(target.cost("supervisor_overhead")) + target.workers * slots
+
+
+def unary(
+    operation: str, element: Element, elements: int, target: Target, *, in_place: bool = False
+) -> int:
+    """Return the slots of an operation of one argument: `UnaryOp1D`.
+
+    Args:
+        operation: as in `poplite.machine_vertices.UNARY`.
+        element: the element type.
+        elements: how many.
+        target: the machine.
+        in_place: whether the results replace the argument.
+
+    Raises:
+        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+
+    >>> unary("exp", FLOAT, 256, Target())
+    801
+    """
+    loop = _loop(UNARY_IN_PLACE if in_place else UNARY, operation, element)
+    entry = "unary_exp_entry" if operation == "exp" else "unary_entry"
+    entry = "unary_in_place_entry" if in_place else entry
+    return _looped(loop, entry, "unary_loop", element, elements, target)
+
+
+def binary(
+    operation: str, element: Element, elements: int, target: Target, *, in_place: bool = False
+) -> int:
+    """Return the slots of an operation of two arguments: `BinaryOp1D`.
+
+    Args:
+        operation: as in `poplite.machine_vertices.BINARY`.
+        element: the element type.
+        elements: how many.
+        target: the machine.
+        in_place: whether the results replace the first argument.
+
+    Raises:
+        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+
+    >>> binary("add", FLOAT, 256, Target()), binary("divide", HALF, 256, Target())
+    (413, 1370)
+    """
+    loop = _loop(BINARY, operation, element)
+    entry = "binary_float_entry" if element is FLOAT else "binary_entry"
+    entry = "binary_in_place_entry" if in_place else entry
+    extra = "binary_fast_loop" if _is_fast(operation, element) else "binary_loop"
+    return _looped(loop, entry, extra, element, elements, target)
+
+
+def broadcast(operation: str, element: Element, elements: int, target: Target) -> int:
+    """Return the slots of an operation of a vector and one number: `BroadcastScalar1D`.
+
+    Args:
+        operation: as in `poplite.machine_vertices.BROADCAST`.
+        element: the element type.
+        elements: of the vector.
+        target: the machine.
+
+    Raises:
+        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+
+    >>> broadcast("multiply", HALF, 256, Target())
+    148
+    """
+    extra = "broadcast_fast_loop" if _is_fast(operation, element) else "broadcast_loop"
+    loop = _loop(BROADCAST, operation, element)
+    return _looped(loop, "broadcast_entry", extra, element, elements, target)
+
+
+def reduce_one(element: Element, result: Element, elements: int, target: Target) -> int:
+    """Return the slots of joining all elements of a vector: a `Reduce` of a single input.
+
+    Args:
+        element: the element type.
+        result: that of the result.
+        elements: how many.
+        target: the machine.
+
+    >>> reduce_one(FLOAT, FLOAT, 1000, Target())
+    517
+    """
+    lanes, loaded = _lanes(element, target)
+    slots = int(target.cost("reduce_one_entry")) + elements // loaded + elements % lanes
+    return slots if result is FLOAT else slots + int(target.cost("reduce_one_not_float"))
+
+
+def reduce_rows(element: Element, outputs: int, length: int, target: Target) -> int:
+    """Return the slots of joining equal parts of a vector: a `Reduce` of continuous regions.
+
+    Args:
+        element: the element type.
+        outputs: how many parts.
+        length: elements of each.
+        target: the machine.
+
+    >>> reduce_rows(FLOAT, 4, 100, Target())
+    265
+    """
+    cost, (_, loaded) = target.cost, _lanes(element, target)
+    odd = length % 2 * int(cost("reduce_rows_odd"))
+    each = length // loaded + int(cost("reduce_rows_output"))
+    return int(cost("reduce_rows_entry")) + outputs * each + odd
+
+
+def reduce_columns(
+    element: Element,
+    result: Element,
+    outputs: int,
+    rows: int,
+    stride: int,
+    target: Target,
+    *,
+    adds: bool,
+) -> int:
+    """Return the slots of joining the rows of a matrix, column by column: a `StridedReduce`.
+
+    Args:
+        element: the element type.
+        result: that of the results.
+        outputs: columns.
+        rows: how many.
+        stride: elements from one row to the next.
+        target: the machine.
+        adds: whether they are added up.
+
+    >>> reduce_columns(FLOAT, FLOAT, 32, 10, 32, Target(), adds=True)
+    335
+    """
+    cost, (_, loaded) = target.cost, _lanes(element, target)
+    if element is HALF:
+        end = "reduce_columns_widened" if adds and result is FLOAT else "reduce_columns_half"
+    else:
+        end = "reduce_columns_sum" if adds else "reduce_columns_other"
+    inner = int(cost("reduce_columns_inner")) + rows - 1
+    column = int(cost("reduce_columns_outer")) + int(cost(end)) + inner
+    # Loads that are not aligned in every row take one element each.
+    return int(cost("reduce_columns_entry")) + -(-outputs // gcd(loaded, stride)) * column
+
+
+def fill(element: Element, elements: int, target: Target) -> int:
+    """Return the slots of writing one number everywhere: `Fill`.
+
+    Args:
+        element: the element type, of 16 or 32 bits.
+        elements: how many.
+        target: the machine.
+
+    >>> fill(FLOAT, 256, Target()), fill(HALF, 256, Target())
+    (151, 90)
+    """
+    cost, width = target.cost, target.vector_width(element)
+    if element is not HALF:
+        return int(cost("fill_entry")) + elements // width + (elements % width == 1)
+    few = {1: "fill_half_one", 2: "fill_half_two"}
+    if elements in few:
+        return int(cost(few[elements]))
+    return int(cost("fill_half_entry")) + elements // width
+
+
+def _is_fast(operation: str, element: Element) -> bool:
+    return operation in FAST and element in (FLOAT, HALF)
+
+
+def _loop(loops: Loops, operation: str, element: Element) -> Loop:
+    loop = loops.get((operation, repr(element)))
+    if loop is None:
+        types = [kind for name, kind in loops if name == operation]
+        names = sorted({name for name, _ in loops})
+        meant = "" if types else did_you_mean(operation, names)
+        raise ElementTypeError(
+            f"no estimate of '{operation}' of {element!r}{meant}",
+            at=here(),
+            found=f"there are some of {', '.join(types or names)}",
+            fix="a cycles method that returns slots of its own, or none",
+        )
+    return loop
+
+
+def _looped(
+    loop: Loop, entry: str, extra: str, element: Element, elements: int, target: Target
+) -> int:
+    """Return the slots of a worker that enters, and goes through a loop."""
+    each = loop.slots if loop.is_whole else loop.slots + int(target.cost(extra))
+    width = loop.elements or target.vector_width(element)
+    return int(target.cost(entry)) + -(-elements // width) * each
+
+
+def _lanes(element: Element, target: Target) -> tuple[int, int]:
+    """Return how many elements the accumulators add in a loop, and how many one load brings."""
+    lanes = int(target.cost(LANES[element])) if element in LANES else 1
+    return lanes, min(lanes, target.vector_width(element))

@@ -1,0 +1,235 @@
+"""What the slots of a vertex may hang on, as a few whole numbers: its *shape*.
+
+    x: Input[Vector[FLOAT]]             its length
+    rows: Input[Vector[Vector[HALF]]]   how many rows, elements of all rows together
+    taps: State[Vector[INT]]            its length
+    first: State[INT]                   its value
+    a: Input[FLOAT], k: State[FLOAT]    nothing
+
+Vertices of equal shape take equally many slots, unless what they do is decided by data.  So a
+million vertices are priced by pricing each of their few shapes once.  The rows of a list count as
+equally long: where they are not, they have as many elements together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from poplite.errors import GraphConnectionError
+from poplite.intervals import Int64
+from poplite.series import Series, compact, constant
+from poplite.source import here
+from poplite.vertex_block import Vectors
+from poplite.view.kernels.shapes import distinct as distinct_kernel
+from poplite.view.native import address, native
+
+if TYPE_CHECKING:
+    from poplite.compile.edges import Family
+    from poplite.compute_set import VertexInstance
+    from poplite.edges import Edges
+    from poplite.fields import Field
+    from poplite.vertex import Vertex
+    from poplite.vertex_block import StateValues
+
+ShapeKind = Literal["nothing", "length", "rows", "value"]
+
+WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
+"""Words of a field of each kind; of "rows" they are rows and elements of all rows."""
+
+FEW = 64
+"""Vertices that are compared without compiled code."""
+
+Column = int | Int64
+"""A word of many vertices: one number for all, or int64[vertices]."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeField:
+    """What a shape tells of a field.
+
+    Attributes:
+        name: of the field.
+        kind: what its words are.
+        first_word: position of its first word in a shape.
+    """
+
+    name: str
+    kind: ShapeKind
+    first_word: int
+
+
+def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
+    """Return what a shape tells of each field of a class, in their order.
+
+    Args:
+        cls: a vertex class; no template.
+
+    >>> from poplite.types import FLOAT, INT
+    >>> from poplite.vertex import Input, Output, State, Vector, Vertex
+    >>> class Pick(Vertex):
+    ...     rows: Input[Vector[Vector[FLOAT]]]
+    ...     row: State[INT]
+    ...     y: Output[FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.y = self.rows[self.row][0]
+    >>> [(field.name, field.kind, field.first_word) for field in fields_of(Pick)]
+    [('rows', 'rows', 0), ('row', 'value', 2), ('y', 'nothing', 3)]
+    """
+    found, word = [], 0
+    for field in cls.fields.values():
+        kind = _kind(field)
+        found.append(ShapeField(field.name, kind, word))
+        word += WORDS[kind]
+    return tuple(found)
+
+
+def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Return the different shapes of vertices.
+
+    Args:
+        columns: the words of their shapes.
+        count: vertices, at least one.
+
+    Returns:
+        int64[shapes, words], each once, in the order in which they first occur; and which of them
+        each vertex has.
+
+    >>> shapes, shape = shapes_of([7, np.array([5, 4, 5])], 3)
+    >>> shapes.tolist(), shape.array().tolist()
+    ([[7, 5], [7, 4]], [0, 1, 0])
+    """
+    first, index = distinct(columns, count)
+    shapes = np.empty((len(first), len(columns)), np.int64)
+    for word, column in enumerate(columns):
+        shapes[:, word] = column if isinstance(column, int) else column[first]
+    return shapes, index
+
+
+def words_of(family: Family) -> list[Column]:
+    """Return the words of the shapes of all vertices.
+
+    Args:
+        family: at least one vertex.
+    """
+    edges = {part.field.name: part.edges for part in family.fields}
+    columns: list[Column] = []
+    for name, field in family.cls.fields.items():
+        kind = _kind(field)
+        if kind == "value":
+            columns.append(_values(family.state[name]))
+        elif kind != "nothing" and field.is_edge:
+            columns += _lengths(edges[name]) if kind == "length" else _rows(edges[name])
+        elif kind == "length":
+            vectors = family.state[name]
+            assert isinstance(vectors, Vectors)
+            columns.append(_column(vectors.length))
+    return columns
+
+
+def words_of_vertex(vertex: VertexInstance) -> list[int]:
+    """Return the words of the shape of one vertex.
+
+    Args:
+        vertex: the vertex.
+
+    Raises:
+        NoSizeSpecified: when nothing tells how long a field is.
+        GraphConnectionError: when state has no value.
+    """
+    words = []
+    for field in fields_of(vertex.vertex_class):
+        if field.kind == "nothing":
+            continue
+        data = vertex.field_info(field.name)
+        if field.kind == "value":
+            if data.initial_value is None:
+                raise GraphConnectionError(
+                    f"{vertex}: field '{field.name}' has no value",
+                    at=here(),
+                    found=f"declared {vertex.vertex_class.fields[field.name]}",
+                    fix=f"graph.set_initial_value(vertex['{field.name}'], value)",
+                )
+            words.append(_word(data.initial_value))
+        else:
+            words.append(data.size)
+        if field.kind == "rows":
+            words.append(int(data.sizes.sum()))
+    return words
+
+
+def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Tell vertices apart by some words.
+
+    Args:
+        columns: the words.
+        count: vertices, at least one.
+
+    Returns:
+        The first vertex of each kind, int64[kinds], rising; and the kind of each vertex.
+
+    >>> first, kind = distinct([7, np.array([5, 4, 5])], 3)
+    >>> first.tolist(), kind.array().tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    varied = [column for column in columns if not isinstance(column, int)]
+    if not varied:
+        return np.zeros(1, np.int64), constant(0, count)
+    if count <= FEW:
+        kinds: dict[tuple[int, ...], int] = {}
+        rows = zip(*(column.tolist() for column in varied), strict=True)
+        index = np.array([kinds.setdefault(row, len(kinds)) for row in rows])
+        return np.unique(index, return_index=True)[1], compact(index)
+    table = np.full(2 << count.bit_length(), -1, np.int32)
+    first, index = np.empty(count, np.int64), np.empty(count, np.int64)
+    together = np.concatenate(varied)
+    found = native(distinct_kernel)(
+        *(address(together), len(varied), count, address(table), len(table) - 1),
+        *(address(first), address(index)),
+    )
+    return first[:found].copy(), compact(index)
+
+
+def _kind(field: Field) -> ShapeKind:
+    if field.depth:
+        return "rows" if field.depth == 2 else "length"
+    # A number that is no float may decide how often something is done.
+    is_number = field.variable is None and field.element.dtype.kind != "f"
+    return "value" if is_number and not field.is_edge else "nothing"
+
+
+def _word(value: float) -> int:
+    """Return a whole number of state as 64 bits with a sign, around which the largest wrap."""
+    return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _values(values: StateValues) -> Column:
+    assert not isinstance(values, Vectors), "those have a length"
+    if not isinstance(values, np.ndarray):
+        return _word(values)
+    numbers = values.astype(np.int64)
+    return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
+
+
+def _column(series: Series) -> Column:
+    only = series.only
+    return series.array() if only is None else only
+
+
+def _lengths(edges: Edges) -> Iterator[Column]:
+    yield _column(edges.length)
+
+
+def _rows(edges: Edges) -> Iterator[Column]:
+    rows, length = _column(edges.rows), edges.length.only
+    yield rows
+    if length is not None:
+        yield rows * length
+        return
+    elements = np.zeros(edges.length.count + 1, np.int64)
+    np.cumsum(edges.length.array(), out=elements[1:])
+    ends = np.cumsum(edges.rows.array())
+    yield np.diff(elements[ends], prepend=0)

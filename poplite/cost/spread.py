@@ -1,0 +1,144 @@
+"""A number for each tile, in few bytes.
+
+from a dense array     0 7 0 5
+tiles                   1 3
+values                  7 5
+
+>>> spread = Spread.of(np.array([0, 7, 0, 5]))
+>>> spread.most, spread.total, spread.dense(4).tolist()
+(7, 12, [0, 7, 0, 5])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poplite.intervals import Int64
+from poplite.series import Series, Steps, compact, constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """A number of each of some tiles; that of the others is zero.
+
+    Attributes:
+        tiles: those tiles, rising.
+        values: their numbers, none of them zero.
+    """
+
+    tiles: Series
+    values: Series
+
+    @classmethod
+    def of(cls, dense: Int64) -> Spread:
+        """Return the shortest form.
+
+        Args:
+            dense: int64[tiles].
+        """
+        tiles = np.flatnonzero(dense)
+        return cls(compact(tiles), compact(dense[tiles]))
+
+    @classmethod
+    def at_tiles(cls, tiles: Int64, values: Int64) -> Spread:
+        """Return the numbers of some tiles.
+
+        Args:
+            tiles: int64[n], rising.
+            values: int64[n], their numbers.
+
+        >>> Spread.at_tiles(np.array([1, 2, 3]), np.array([7, 0, 5])).total
+        12
+        """
+        if len(values) == 1 and values[0]:
+            return cls(constant(int(tiles[0]), 1), constant(int(values[0]), 1))
+        some = np.flatnonzero(values)
+        if len(some) < len(values):
+            tiles, values = tiles[some], values[some]
+        return cls(compact(tiles), compact(values))
+
+    def dense(self, num_tiles: int) -> Int64:
+        """Return int64[num_tiles].
+
+        Args:
+            num_tiles: tiles of the target.
+        """
+        numbers = np.zeros(num_tiles, np.int64)
+        self.add_to(numbers)
+        return numbers
+
+    def add_to(self, dense: Int64, times: int = 1) -> None:
+        """Add the numbers to others.
+
+        Args:
+            dense: int64[tiles], what is changed.
+            times: what they are multiplied by.
+
+        >>> total = np.array([1, 1, 1, 1])
+        >>> Spread.of(np.array([0, 7, 0, 5])).add_to(total, -1)
+        >>> total.tolist()
+        [1, -6, 1, -4]
+        """
+        tiles, values = self.tiles, self.values
+        if tiles.count == 1:
+            dense[tiles.at(0)] += times * values.at(0)
+            return
+        amount = values.array() if (only := _only(values)) is None else only
+        if isinstance(tiles, Steps) and len(tiles.digits) == 1 and tiles.digits[0][1] == 1:
+            dense[tiles.first : tiles.first + tiles.count] += times * amount
+        else:
+            dense[tiles.array()] += times * amount
+
+    def at(self, tile: int) -> int:
+        """Return the number of one tile.
+
+        Args:
+            tile: its number.
+
+        >>> Spread.of(np.array([0, 7, 0, 5])).at(3)
+        5
+        """
+        tiles = self.tiles.array()
+        place = int(np.searchsorted(tiles, tile))
+        found = place < len(tiles) and int(tiles[place]) == tile
+        return self.values.at(place) if found else 0
+
+    def times(self, factor: int) -> Spread:
+        """Return the numbers multiplied by one that is not below 0.
+
+        >>> Spread.of(np.array([0, 7, 0, 5])).times(100).total
+        1200
+        """
+        if not factor or self.is_empty:
+            return NOTHING
+        if isinstance(self.values, Steps):
+            return Spread(self.tiles, self.values.times(factor))
+        return Spread(self.tiles, compact(self.values.array() * factor))
+
+    @property
+    def most(self) -> int:
+        """The greatest number, of all tiles; 0 where there are none."""
+        return max(0, self.values.high) if self.values.count else 0
+
+    @property
+    def total(self) -> int:
+        """The sum."""
+        return self.values.total()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the numbers of all tiles are zero."""
+        return not self.values.count
+
+
+def _only(values: Series) -> int | None:
+    """Return the one number that all are, where that is plain."""
+    if isinstance(values, Steps) and len(values.digits) == 1 and values.digits[0][1] == 0:
+        return values.first
+    return None
+
+
+NOTHING = Spread.of(np.zeros(0, np.int64))
+"""Zero on every tile."""

@@ -1,0 +1,160 @@
+"""Which addresses a step touches, as few intervals, and which of them it touches for sure.
+
+    x[2:6]                  touched [2, 6)      covered [2, 6)
+    x[::2] of 10^6          touched [0, 10^6)   covered nothing
+
+What would take many intervals is told by those that hold it, and then covers nothing: who asks
+which values are needed still gets a safe answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poplite.intervals import Int64
+from poplite.sweep import union
+from poplite.view import Storage, View, num_runs, runs, storages
+
+if TYPE_CHECKING:
+    from poplite.compile.edges import EdgeTable, FieldEdges
+    from poplite.view.digits import Digit
+
+LISTED = 4096
+"""Runs of one view, or one field, that are listed."""
+
+
+class Intervals(NamedTuple):
+    """Addresses: sorted, disjoint intervals, no two touching.
+
+    Attributes:
+        begin: int64[n], first addresses.
+        end: int64[n], one past the last.
+    """
+
+    begin: Int64
+    end: Int64
+
+
+class Touched(NamedTuple):
+    """Addresses that a step reads, or writes.
+
+    Attributes:
+        some: intervals that hold them all.
+        all: intervals of which it touches every one.
+    """
+
+    some: Intervals
+    all: Intervals
+
+
+NONE = Intervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def of_views(views: Iterable[View]) -> Touched:
+    """Return what some views touch.
+
+    >>> from poplite.view import whole
+    >>> matrix = whole(Storage(0, 100, 12), (3, 4))
+    >>> [each.tolist() for each in of_views([matrix.slice(1, 2, 0), matrix.slice(2, 3, 0)]).all]
+    [[104], [112]]
+    """
+    return joined([_of_view(view) for view in views if view.num_elements])
+
+
+def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
+    """Return what the vertices of a compute set read, and what they write.
+
+    Args:
+        table: edges of which no two write the same element.
+    """
+    reads, writes = [], []
+    for part in table.fields():
+        if part.field.reads:
+            reads.append(_of_edges(part, apart=False))
+        if part.field.writes:
+            writes.append(_of_edges(part, apart=True))
+    return joined(reads), joined(writes)
+
+
+def joined(parts: Sequence[Touched]) -> Touched:
+    """Return what any of several touches."""
+    if len(parts) == 1:
+        return parts[0]
+    return Touched(
+        _union([part.some for part in parts]),
+        _union([part.all for part in parts]),
+    )
+
+
+def _union(parts: Sequence[Intervals]) -> Intervals:
+    if not parts:
+        return NONE
+    begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return Intervals(*union(begin, end)) if len(begin) else NONE
+
+
+def _of_view(view: View) -> Touched:
+    space = view.space
+    if isinstance(space, Storage):
+        digits = view.flat_digits()
+        first = space.base + view.off
+        if is_solid(digits):
+            return _solid(*_span(first, digits))
+    if num_runs(view) <= LISTED:
+        begin, size = runs(view)
+        return _listed(begin, begin + size)
+    owners = storages(view)
+    begin = np.sort(np.array([storage.base for storage in owners]))
+    end = np.sort(np.array([storage.base + storage.num_elements for storage in owners]))
+    return Touched(Intervals(begin, end), NONE)
+
+
+def _of_edges(part: FieldEdges, *, apart: bool) -> Touched:
+    """Return what the edges of a field touch; `apart` where no two share an element."""
+    edges = part.edges
+    elements = edges.elements()
+    if elements is not None and is_solid(elements.digits):
+        return _solid(elements.low, elements.high + 1)
+    low, high = edges.envelope()
+    if apart and edges.num_elements == high - low:
+        return _solid(low, high)
+    if elements is not None and elements.count > LISTED:
+        return Touched(Intervals(np.array([low]), np.array([high])), NONE)
+    _, begin, size = part.runs
+    return _listed(begin, begin + size)
+
+
+def _listed(begin: Int64, end: Int64) -> Touched:
+    intervals = Intervals(*union(begin, end))
+    return Touched(intervals, intervals)
+
+
+def _solid(begin: int, end: int) -> Touched:
+    intervals = Intervals(np.array([begin]), np.array([end]))
+    return Touched(intervals, intervals)
+
+
+def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
+    reach = [(extent - 1) * stride for extent, stride in digits]
+    return first + sum(min(0, r) for r in reach), first + sum(max(0, r) for r in reach) + 1
+
+
+def is_solid(digits: Sequence[Digit]) -> bool:
+    """Tell whether regular addresses have no gaps.
+
+    Args:
+        digits: (extent, stride) of each.
+
+    >>> is_solid([(3, 4), (4, 1)]), is_solid([(3, 4), (2, 1)]), is_solid([(3, 4), (6, 1)])
+    (True, False, True)
+    """
+    reach = 1
+    for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
+        if extent > 1:
+            if abs(stride) > reach:
+                return False
+            reach += (extent - 1) * abs(stride)
+    return True

@@ -1,0 +1,149 @@
+"""What vertices take in the memory of their tile, besides the elements that they are connected to.
+
+    class Dot(Vertex):                                     bytes of a vertex
+        x: Input[Vector[FLOAT]]                            8   pointer and count
+        rows: Input[Vector[Vector[FLOAT]]]                 8   pointer and count, and a descriptor:
+                                                               pointer and count for each row
+        scale: State[FLOAT]                                4
+        taps: State[Vector[HALF]]                          8   pointer and count, and the values
+        total: Output[FLOAT]                               4   pointer
+
+Fields lie in the order of the class, each at a multiple of its own size, as in C++.  The class's
+code is there once a tile, and the tile's table names the state and the code of each vertex.
+
+Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.cost.memory import Category
+from poplite.fields import Field
+from poplite.intervals import Int64
+from poplite.layouts import VectorLayout, VectorListLayout
+from poplite.series import Series
+from poplite.source import SourceLocation
+from poplite.vertex import Vertex
+from poplite.vertex_block import Vectors, VertexBlock
+from poplite.vertex_tiles import VertexTiles
+from poplite.view.kernels.placing import aligned
+
+if TYPE_CHECKING:
+    from poplite.compile.edges import EdgeTable, Family
+    from poplite.target import Target
+
+
+class VertexBytes:
+    """Adds up what vertices take, class by class.
+
+    Args:
+        target: the machine.
+
+    Attributes:
+        found: int64[tiles], bytes of each category, by class.
+        at: the user's line that adds the first vertices of a class.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.found: dict[type[Vertex], dict[Category, Int64]] = {}
+        self.at: dict[type[Vertex], SourceLocation] = {}
+
+    def add(self, table: EdgeTable) -> Int64:
+        """Add the vertices of a compute set.
+
+        Args:
+            table: its edges.
+
+        Returns:
+            int64[n], the tiles that run some.
+        """
+        running = np.zeros(self._target.tiles, np.int64)
+        for family in table.families:
+            tiles, made = tiles_of(family, self._target.tiles), family.vertices
+            first = made if isinstance(made, VertexBlock) else made[0]
+            self.at.setdefault(family.cls, first.location)
+            vertices = tiles.counts()
+            running += vertices
+            self._add(family.cls, "vertex_instance_state", vertices * self._instance(family.cls))
+            entry = int(self._target.cost("vertex_entry_bytes"))
+            self._add(family.cls, "control_table", vertices * entry)
+            for part in family.fields:
+                if part.field.depth == 2:
+                    rows = by_tile(tiles, part.edges.rows)
+                    size = self._pointer(part.field, of_row=True)
+                    self._add(family.cls, "vector_list_descriptor", rows * size)
+            for name, values in family.state.items():
+                if isinstance(values, Vectors):
+                    size = family.cls.fields[name].element.size_bytes
+                    elements = by_tile(tiles, values.length)
+                    self._add(family.cls, "vertex_field_data", elements * size)
+        return np.flatnonzero(running)
+
+    def _add(self, cls: type[Vertex], category: Category, bytes_by_tile: Int64) -> None:
+        found = self.found.setdefault(cls, {})
+        found[category] = found.get(category, np.int64(0)) + bytes_by_tile
+
+    def _instance(self, cls: type[Vertex]) -> int:
+        """Return the bytes of a vertex, with the gaps between its fields."""
+        end = widest = 0
+        for field in cls.fields.values():
+            if field.is_edge or field.depth:
+                size = self._pointer(field)
+                align = min(size, int(self._target.cost("pointer_bytes")))
+            else:
+                size = align = field.element.size_bytes
+            end, widest = aligned(end, align) + size, max(widest, align)
+        return aligned(end, max(widest, 1))
+
+    def _pointer(self, field: Field, *, of_row: bool = False) -> int:
+        """Return what is stored of an edge, a vector, or a row of a list of vectors."""
+        pointer, count = (int(self._target.cost(name)) for name in ("pointer_bytes", "count_bytes"))
+        if field.depth == 0:
+            return pointer
+        layout = field.layout.vector
+        if isinstance(layout, VectorListLayout):
+            delta = int(self._target.cost("delta_bytes"))
+            return delta if of_row else pointer + pointer + count
+        if field.depth == 2 and not of_row:
+            return pointer + count
+        if layout is VectorLayout.SPAN:
+            return pointer + count
+        if layout in (VectorLayout.SHORT_SPAN, VectorLayout.ONE_PTR, VectorLayout.COMPACT_PTR):
+            return pointer
+        return int(self._target.cost("scaled_pointer_bytes"))
+
+
+def tiles_of(family: Family, num_tiles: int) -> VertexTiles:
+    """Return the tile of each vertex of a family.
+
+    Args:
+        family: the vertices.
+        num_tiles: tiles of the graph.
+    """
+    vertices = family.vertices
+    if isinstance(vertices, VertexBlock):
+        return vertices.tiles
+    return VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
+
+
+def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
+    """Return int64[tiles], the sum of the numbers of the vertices of each tile.
+
+    Args:
+        tiles: of each vertex.
+        numbers: of each vertex.
+
+    >>> from poplite.series import compact
+    >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
+    >>> by_tile(tiles, compact(np.array([5, 1, 7]))).tolist()
+    [5, 0, 8, 0]
+    """
+    if (only := numbers.only) is not None:
+        return tiles.counts() * only
+    total = np.zeros(tiles.num_tiles, np.int64)
+    np.add.at(total, tiles.array(), numbers.array())
+    return total

@@ -1,0 +1,111 @@
+"""How the vertices of a tile share its workers, and how long that takes.
+
+    slots 5 3 4 4 2 on a tile of three workers      worker 0   5 . . . .
+                                                    worker 1   3 . . 4 . . .
+                                                    worker 2   4 . . . 2 .
+
+Vertices start in the order of their numbers, each on the worker that is free first.  Workers take
+turns, so a slot of one lasts as many cycles as there are workers, busy or not: the tile above is
+done after 3 * 7 cycles.  A `MultiVertex` has the tile for itself, for cycles that are known.
+
+Getting a compute set started is not counted: what is known of it (`worker_call`, `amp_launch`) is
+of single kernels called one at a time, and part of their formulas.
+
+Sources: IPU Programmer's Guide, "Programming model"; the idle slots are those of the maker's model
+(graphcore/examples, tut6_matrix_vector_opt: 3,802 cycles for 8 rounds of 77 and 2 of 9 slots).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step import VertexCosts
+from poplite.intervals import Int64
+from poplite.series import Series
+from poplite.tile_table import Int32
+from poplite.vertex import MultiVertex
+from poplite.view.kernels.workers import finish, pack
+from poplite.view.native import address, native
+
+if TYPE_CHECKING:
+    from poplite.target import Target
+
+FEW = 64
+"""Vertices that are shared out without compiled code."""
+
+
+def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target: Target) -> Spread:
+    """Return the cycles that each tile takes to run its vertices of a compute set.
+
+    Args:
+        vertices: the families of the compute set.
+        slots: of each family, what each vertex takes: worker slots, of a MultiVertex tile cycles.
+        target: the machine.
+    """
+    ran = [(each, taken) for each, taken in zip(vertices, slots, strict=True) if taken.count]
+    if not ran:
+        return NOTHING
+    cycles = np.zeros(target.tiles, np.int64)
+    shared = []
+    for family, taken in ran:
+        if issubclass(family.cls, MultiVertex):
+            _add_one_by_one(cycles, family, taken)
+        else:
+            shared.append((family, taken))
+    if shared:
+        _add_shared(cycles, shared, target.workers)
+    return Spread.of(cycles)
+
+
+def _add_one_by_one(cycles: Int64, family: VertexCosts, taken: Series) -> None:
+    if taken.only is not None:
+        cycles += family.tiles.counts() * taken.only
+    else:
+        np.add.at(cycles, family.tiles.array(), taken.array())
+
+
+def _add_shared(
+    cycles: Int64, families: Sequence[tuple[VertexCosts, Series]], workers: int
+) -> None:
+    if len({taken.only for _, taken in families}) == 1 and families[0][1].only is not None:
+        counts = np.sum([family.tiles.counts() for family, _ in families], axis=0)
+        cycles += -(-counts // workers) * workers * families[0][1].only
+        return
+    tiles = np.concatenate([family.tiles.array() for family, _ in families])
+    slots = np.concatenate([taken.array() for _, taken in families])
+    numbers = [family.numbers for family, _ in families]
+    if not all(a.high < b.low for a, b in zip(numbers, numbers[1:], strict=False)):
+        order = np.argsort(np.concatenate([each.array() for each in numbers]), kind="stable")
+        tiles, slots = tiles[order], slots[order]
+    pack_on(cycles, tiles.astype(np.int32), slots, workers)
+
+
+def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
+    """Add what vertices take that share the workers of their tiles.
+
+    Args:
+        cycles: int64[tiles], tile cycles of each tile; added to.
+        tiles: int32[vertices], the tile of each, in the order in which they start.
+        slots: int64[vertices], worker slots of each.
+        workers: of a tile.
+
+    >>> cycles = np.zeros(1, np.int64)
+    >>> pack_on(cycles, np.zeros(5, np.int32), np.array([5, 3, 4, 4, 2]), 3)
+    >>> cycles.tolist()
+    [21]
+    """
+    if len(tiles) <= FEW:
+        busy: dict[int, list[int]] = {}
+        for tile, taken in zip(tiles.tolist(), slots.tolist(), strict=True):
+            own = busy.setdefault(tile, [0] * workers)
+            own[own.index(min(own))] += taken
+        for tile, own in busy.items():
+            cycles[tile] += max(own) * workers
+        return
+    given = np.zeros(len(cycles) * workers, np.int64)
+    native(pack)(address(tiles), address(slots), len(tiles), workers, address(given))
+    native(finish)(address(given), len(cycles), workers, address(cycles))

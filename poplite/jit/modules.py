@@ -1,0 +1,108 @@
+"""LLVM modules made from Python functions, to be worked on before they are compiled.
+
+`emitted_module` leaves the code as it was emitted; `compile_module` makes an object file of what
+has become of it.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core.compiler_lock import global_compiler_lock
+
+from poplite.jit.context import (
+    ObjectCodegen,
+    ObjectLibrary,
+    TargetContext,
+    WeakNumberContext,
+    contexts,
+    exchange_contexts,
+    hide,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class _PlainLibrary(ObjectLibrary):
+    """A library that is left as it was emitted."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        pass
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
+class _PlainCodegen(ObjectCodegen):
+    _library_class = _PlainLibrary
+
+
+class _PlainTargetContext(TargetContext):
+    def init(self) -> None:
+        """Set up code generation that optimizes nothing."""
+        super().init()
+        self._internal_codegen = _PlainCodegen("poplite")
+
+
+_plain: tuple[WeakNumberContext, TargetContext] | None = None
+
+
+@global_compiler_lock
+def emitted_module(
+    exported: str,
+    arguments: Mapping[str, ir.Type],
+    emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any],
+) -> llvm.ModuleRef:
+    """Return an LLVM module with one visible function, linked with all it calls, not optimized.
+
+    Args:
+        exported: name of the function, which returns a truth value.
+        arguments: their types by name.
+        emit: called with target context, builder and arguments; emits what the function does, and
+            returns what it returns.
+    """
+    global _plain
+    if _plain is None:
+        typing_context = WeakNumberContext()
+        _plain = typing_context, _PlainTargetContext(typing_context)
+    usual = exchange_contexts(_plain)  # functions that are called ask for them
+    try:
+        typing_context, context = contexts()
+        typing_context.inlined, typing_context.forms = {}, {}
+        library = context.codegen().create_library(exported)
+        module = context.create_module(exported)
+        kind = ir.FunctionType(ir.IntType(1), arguments.values())
+        function = ir.Function(module, kind, exported)
+        for argument, name in zip(function.args, arguments, strict=True):
+            argument.name = name
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        with context.push_code_library(library):
+            builder.ret(emit(context, builder, function.args))
+        library.add_ir_module(module)
+        library.finalize()
+    finally:
+        exchange_contexts(usual)
+    hide(library._final_module, exported, exported)
+    return library._final_module
+
+
+@global_compiler_lock
+def compile_module(module: llvm.ModuleRef, exported: str) -> tuple[bytes, list[str]]:
+    """Compile an LLVM module, which is not optimized further, to a native object.
+
+    Args:
+        module: the module.
+        exported: name of the function that the object shows.
+
+    Returns:
+        Object file, and the symbols it takes from the process.
+    """
+    library = contexts()[1].codegen().create_library(exported)
+    library.add_llvm_module(module)
+    code = library.emit_object(exported, exported)
+    return code, library.undefined_symbols(code)

@@ -1,0 +1,273 @@
+"""What the maker's vertices take: the constants of their estimators, and their inner loops.
+
+All is from the estimators of poplibs, the maker's library for the machine; what they say was
+compared there with a cycle-accurate simulator, to 10 %.  `poplite.cost.poplibs` has the formulas.
+
+    add  FLOAT  1/v+    each vector of 64 bits: 1 slot, and what loads, stores and the loop take
+    abs  INT    2/1+    each element: 2 slots, and as much more
+    divide FLOAT 10/2   each 2 elements: 10 slots, all in all
+
+    >>> print(BINARY["divide", "FLOAT"])
+    10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from poplite.words import counted
+
+ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
+LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
+_ESTIMATION = "poplibs, lib/popops/PerformanceEstimation.cpp"
+_REDUCTION = "poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp"
+
+ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
+    "binary_float_entry": (29, "slots", "model", f"BinaryOp1D of FLOAT; {ESTIMATORS}"),
+    "binary_entry": (26, "slots", "model", f"BinaryOp1D of other types; {ESTIMATORS}"),
+    "binary_in_place_entry": (58, "slots", "model", f"BinaryOp1DInPlace; {ESTIMATORS}"),
+    "binary_loop": (5, "slots", "model", f"binaryOpInnerLoopCycles, in C++; {ESTIMATORS}"),
+    "binary_fast_loop": (2, "slots", "model", f"there, add, subtract, multiply; {ESTIMATORS}"),
+    "unary_entry": (17, "slots", "model", f"UnaryOp1D; {ESTIMATORS}"),
+    "unary_exp_entry": (33, "slots", "model", f"UnaryOp1D of exp; {ESTIMATORS}"),
+    "unary_in_place_entry": (55, "slots", "model", f"UnaryOp1DInPlace; {ESTIMATORS}"),
+    "unary_loop": (4, "slots", "model", f"unaryOpInnerLoopCycles; {ESTIMATORS}"),
+    "broadcast_entry": (20, "slots", "model", f"BroadcastScalar1D; {ESTIMATORS}"),
+    "broadcast_loop": (4, "slots", "model", f"BroadcastScalar1D, in C++; {ESTIMATORS}"),
+    "broadcast_fast_loop": (1, "slots", "model", f"there, add, subtract, multiply; {ESTIMATORS}"),
+    "fill_entry": (23, "slots", "model", f"16 + 6 + 1, other types than HALF; {_ESTIMATION}"),
+    "fill_half_entry": (26, "slots", "model", f"three or more halves; {_ESTIMATION}"),
+    "fill_half_one": (15, "slots", "model", f"one half; {_ESTIMATION}"),
+    "fill_half_two": (21, "slots", "model", f"two halves; {_ESTIMATION}"),
+    "loop_counter": (43, "slots", "model", f"ForLoopCounter; {ESTIMATORS}"),
+    "cast_launch": (12, "cycles", "model", f"Cast1D; {_ESTIMATION}"),
+    "cast_entry": (37, "slots", "model", f"18 + 19, Cast1D; {_ESTIMATION}"),
+    "cast_rest": (1, "slots", "model", f"looking for a rest, castWorkerCycles; {_ESTIMATION}"),
+    "cast_rest_step": (
+        2,
+        "slots",
+        "model",
+        f"each part of a rest, castWorkerCycles; {_ESTIMATION}",
+    ),
+    "scaled_add_launch": (33, "cycles", "model", f"21 + 12, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_variable": (6, "cycles", "model", f"a scale that is an input; {_ESTIMATION}"),
+    "scaled_add_no_rest": (7, "cycles", "model", f"whole vectors only, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_rest": (13, "cycles", "model", f"dividing a rest, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_entry": (19, "slots", "model", f"15 + 2 + 1 + 1, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_first": (6, "slots", "model", f"the first vector, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_loop": (3, "slots", "model", f"each other vector, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_float": (8, "slots", "model", f"a float left over, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_half": (5, "slots", "model", f"a half left over, ScaledAdd; {_ESTIMATION}"),
+    "scaled_add_two_halves": (12, "slots", "model", f"5 + 7, two left over; {_ESTIMATION}"),
+    "scaled_add_three_halves": (18, "slots", "model", f"5 + 7 + 6, three left; {_ESTIMATION}"),
+    "slice_launch": (14, "cycles", "model", f"1 + 6 + 1 + 6, DynamicSlice1D; {ESTIMATORS}"),
+    "slice_entry": (35, "slots", "model", f"DynamicSlice1D; {ESTIMATORS}"),
+    "slice_each": (24, "slots", "model", f"each slice, DynamicSlice1D; {ESTIMATORS}"),
+    "slice_bytes_entry": (72, "slots", "model", f"8-bit types, DynamicSlice1D; {ESTIMATORS}"),
+    "slice_bytes_each": (70, "slots", "model", f"8-bit types, DynamicSlice1D; {ESTIMATORS}"),
+    "slice_loop": (2, "slots", "model", f"64 bits, or four of 8 bits; {ESTIMATORS}"),
+    "multi_slice_entry": (30, "slots", "model", f"MultiSlice; {_ESTIMATION}"),
+    "multi_slice_each": (19, "slots", "model", f"an offset in range, MultiSlice; {_ESTIMATION}"),
+    "multi_slice_outside": (8, "slots", "model", f"an offset out of it; {_ESTIMATION}"),
+    "multi_slice_loop": (2, "slots", "model", f"8 B, or two of 16 bits; {_ESTIMATION}"),
+    "multi_slice_bytes_loop": (3, "slots", "model", f"four of 8 bits, MultiSlice; {_ESTIMATION}"),
+    "bytes_at_once": (4, "elements", "model", f"of 8 bits, DynamicSlice1D; {ESTIMATORS}"),
+    "reduce_rows_entry": (17, "slots", "model", f"10 + 7, AllRegionsContinuous; {_REDUCTION}"),
+    "reduce_rows_output": (12, "slots", "model", f"an output, AllRegionsContinuous; {_REDUCTION}"),
+    "reduce_rows_odd": (2, "slots", "model", f"an odd length, AllRegionsContinuous; {_REDUCTION}"),
+    "reduce_one_entry": (17, "slots", "model", f"3 + 6 + 5 + 3, SingleInput; {_REDUCTION}"),
+    "reduce_one_not_float": (
+        5,
+        "slots",
+        "model",
+        f"to store other types, SingleInput; {_REDUCTION}",
+    ),
+    "reduce_columns_entry": (15, "slots", "model", f"2 + 2 + 6 + 5, StridedReduce; {_REDUCTION}"),
+    "reduce_columns_outer": (3, "slots", "model", f"a column, StridedReduce; {_REDUCTION}"),
+    "reduce_columns_inner": (3, "slots", "model", f"its loop, StridedReduce; {_REDUCTION}"),
+    "reduce_columns_sum": (
+        5,
+        "slots",
+        "model",
+        f"3 + 2, end of a sum, StridedReduce; {_REDUCTION}",
+    ),
+    "reduce_columns_other": (4, "slots", "model", f"2 + 2, of others, StridedReduce; {_REDUCTION}"),
+    "reduce_columns_half": (8, "slots", "model", f"1 + 7, of halves, StridedReduce; {_REDUCTION}"),
+    "reduce_columns_widened": (
+        7,
+        "slots",
+        "model",
+        f"1 + 6, of a sum of halves stored as FLOAT, StridedReduce; {_REDUCTION}",
+    ),
+    "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
+    "reduce_half_lanes": (8, "elements", "model", f"accumulators of HALF; {_REDUCTION}"),
+}
+"""Constants of whole vertices; facts of every machine, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The inner loop of an elementwise vertex.
+
+    Attributes:
+        slots: of one iteration.
+        elements: that it handles; 0 for a vector of 64 bits.
+        is_whole: whether loads, stores and the loop itself are among the slots.
+        source: the table that it is from.
+    """
+
+    slots: int
+    elements: int
+    is_whole: bool
+    source: str
+
+    def __str__(self) -> str:
+        of = counted(self.elements, "element") if self.elements else "vector"
+        more = "" if self.is_whole else " and more"
+        return f"{self.slots} slots/{of}{more} (model: {self.source}; {LOOPS})"
+
+
+Loops = Mapping[tuple[str, str], Loop]
+"""Loops by operation and element type."""
+
+
+def _table(source: str, text: str) -> Loops:
+    """Read a table: element types above, operations to the left, a dot where there is none."""
+    (_, *types), *rows = (line.split() for line in text.strip().splitlines())
+    return MappingProxyType(
+        {
+            (row[0], element): _loop(source, cell)
+            for row in rows
+            for element, cell in zip(types, row[1:], strict=True)
+            if cell != "."
+        }
+    )
+
+
+def _loop(source: str, cell: str) -> Loop:
+    slots, elements = cell.rstrip("+").split("/")
+    width = 0 if elements == "v" else int(elements)
+    return Loop(int(slots), width, not cell.endswith("+"), source)
+
+
+UNARY = _table(
+    "unaryOpPerfInfo",
+    """
+    operation   FLOAT    HALF     INT      UNSIGNED_INT  BOOL
+    abs         1/1+     1/1+     2/1+     .             .
+    asin        102/1+   102/1+   .        .             .
+    bit_not     .        .        1/v+     1/v+          .
+    cbrt        27/v+    17/v+    .        .             .
+    ceil        2/v+     2/v+     .        .             .
+    cos         2300/1+  26/1     .        .             .
+    erf         18/1     16/1     .        .             .
+    exp         6/2      4/4      .        .             .
+    expm1       4/1+     5/v+     .        .             .
+    floor       2/v+     2/v+     .        .             .
+    inverse     6/2      15/4     .        .             .
+    is_finite   5/v+     5/v+     .        .             .
+    is_inf      3/v+     5/v+     .        .             .
+    is_nan      3/v+     3/v+     .        .             .
+    log         12/2     4/4      .        .             .
+    log1p       180/v+   180/v+   .        .             .
+    not         .        .        .        .             17/1+
+    negate      2/2      2/4      2/1+     .             .
+    popcount    .        .        1/1+     1/1+          .
+    relu        3/2      3/4      .        .             .
+    round       2/v+     2/v+     .        .             .
+    rsqrt       8/2      19/4     .        .             .
+    sigmoid     12/2     6/4      .        .             .
+    sign        5/v+     5/v+     5/1+     .             .
+    sin         2300/1+  26/1     .        .             .
+    sqrt        10/2     23/4     110/1+   .             .
+    square      2/2      2/4      1/v+     1/v+          .
+    tan         5100/1   5700/1   .        .             .
+    tanh        12/2     4/4      .        .             .
+""",
+)
+"""Of one argument."""
+
+UNARY_IN_PLACE = MappingProxyType(
+    {
+        **UNARY,
+        **_table(
+            "unaryOpInPlacePerfInfo",
+            """
+    operation   FLOAT    HALF     BOOL
+    abs         1/v+     1/v+     .
+    log         14/2     6/4      .
+    not         .        .        17/v+
+    negate      3/2      3/4      .
+    relu        2/2      2/4      .
+    sigmoid     10/2     4/4      .
+    tanh        10/2     2/4      .
+""",
+        ),
+    }
+)
+"""Of one argument that is replaced."""
+
+BINARY = _table(
+    "binaryOpPerfInfo",
+    """
+    operation      FLOAT    HALF     INT      UNSIGNED_INT  BOOL
+    add            1/v+     1/v+     7/1      7/1           .
+    subtract       1/v+     1/v+     7/1      7/1           .
+    multiply       1/v+     1/v+     7/1      7/1           .
+    divide         10/2     21/4     277/1    265/1         .
+    remainder      133/2    300/4    292/1    282/1         .
+    power          312/1    325/1    .        .             .
+    atan2          272/2    578/4    .        .             .
+    maximum        4/2      4/4      7/1      8/1           .
+    minimum        4/2      4/4      7/1      8/1           .
+    bit_and        .        .        7/1      7/1           .
+    bit_or         .        .        7/1      7/1           .
+    bit_xor        .        .        7/1      7/1           .
+    bit_xnor       .        .        7/1      7/1           .
+    left_shift     .        .        7/1      7/1           .
+    right_shift    .        .        7/1      7/1           .
+    and            .        .        .        .             5/4
+    or             .        .        .        .             5/4
+    equal          14/4     9/4      22/4     22/4          6/4
+    not_equal      20/4     11/4     22/4     22/4          5/4
+    less           14/4     9/4      22/4     22/4          28/4
+    less_equal     14/4     9/4      26/4     26/4          28/4
+    greater        14/4     9/4      22/4     22/4          31/4
+    greater_equal  14/4     9/4      26/4     26/4          28/4
+""",
+)
+"""Of two arguments; in place the same but for 1 slot of 265."""
+
+BROADCAST = _table(
+    "broadcastOpPerfInfo",
+    """
+    operation      FLOAT    HALF     INT      UNSIGNED_INT  BOOL
+    add            1/v+     1/v+     6/1      6/1           .
+    subtract       1/v+     1/v+     6/1      6/1           .
+    multiply       1/v+     1/v+     6/1      6/1           .
+    divide         6/2      8/2      277/1    260/1         .
+    remainder      93/2     225/4    280/1    267/1         .
+    power          312/1    325/1    .        .             .
+    atan2          272/2    578/4    .        .             .
+    maximum        3/2      3/4      6/1      7/1           .
+    minimum        3/2      3/4      6/1      8/1           .
+    bit_and        .        .        6/1      6/1           .
+    bit_or         .        .        6/1      6/1           .
+    bit_xor        .        .        6/1      6/1           .
+    bit_xnor       .        .        6/1      6/1           .
+    left_shift     .        .        6/1      6/1           .
+    right_shift    .        .        6/1      6/1           .
+    and            .        .        .        .             4/4
+    or             .        .        .        .             4/4
+    equal          12/4     8/4      16/4     16/4          14/4
+    not_equal      18/4     10/4     16/4     16/4          4/4
+    less           12/4     8/4      16/4     16/4          16/4
+    less_equal     12/4     8/4      20/4     20/4          16/4
+    greater        12/4     8/4      16/4     16/4          12/4
+    greater_equal  12/4     8/4      20/4     20/4          12/4
+""",
+)
+"""Of a vector and one number."""

@@ -1,0 +1,168 @@
+"""What was compiled: the machine, the graph, its programs and compute sets, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from poplite.errors import ControlProgramError
+from poplite.report.lazy import LazySequence
+from poplite.report.memory import LivenessStep, Memory
+from poplite.report.per_tile import PerTile
+from poplite.report.program import Programs
+from poplite.report.tile_memory import MemoryVariable, TileMemory
+from poplite.source import here
+from poplite.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """How large a graph is, of one replica.
+
+    Attributes:
+        num_vertices: vertices of the compute sets that programs execute.
+        num_edges: connected fields of them; each row of a list of edges is one.
+        num_variables: variables and constants.
+        num_compute_sets: compute sets that programs execute.
+        elements_per_tile: fewest and most variable elements on one tile.
+    """
+
+    num_vertices: int
+    num_edges: int
+    num_variables: int
+    num_compute_sets: int
+    elements_per_tile: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class VertexType:
+    """A vertex class.
+
+    Attributes:
+        name: of the class.
+        vertices: how many there are of it.
+    """
+
+    name: str
+    vertices: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeSetVertices:
+    """The vertices of one class in a compute set.
+
+    Attributes:
+        type: name of the class.
+        count_by_tile: how many run on each tile.
+    """
+
+    type: str
+    count_by_tile: PerTile
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeSet:
+    """A compute set.
+
+    Attributes:
+        name: its name.
+        vertices: what runs in it.
+    """
+
+    name: str
+    vertices: tuple[ComputeSetVertices, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile.
+
+    Attributes:
+        number: its number.
+        memory: what it holds.
+    """
+
+    number: int
+    memory: TileMemory
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredVariables:
+    """What lies on the tiles.
+
+    Attributes:
+        memory: of all tiles.
+    """
+
+    memory: Memory
+
+    def for_tile(self, tile: int) -> tuple[MemoryVariable, ...]:
+        """Return what lies on a tile.
+
+        Args:
+            tile: its number.
+        """
+        return self.memory.variables(tile)
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What was compiled.
+
+    Attributes:
+        target: the machine; of one replica, like all numbers.
+        replicas: how many of the graph there are, each with tiles of its own.
+        graph: how large the graph is.
+        vertex_types: its vertex classes.
+        compute_sets: its compute sets.
+        programs: its programs by name, as trees.
+        modelled: what the memory of tiles holds; None where it is not modelled.
+    """
+
+    target: Target
+    replicas: int
+    graph: GraphCounts
+    vertex_types: tuple[VertexType, ...]
+    compute_sets: Sequence[ComputeSet]
+    programs: Programs = field(repr=False)
+    modelled: Memory | None = field(repr=False)
+
+    @property
+    def memory(self) -> Memory:
+        """What the memory of tiles holds.
+
+        Raises:
+            ControlProgramError: when it is not modelled.
+        """
+        if self.modelled is None:
+            raise ControlProgramError(
+                "report.compilation: memory is not modelled here",
+                at=here(),
+                found="the graph was compiled with debug.instrument=False",
+                fix="leave that option out: Engine(graph, program)",
+            )
+        return self.modelled
+
+    @property
+    def tiles(self) -> Sequence[Tile]:
+        """Every tile with its memory."""
+        memory = self.memory.tiles()
+        return LazySequence(len(memory), lambda tile: Tile(tile, memory[tile]))
+
+    @property
+    def liveness_program_steps(self) -> Sequence[LivenessStep]:
+        """What each step needs beside what is always live."""
+        return self.memory.liveness()
+
+    @property
+    def lowered_variables(self) -> LoweredVariables:
+        """What lies on the tiles."""
+        return LoweredVariables(self.memory)
+
+    def always_live_variables_for_tile(self, tile: int) -> list[MemoryVariable]:
+        """Return what keeps its room on a tile.
+
+        Args:
+            tile: its number.
+        """
+        return [each for each in self.memory.variables(tile) if each.is_always_live]

@@ -1,0 +1,172 @@
+"""What changed between two reports: of two mappings of one graph, or of more runs.
+
+    cycles           1,204 -> 1,100         -104    -8.6%
+    fullest tile     640 B -> 960 B       +320 B   +50.0%
+    steps
+      'blur'         200 -> 96              -104   -52.0%
+
+Steps are matched by name, so that programs may have been cut up in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poplite.report.insights_text import NAME
+from poplite.words import counted, shortened
+
+if TYPE_CHECKING:
+    from poplite.report.memory import Memory
+    from poplite.report.run import Report
+
+MOST = 20
+"""Changes of one kind that are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number in two reports.
+
+    Attributes:
+        name: what it is of.
+        before: what it was; 0 where it was not there.
+        after: what it is.
+
+    >>> print(Change("'blur'", 200, 96))
+    'blur'  200 -> 96  -104  -52.0%
+    """
+
+    name: str
+    before: int
+    after: int
+
+    @property
+    def change(self) -> int:
+        """How much more it is."""
+        return self.after - self.before
+
+    @property
+    def ratio(self) -> float | None:
+        """What it is for each one that it was; None where it was not there."""
+        return self.after / self.before if self.before else None
+
+    @property
+    def percent(self) -> str:
+        """The change in words."""
+        if self.ratio is None:
+            return "new" if self.after else "+0.0%"
+        return f"{100 * (self.ratio - 1):+.1f}%"
+
+    def __str__(self) -> str:
+        numbers = f"{self.before:,} -> {self.after:,}"
+        return f"{self.name}  {numbers}  {self.change:+,}  {self.percent}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportDiff:
+    """What changed from one report to another; `print` shows it.
+
+    Attributes:
+        totals: cycles, bytes of the fullest tile and of all tiles, where they are modelled.
+        steps: cycles of steps of one name, those that changed most first.
+        phases: cycles that a tile was busy on average, by kind of phase, and waited.
+        memory: bytes of all tiles by category.
+    """
+
+    totals: tuple[Change, ...]
+    steps: tuple[Change, ...]
+    phases: tuple[Change, ...]
+    memory: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        lines = _table(self.totals) or ["neither cycles nor memory are modelled in both"]
+        for title, changes in (
+            ("cycles of steps", self.steps),
+            ("cycles by phase", self.phases),
+            ("bytes of memory", self.memory),
+        ):
+            changed = [each for each in changes if each.change]
+            lines.append(f"{title}: {'' if changed else 'no change'}".rstrip())
+            lines += [f"  {line}" for line in _table(changed[:MOST])]
+            if len(changed) > MOST:
+                lines.append(f"  ... {len(changed) - MOST:,} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        changed = sum(1 for each in self.steps if each.change)
+        return f"<ReportDiff {counted(changed, 'step')} changed>"
+
+
+def diff_of(before: Report, after: Report) -> ReportDiff:
+    """Return what changed from one report to another.
+
+    Args:
+        before: the earlier one.
+        after: the later one.
+    """
+    totals = []
+    if before.cycles is not None and after.cycles is not None:
+        totals.append(Change("cycles", before.cycles, after.cycles))
+    one, other = before.compilation.modelled, after.compilation.modelled
+    memory: tuple[Change, ...] = ()
+    if one is not None and other is not None:
+        was, now = one.including_gaps, other.including_gaps
+        totals.append(Change("fullest tile, B", was.most, now.most))
+        totals.append(Change("all tiles, B", was.total, now.total))
+        memory = _changes(_totals(one), _totals(other))
+    return ReportDiff(
+        tuple(totals),
+        _changes(_steps(before), _steps(after)),
+        _changes(_phases(before), _phases(after)),
+        memory,
+    )
+
+
+def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Change, ...]:
+    """Return the changes of numbers by name, the largest first."""
+    names = dict.fromkeys([*before, *after])
+    changes = [Change(name, before.get(name, 0), after.get(name, 0)) for name in names]
+    return tuple(sorted(changes, key=lambda each: -abs(each.change)))
+
+
+def _steps(report: Report) -> dict[str, int]:
+    return _summed((step.name, step.cycles) for step in report.execution.steps)
+
+
+def _phases(report: Report) -> dict[str, int]:
+    cycles: dict[str, int] = {"sync": report.execution.sync_cycles}
+    for kind, average in report.execution.phase_cycles().items():
+        cycles[kind] = round(average)
+    return cycles
+
+
+def _totals(memory: Memory) -> dict[str, int]:
+    return {name: each.total for name, each in memory.categories().items()}
+
+
+def _summed(numbers: Iterable[tuple[str, int]]) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    for name, number in numbers:
+        totals[name] = totals.get(name, 0) + number
+    return totals
+
+
+def _table(changes: Iterable[Change]) -> list[str]:
+    rows = [
+        (
+            shortened(each.name, NAME),
+            f"{each.before:,}",
+            f"{each.after:,}",
+            f"{each.change:+,}",
+            each.percent,
+        )
+        for each in changes
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)] if rows else []
+    return [
+        f"{name:<{widths[0]}}  {before:>{widths[1]}} -> {after:>{widths[2]}}"
+        f"  {change:>{widths[3]}}  {percent:>{widths[4]}}"
+        for name, before, after, change, percent in rows
+    ]

@@ -1,0 +1,294 @@
+"""What runs took: steps, their phases, and sums of them.
+
+    step        'blur'  100 times      1,204,000 cycles
+    phases        exchange               100,200          after waiting for 21,600
+                  compute              1,082,200
+
+Each phase has a number for each tile as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from poplite.intervals import Int64
+from poplite.report.per_tile import PerTile
+from poplite.report.program import Program, Programs
+from poplite.target import Target
+
+PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
+"""What happens in a phase: vertices run; data are rearranged on their tile; they move between the
+tiles of an IPU, between IPUs, or from and to the host."""
+
+PHASE_KINDS: tuple[PhaseKind, ...] = get_args(PhaseKind)
+
+Source = Literal["given", "formula", "estimated", "counted", "guessed"]
+"""How cycles of vertices are known: `set_perf_estimate`; a formula of the class, or an estimator;
+priced from the compiled code; counted while it ran; or a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Something that makes a phase as long as it is.
+
+    Attributes:
+        what: the field or tensor, as messages call it.
+        why: what about it, in words.
+        at: the user's line; empty where there is none.
+        bytes: how much is moved in one execution.
+    """
+
+    what: str
+    why: str
+    at: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase of a step, over all executions of the step.
+
+    Attributes:
+        kind: what happens in it.
+        cycles: of its slowest tile.
+        sync: cycles from the end of the slowest tile of what was before to its beginning.
+        tile_cycles: cycles that each tile was busy.
+        received: bytes that came to each tile.
+        sent: bytes that left each tile.
+        copied: bytes rearranged on each tile.
+        causes: what it is due to, the most bytes first; a few.
+    """
+
+    kind: PhaseKind
+    cycles: int
+    sync: int
+    tile_cycles: PerTile
+    received: PerTile
+    sent: PerTile
+    copied: PerTile
+    causes: tuple[Cause, ...]
+
+    @property
+    def balance(self) -> float:
+        """Mean over all tiles of how long each was busy, of the slowest; 1 where nothing ran."""
+        return self.tile_cycles.mean / self.cycles if self.cycles else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCycles:
+    """What the vertices of one class took.
+
+    Attributes:
+        name: of the class.
+        vertices: how many ran, each execution counted.
+        source: how their cycles are known.
+        cycles: of all of them one after the other: instructions that workers issued; of a
+            `MultiVertex` cycles of its tile.
+        flops: floating-point operations; None where nobody told.
+    """
+
+    name: str
+    vertices: int
+    source: Source
+    cycles: int
+    flops: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IpuStep:
+    """A step on one IPU.
+
+    Attributes:
+        ipu: its number.
+        cycles: that its tiles took.
+        tile_cycles: int64[tiles of it], cycles that each of them was busy.
+    """
+
+    ipu: int
+    cycles: int
+    tile_cycles: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStep:
+    """What one place of a program took, over all its executions.
+
+    Attributes:
+        name: of the compute set, or what is copied where.
+        kind: what it is.
+        program_name: the name of the program that it is a place in.
+        row: which row of that program's code it is.
+        at: the user's line that added its first vertices, or gave what is copied; empty where
+            nobody knows.
+        executions: how often it ran.
+        cycles: from its beginning to its end; phases between two syncs overlap, as each tile
+            goes on with the next when it has finished one.
+        phases: its phases, in order.
+        vertex_types: what ran in it.
+        target: the machine.
+        programs: where its program is found.
+    """
+
+    name: str
+    kind: Literal["execute", "copy", "host"]
+    program_name: str
+    row: int
+    at: str
+    executions: int
+    cycles: int
+    phases: tuple[Phase, ...]
+    vertex_types: tuple[TypeCycles, ...]
+    target: Target = field(repr=False, metadata={"saved": False})
+    programs: Programs = field(repr=False, compare=False, metadata={"saved": False})
+
+    @property
+    def program(self) -> Program:
+        """The program that ran, in its tree."""
+        return self.programs.at(self.program_name, self.row)
+
+    @property
+    def tile_cycles(self) -> Int64:
+        """Cycles that each tile was busy: int64[tiles]."""
+        return self._sum("tile_cycles")
+
+    @property
+    def bytes_sent(self) -> Int64:
+        """Bytes that left each tile: int64[tiles]."""
+        return self._sum("sent")
+
+    @property
+    def bytes_received(self) -> Int64:
+        """Bytes that came to each tile: int64[tiles]."""
+        return self._sum("received")
+
+    @property
+    def tile_balance(self) -> float:
+        """Mean over all tiles of how long each was busy, of the busiest; 1 where nothing ran."""
+        busy = self.tile_cycles
+        return float(busy.mean() / most) if (most := busy.max(initial=0)) else 1.0
+
+    @property
+    def ipus(self) -> tuple[IpuStep, ...]:
+        """What the step took on each IPU."""
+        if self.target.ipus == 1:
+            return (IpuStep(0, self.cycles, self.tile_cycles),)
+        busy = [(phase.sync, phase.tile_cycles.array()) for phase in self.phases]
+        size, total = self.target.tiles_per_ipu, self.tile_cycles
+        parts = [slice(ipu * size, (ipu + 1) * size) for ipu in range(self.target.ipus)]
+        return tuple(
+            IpuStep(ipu, _elapsed([(sync, each[part]) for sync, each in busy]), total[part])
+            for ipu, part in enumerate(parts)
+        )
+
+    def _sum(self, name: str) -> Int64:
+        total = np.zeros(self.target.tiles, np.int64)
+        for phase in self.phases:
+            each: PerTile = getattr(phase, name)
+            if each.num_used:
+                total[each.tiles.array()] += each.values.array()
+        return total
+
+
+def _elapsed(phases: list[tuple[int, Int64]]) -> int:
+    """Return the cycles of phases, between whose syncs each tile goes on by itself."""
+    elapsed, busy = 0, np.zeros(1, np.int64)
+    for sync, cycles in phases:
+        if sync:
+            elapsed, busy = elapsed + int(busy.max()) + sync, np.zeros(1, np.int64)
+        busy = busy + cycles
+    return elapsed + int(busy.max())
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an engine ran since it was made.
+
+    Attributes:
+        runs: calls of `Engine.run` that reached the end.
+        num_steps: Execute and Copy steps run.
+        vertices: vertices run.
+        bytes_copied: bytes moved by Copy steps.
+        bytes_gathered: bytes that the simulator moved to and from temporaries, because fields
+            were not contiguous.
+        runs_again: how often strict checks ran the vertices of a compute set once more.
+        steps: what each place of each program took, in the order it is written down; nothing
+            where costs are not modelled.
+        cycles: of all steps; None where they are not modelled.
+        target: the machine.
+    """
+
+    runs: int
+    num_steps: int
+    vertices: int
+    bytes_copied: int
+    bytes_gathered: int
+    runs_again: int
+    steps: tuple[ExecutionStep, ...]
+    cycles: int | None
+    target: Target = field(repr=False, metadata={"saved": False})
+
+    @property
+    def seconds(self) -> float | None:
+        """The cycles at the clock of the target; None where they are not modelled."""
+        return None if self.cycles is None else self.cycles / self.target.clock_hz
+
+    @property
+    def tile_cycles(self) -> Int64:
+        """Cycles that each tile was busy: int64[tiles]."""
+        return sum((s.tile_cycles for s in self.steps), np.zeros(self.target.tiles, np.int64))
+
+    @property
+    def sync_cycles(self) -> int:
+        """Cycles in which all tiles waited for the start of the next phase."""
+        return sum(phase.sync for step in self.steps for phase in step.phases)
+
+    def phase_cycles(self) -> Mapping[PhaseKind, float]:
+        """Return how many cycles a tile was busy with each kind of phase, on average."""
+        return {kind: total / self.target.tiles for kind, total in self._totals().items()}
+
+    def active_cycles(self) -> float:
+        """Return how many cycles a tile computed on average, of those that computed.
+
+        In each phase the tiles that have nothing to do are left out.
+        """
+        phases = [p for step in self.steps for p in step.phases if p.kind == "compute"]
+        return sum(p.tile_cycles.total / p.tile_cycles.num_used for p in phases if p.cycles)
+
+    def worker_cycles(self) -> float:
+        """Return how many cycles a tile would compute on average, if workers were never idle.
+
+        A worker issues one instruction each time it is its turn; a vertex that runs on all
+        workers leaves none idle.
+        """
+        return sum(each.cycles for each in self.vertex_types()) / self.target.tiles
+
+    def vertex_types(self) -> tuple[TypeCycles, ...]:
+        """Return what the vertices of each class took, the most cycles first."""
+        found: dict[tuple[str, Source], TypeCycles] = {}
+        for step in self.steps:
+            for each in step.vertex_types:
+                key = each.name, each.source
+                found[key] = _added(found[key], each) if key in found else each
+        return tuple(sorted(found.values(), key=lambda each: (-each.cycles, each.name)))
+
+    def _totals(self) -> dict[PhaseKind, int]:
+        totals: dict[PhaseKind, int] = dict.fromkeys(PHASE_KINDS, 0)
+        for step in self.steps:
+            for phase in step.phases:
+                totals[phase.kind] += phase.tile_cycles.total
+        return totals
+
+
+def _added(one: TypeCycles, other: TypeCycles) -> TypeCycles:
+    known = [flops for flops in (one.flops, other.flops) if flops is not None]
+    return TypeCycles(
+        one.name,
+        one.vertices + other.vertices,
+        one.source,
+        one.cycles + other.cycles,
+        sum(known) if known else None,
+    )

@@ -1,0 +1,227 @@
+"""Reports as JSON, and back.
+
+    {"poplite": "report", "version": 1, "compilation": {...}, "execution": {...}, ...}
+
+Every dataclass is an object with the names of its fields, keys are sorted.  Numbers per tile are
+written as ranges of tiles, and one number where it is the same on all of them; programs as a list
+of nodes in which children stand before their parents, so that a function stands there once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from poplite.errors import FileLoadError, PopliteError
+from poplite.report.per_tile import PerTile
+from poplite.report.program import Program, Programs, ProgramType
+from poplite.series import compact
+from poplite.words import clipped
+
+VERSION = 1
+"""Rises when the meaning of a field changes."""
+
+KIND = "report"
+
+T = TypeVar("T")
+
+
+class _Malformed(Exception):
+    """JSON that is no report, and why."""
+
+
+def to_json(report: Any) -> str:
+    """Return a report as JSON.
+
+    Args:
+        report: a dataclass.
+    """
+    outer = {"poplite": KIND, "version": VERSION, **_encoded(report)}
+    return json.dumps(outer, sort_keys=True, allow_nan=False) + "\n"
+
+
+def from_json(cls: type[T], text: str) -> T:
+    """Return what was written as JSON.
+
+    Args:
+        cls: its class.
+        text: the JSON.
+
+    Raises:
+        FileLoadError: when it is something else.
+    """
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.get("poplite") != KIND:
+            raise _Malformed("it does not say that it is a report")
+        if data.get("version") != VERSION:
+            told = clipped(data.get("version"))
+            raise _Malformed(f"it has version {told}, and this poplite reads {VERSION}")
+        loaded: T = _decoded(cls, data, {})
+        return loaded
+    except (_Malformed, ValueError, TypeError, IndexError, RecursionError, PopliteError) as error:
+        raise FileLoadError(
+            f"this is no report that can be loaded: {error}",
+            found=clipped(text),
+            fix="write it again: report.save(path)",
+        ) from error
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, PerTile):
+        return _encoded_per_tile(value)
+    if isinstance(value, Programs):
+        return {name: _encoded_tree(tree) for name, tree in value.items()}
+    if isinstance(value, Enum):
+        return value.name
+    if dataclasses.is_dataclass(value):
+        return {field.name: _encoded(getattr(value, field.name)) for field in _saved(value)}
+    if isinstance(value, Mapping):
+        return {name: _encoded(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_encoded(each) for each in value]
+    return value
+
+
+def _saved(cls: Any) -> list[dataclasses.Field[Any]]:
+    return [f for f in dataclasses.fields(cls) if f.metadata.get("saved", True)]
+
+
+def _encoded_per_tile(numbers: PerTile) -> dict[str, Any]:
+    tiles, values = numbers.tiles.array(), numbers.values
+    begins = np.flatnonzero(np.diff(tiles, prepend=-2) != 1)
+    ends = np.append(begins[1:], len(tiles)) - 1
+    ranges = np.stack([tiles[begins], tiles[ends]], axis=1).tolist() if len(tiles) else []
+    only = values.only if len(tiles) else 0
+    told = values.array().tolist() if only is None else only
+    return {"of": numbers.num_tiles, "tiles": ranges, "values": told}
+
+
+def _encoded_tree(tree: Program) -> list[Any]:
+    """Return type, name, row and numbers of the children of each node; the root comes last."""
+    numbers: dict[int, int] = {}
+    nodes: list[Any] = []
+    pending = [tree]
+    while pending:
+        node = pending[-1]
+        if below := [child for child in node.children if id(child) not in numbers]:
+            pending.extend(reversed(below))
+            continue
+        pending.pop()
+        if id(node) not in numbers:
+            children = [numbers[id(child)] for child in node.children]
+            numbers[id(node)] = len(nodes)
+            nodes.append([node.type.name, node.name, node.row, children])
+    return nodes
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
+    """Return the value of JSON.
+
+    Args:
+        kind: its annotation.
+        data: the JSON.
+        known: fields that are not saved, by name.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is PerTile:
+        return _decoded_per_tile(data)
+    if kind is Programs:
+        trees = {name: _decoded_tree(nodes) for name, nodes in _object(data).items()}
+        return Programs(lambda: trees)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _decoded_object(kind, _object(data), known)
+    if origin is UnionType:
+        if data is None and NoneType in arguments:
+            return None
+        (other,) = (each for each in arguments if each is not NoneType)
+        return _decoded(other, data, known)
+    if origin is Literal:
+        if data not in arguments:
+            raise _Malformed(f"{clipped(data)} is none of {', '.join(map(repr, arguments))}")
+        return data
+    if origin is tuple and (len(arguments) != 2 or arguments[1] is not Ellipsis):
+        if len(_list(data)) != len(arguments):
+            raise _Malformed(f"{clipped(data)} has not {len(arguments)} members")
+        return tuple(_decoded(*each, known) for each in zip(arguments, data, strict=True))
+    if origin is tuple or origin is Sequence:
+        return tuple(_decoded(arguments[0], each, known) for each in _list(data))
+    if kind is float and type(data) is int:
+        return float(data)
+    if type(data) is not kind:
+        raise _Malformed(f"{clipped(data)} is not of type {kind.__name__}")
+    return data
+
+
+def _decoded_object(cls: Any, data: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    hints = _hints(cls)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        if not field.metadata.get("saved", True):
+            values[field.name] = known[field.name]
+        elif field.name not in data:
+            raise _Malformed(f"a {cls.__name__} has no {field.name!r}")
+        else:
+            value = _decoded(hints[field.name], data[field.name], known)
+            values[field.name] = value
+            if dataclasses.is_dataclass(value):  # such as the target, for those that come later
+                fields = dataclasses.fields(value)
+                known = {**known, **{f.name: getattr(value, f.name) for f in fields}}
+    return cls(**values)
+
+
+@cache
+def _hints(cls: Hashable) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _decoded_per_tile(data: Any) -> PerTile:
+    saved = _object(data)
+    size, ranges, values = saved.get("of"), _list(saved.get("tiles")), saved.get("values")
+    if type(size) is not int:
+        raise _Malformed(f"{clipped(data)} is no number for each tile")
+    for first, last in ranges:  # before they are written out, as they may be long
+        if not 0 <= first <= last < size:
+            raise _Malformed(f"tile {last:,} of {size:,}")
+    tiles = [t for first, last in ranges for t in range(first, last + 1)]
+    numbers = [values] * len(tiles) if isinstance(values, int) else _list(values)
+    if len(numbers) != len(tiles) or sorted(set(tiles)) != tiles:
+        raise _Malformed(f"{clipped(data)} is no number for each tile")
+    return PerTile(size, compact(np.array(tiles, int)), compact(np.array(numbers, int)))
+
+
+def _decoded_tree(data: Any) -> Program:
+    nodes: list[Program] = []
+    for kind, name, row, children in _list(data):
+        if kind not in ProgramType.__members__:
+            raise _Malformed(f"{clipped(kind)} is no type of program")
+        below = tuple(nodes[number] for number in children)
+        nodes.append(Program(ProgramType[kind], name, row, below))
+    if not nodes:
+        raise _Malformed("a program without nodes")
+    return nodes[-1]
+
+
+def _object(data: Any) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise _Malformed(f"{clipped(data)} is no object")
+    return data
+
+
+def _list(data: Any) -> list[Any]:
+    if not isinstance(data, list):
+        raise _Malformed(f"{clipped(data)} is no list")
+    return data

@@ -1,0 +1,119 @@
+"""A number for each tile: read like an array, kept in few bytes.
+
+A report of a thousand steps holds tens of thousands of these; most are the same number on a range
+of tiles, and cost nothing until somebody asks.
+
+>>> received = PerTile.of(np.array([0, 64, 64, 0]))
+>>> received.total, received.most, received.worst_tile, received[2]
+(128, 64, 1, 64)
+>>> np.asarray(received)
+array([ 0, 64, 64,  0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.intervals import Int64
+from poplite.series import Series, compact, constant
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PerTile(Sequence[int]):
+    """A number for each tile.
+
+    Attributes:
+        num_tiles: tiles of the target.
+        tiles: those whose number is not zero, rising.
+        values: their numbers.
+    """
+
+    num_tiles: int
+    tiles: Series
+    values: Series
+
+    @classmethod
+    def of(cls, dense: Int64) -> PerTile:
+        """Return the shortest form.
+
+        Args:
+            dense: int64[tiles].
+        """
+        tiles = np.flatnonzero(dense)
+        return cls(len(dense), compact(tiles), compact(dense[tiles]))
+
+    @classmethod
+    def nothing(cls, num_tiles: int) -> PerTile:
+        """Return zero on every tile."""
+        return cls(num_tiles, constant(0, 0), constant(0, 0))
+
+    def array(self) -> Int64:
+        """Return int64[tiles], which may not be written."""
+        dense = np.zeros(self.num_tiles, np.int64)
+        dense[self.tiles.array()] = self.values.array()
+        dense.flags.writeable = False
+        return dense
+
+    @property
+    def total(self) -> int:
+        """The sum over all tiles."""
+        return self.values.total()
+
+    @property
+    def most(self) -> int:
+        """The greatest number; 0 where there are none."""
+        return max(0, self.values.high) if self.values.count else 0
+
+    @property
+    def mean(self) -> float:
+        """The mean over all tiles."""
+        return self.total / self.num_tiles
+
+    @property
+    def worst_tile(self) -> int | None:
+        """The first tile that has the greatest number; None where all are zero."""
+        if not self.values.count:
+            return None
+        return self.tiles.at(int(np.argmax(self.values.array())))
+
+    @property
+    def num_used(self) -> int:
+        """Tiles whose number is not zero."""
+        return self.tiles.count
+
+    def __len__(self) -> int:
+        return self.num_tiles
+
+    @overload
+    def __getitem__(self, tile: int) -> int: ...
+    @overload
+    def __getitem__(self, tile: slice) -> list[int]: ...
+    def __getitem__(self, tile: int | slice) -> int | list[int]:
+        # Python's own error and negative numbers, without the array.
+        numbers = range(self.num_tiles)[tile]
+        if isinstance(numbers, range):
+            return [self[number] for number in numbers]
+        tiles = self.tiles.array()
+        place = int(np.searchsorted(tiles, numbers))
+        return self.values.at(place) if place < len(tiles) and tiles[place] == numbers else 0
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.array().tolist())
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        return np.array(self.array(), dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PerTile) and np.array_equal(self.array(), other.array())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<PerTile {self.total:,} on {self.num_used:,} of {self.num_tiles:,} tiles>"

@@ -1,0 +1,144 @@
+"""Programs as they were compiled: what runs after what, in a tree to be visited.
+
+    Sequence 'main'
+      Repeat 100 times
+        Execute 'blur'
+      Copy 'a -> b'
+
+>>> blur = Program(ProgramType.EXECUTE, "blur", 1)
+>>> main = Program(ProgramType.SEQUENCE, "main", 0, (Program(ProgramType.REPEAT, "9", 0, (blur,)),))
+>>> class Names(ProgramVisitor):
+...     def visit_execute(self, program):
+...         print(program.name)
+>>> main.accept(Names())
+blur
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from poplite.words import fitted
+
+
+class ProgramType(enum.Enum):
+    """What a program is."""
+
+    SEQUENCE = "Sequence"
+    REPEAT = "Repeat"
+    REPEAT_WHILE = "RepeatWhile"
+    LOOP = "Loop"
+    IF = "If"
+    SWITCH = "Switch"
+    CALL = "Call"
+    EXECUTE = "Execute"
+    COPY = "Copy"
+    HOST_COPY = "HostCopy"
+    HOST_CALL = "HostCall"
+    HOST_ACTION = "HostAction"
+    MARK = "Mark"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Program:
+    """A program in its tree.
+
+    Attributes:
+        type: what it is.
+        name: of the compute set, what is copied where, how often it repeats.
+        row: of the code; what runs in it is told by the step of the same row.
+        children: the programs under it, in order; of a RepeatWhile the condition, then the body.
+            A function is the one program under each of its calls.
+    """
+
+    type: ProgramType
+    name: str
+    row: int
+    children: tuple[Program, ...] = ()
+
+    def accept(self, visitor: ProgramVisitor) -> None:
+        """Call the method of a visitor that is named after the type.
+
+        Args:
+            visitor: `visit_execute` of it is called for an EXECUTE, and so on.
+        """
+        getattr(visitor, f"visit_{self.type.name.lower()}")(self)
+
+    def walk(self) -> Iterator[Program]:
+        """Yield the program and all under it, in order; a function where it is called first."""
+        seen: set[int] = set()
+        pending = [self]
+        while pending:
+            program = pending.pop()
+            if id(program) not in seen:
+                seen.add(id(program))
+                yield program
+                pending.extend(reversed(program.children))
+
+    def __repr__(self) -> str:
+        return fitted(f"<Program {self.type.value} '{{}}'>", self.name)
+
+
+class ProgramVisitor:
+    """Base of visitors: each method goes on to the children, until it is overridden."""
+
+    def visit_children(self, program: Program) -> None:
+        """Visit what is under a program."""
+        for child in program.children:
+            child.accept(self)
+
+    visit_sequence = visit_children
+    visit_repeat = visit_children
+    visit_repeat_while = visit_children
+    visit_loop = visit_children
+    visit_if = visit_children
+    visit_switch = visit_children
+    visit_call = visit_children
+    visit_execute = visit_children
+    visit_copy = visit_children
+    visit_host_copy = visit_children
+    visit_host_call = visit_children
+    visit_host_action = visit_children
+    visit_mark = visit_children
+
+
+class Programs(Mapping[str, Program]):
+    """The programs of an executable by name; their trees are made when somebody asks.
+
+    Args:
+        make: makes the trees.
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, Program]]) -> None:
+        self._make = make
+        self._made: Mapping[str, Program] | None = None
+        self._rows: dict[tuple[str, int], Program] = {}
+
+    def at(self, name: str, row: int) -> Program:
+        """Return a program by its row.
+
+        Args:
+            name: of the whole program.
+            row: the row.
+        """
+        if not self._rows:
+            for program, tree in self.items():
+                leaves = (node for node in tree.walk() if not node.children)
+                self._rows.update(((program, node.row), node) for node in leaves)
+        return self._rows[name, row]
+
+    def _trees(self) -> Mapping[str, Program]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __getitem__(self, name: str) -> Program:
+        return self._trees()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._trees())
+
+    def __len__(self) -> int:
+        return len(self._trees())

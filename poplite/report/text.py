@@ -1,0 +1,240 @@
+"""A report as text, in the layout of Poplar's profile summary, below a few lines that tell most.
+
+    Summary:             cycles and what they are spent on, the fullest tile
+    Target:              the machine
+    Graph:               counts
+    Memory Usage:        totals, by category, by tile
+    Execution:           cycles, and how tiles spent them on average
+    Cycles by vertex type, Largest steps, Insights
+
+What is not modelled is said in place of its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from poplite.report.execution import PHASE_KINDS, Execution
+from poplite.report.insights_text import NAME, insights_text, where
+from poplite.report.memory_text import memory_text, rows_text
+from poplite.words import counted, shortened
+
+if TYPE_CHECKING:
+    from poplite.report.compilation import Compilation
+    from poplite.report.run import Report
+
+MOST_TYPES = 20
+"""Vertex classes that are listed."""
+
+MOST_STEPS = 10
+"""Steps that are listed."""
+
+NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
+
+_PHASE_WORDS = {
+    "exchange": "IPU exchange cycles",
+    "copy": "on-tile copy cycles",
+    "global exchange": "global exchange cycles",
+    "host exchange": "host exchange cycles",
+}
+
+
+def report_text(report: Report) -> str:
+    """Return a report as text.
+
+    Args:
+        report: any report.
+    """
+    parts = [
+        ("Summary", _summary(report)),
+        ("Target", _target(report.compilation)),
+        ("Graph", _graph(report.compilation)),
+        ("Memory Usage", _memory(report.compilation)),
+        ("Execution", _execution(report)),
+    ]
+    if report.execution.steps:
+        parts += [
+            ("Cycles by vertex type", _types(report.execution)),
+            ("Largest steps", _steps(report.execution)),
+            ("Insights", insights_text(report.insights)),
+        ]
+    texts = (f"{title}:\n" + "\n".join(f"  {line}" for line in lines) for title, lines in parts)
+    return "\n\n".join(text.rstrip() for text in texts)
+
+
+def facts(report: Report) -> dict[str, str]:
+    """Return the most important numbers of a report, as words by name.
+
+    Args:
+        report: any report.
+    """
+    execution, memory = report.execution, report.compilation.modelled
+    several = {"counts are of each of": counted(report.replicas, "replica")}
+    again = {"run again by checks": counted(report.runs_again, "compute set")}
+    fullest = "" if memory is None else f"{memory.including_gaps.most:,} B"
+    return {
+        **(several if report.replicas > 1 else {}),
+        "tiles": f"{report.tiles:,}",
+        "fullest tile": fullest or NOT_MODELLED,
+        "runs": f"{report.runs:,}",
+        "steps run": f"{report.steps:,}",
+        **(again if report.runs_again else {}),
+        "vertices run": f"{report.vertices:,}",
+        "bytes copied": f"{report.bytes_copied:,} B",
+        "cycles": _total_cycles(execution),
+    }
+
+
+def _summary(report: Report) -> list[str]:
+    """Return what most want to know first."""
+    execution, memory = report.execution, report.compilation.modelled
+    told = {"Total cycles": _total_cycles(execution)}
+    if execution.cycles:
+        largest = max(execution.steps, key=lambda step: step.cycles)
+        share = _percent(largest.cycles, execution.cycles)
+        told["Spent on"] = ", ".join(_shares(execution, execution.cycles))
+        told["Largest step"] = f"{shortened(largest.name, NAME)}, {share} of total"
+        if types := execution.vertex_types():
+            told["Vertex cycles"] = ", ".join(dict.fromkeys(each.source for each in types))
+    if memory is not None and (worst := memory.including_gaps.worst_tile) is not None:
+        most, limit = memory.including_gaps.most, report.compilation.target.tile_memory_bytes
+        told["Fullest tile"] = f"{most:,} of {limit:,} B, on tile {worst:,}"
+    width = max(map(len, told)) + 2
+    return [f"{name + ':':<{width}}{text}" for name, text in told.items()]
+
+
+def _shares(execution: Execution, whole: int) -> Iterator[str]:
+    """Yield what a tile does on average, and how much of the time, the most first."""
+    busy: dict[str, float] = {}
+    for kind, cycles in execution.phase_cycles().items():
+        busy[_PHASE_WORDS.get(kind, kind).removesuffix(" cycles")] = cycles
+    busy["sync"] = execution.sync_cycles
+    busy["waiting for other tiles"] = whole - sum(busy.values())
+    for name in sorted(busy, key=lambda name: -busy[name]):
+        if (share := _percent(busy[name], whole)) != "0.0%":
+            yield f"{name} {share}"
+
+
+def _percent(part: float, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%"
+
+
+def _target(compilation: Compilation) -> list[str]:
+    target = compilation.target
+    rows = {
+        "Number of IPUs": f"{target.ipus:,}",
+        "Tiles per IPU": f"{target.tiles_per_ipu:,}",
+        "Total Tiles": f"{target.tiles:,}",
+        "Memory Per-Tile": f"{target.tile_memory_bytes:,} B",
+        "Total Memory": f"{target.memory_bytes:,} B",
+        "Clock Speed (approx)": f"{target.clock_hz / 1e6:,.1f} MHz",
+    }
+    if compilation.replicas > 1:
+        rows["Number of Replicas"] = f"{compilation.replicas:,} (all numbers are of each)"
+    return rows_text(rows)
+
+
+def _graph(compilation: Compilation) -> list[str]:
+    graph = compilation.graph
+    least, most = graph.elements_per_tile
+    return rows_text(
+        {
+            "Number of vertices": f"{graph.num_vertices:,}",
+            "Number of edges": f"{graph.num_edges:,}",
+            "Number of variables": f"{graph.num_variables:,}",
+            "Number of compute sets": f"{graph.num_compute_sets:,}",
+            "Elements per tile": f"{least:,} to {most:,}",
+        }
+    )
+
+
+def _total_cycles(execution: Execution) -> str:
+    if execution.cycles is None:
+        return NOT_MODELLED
+    return f"{execution.cycles:,} (approx {_time(execution.seconds or 0)})"
+
+
+def _time(seconds: float) -> str:
+    for limit, factor, unit in ((1e-3, 1e6, "microseconds"), (1, 1e3, "milliseconds")):
+        if seconds < limit:
+            return f"{seconds * factor:,.1f} {unit}"
+    return f"{seconds:,.1f} seconds"
+
+
+def _memory(compilation: Compilation) -> list[str]:
+    return [NOT_MODELLED] if compilation.modelled is None else memory_text(compilation)
+
+
+def _execution(report: Report) -> list[str]:
+    execution, on = report.execution, report.instrumentation
+    checks = f"{on.checks}, {'interpreted' if on.interpreted else 'compiled'}"
+    if execution.runs_again:
+        checks += f"; {counted(execution.runs_again, 'compute set')} run again"
+    ran = {
+        "Programs executed": f"{execution.runs:,}",
+        "Steps run": f"{execution.num_steps:,}",
+        "Vertices run": f"{execution.vertices:,}",
+        "Bytes copied": f"{execution.bytes_copied:,} B",
+        "Bytes gathered": f"{execution.bytes_gathered:,} B (by the simulator)",
+        "Checks": checks,
+    }
+    if execution.cycles is None:
+        return [*rows_text(ran), f"Total cycles: {NOT_MODELLED}"]
+    average = execution.phase_cycles()
+    taken = {
+        "compute cycles (including idle threads)": average["compute"],
+        "compute cycles (excluding idle threads)": execution.worker_cycles(),
+        "compute cycles (excluding idle tiles)": execution.active_cycles(),
+        **{_PHASE_WORDS[kind]: average[kind] for kind in PHASE_KINDS if kind != "compute"},
+        "sync cycles": execution.sync_cycles,
+    }
+    whole = execution.cycles or 1
+    told = {
+        f"Tile average {name}": f"{cycles:,.1f} ({_percent(cycles, whole)} of total)"
+        for name, cycles in taken.items()
+    }
+    return [*rows_text(ran), *rows_text({"Total cycles": _total_cycles(execution), **told})]
+
+
+def _types(execution: Execution) -> list[str]:
+    types = execution.vertex_types()
+    if not types:
+        return ["none"]
+    rows = [
+        (
+            f"{shortened(each.name, NAME)} ({counted(each.vertices, 'instance')}):",
+            f"{each.cycles:,}",
+            each.source,
+        )
+        for each in types[:MOST_TYPES]
+    ]
+    name, cycles = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = [f"{row[0]:<{name}}  {row[1]:>{cycles}}  {row[2]}" for row in rows]
+    return lines + _more(len(types) - MOST_TYPES)
+
+
+def _steps(execution: Execution) -> list[str]:
+    steps = sorted(execution.steps, key=lambda step: -step.cycles)
+    whole = execution.cycles or 1
+    rows = [("cycles", "of total", "times", "balance", "step")]
+    rows += [
+        (
+            f"{step.cycles:,}",
+            _percent(step.cycles, whole),
+            f"{step.executions:,}",
+            f"{100 * step.tile_balance:.1f}%",
+            shortened(step.name, NAME) + where(step.at),
+        )
+        for step in steps[:MOST_STEPS]
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = []
+    for row in rows:
+        numbers = [f"{text:>{width}}" for text, width in zip(row[:4], widths, strict=True)]
+        lines.append("  ".join([*numbers, row[4]]))
+    return lines + _more(len(steps) - MOST_STEPS)
+
+
+def _more(number: int) -> list[str]:
+    return [f"... {number:,} more"] if number > 0 else []

@@ -1,0 +1,224 @@
+"""Which tiles the elements of runs live on: walks over runs and the segments of a tile table.
+
+`poplite.view.kernels.mapping` says what `breaks`, `buckets`, `shift` and `tiles` are; `places` are
+the distances from the addresses of each segment to places (`poplite.cost.homes`).
+"""
+
+from __future__ import annotations
+
+from poplite.view.kernels import Int32s, Int64s
+from poplite.view.kernels.mapping import another_segment
+
+SUM_BITS = 31
+"""Of each of two sums that tell edges apart: products fit."""
+
+MODULUS = (1 << SUM_BITS) - 1
+"""Of these sums: a prime."""
+
+FIRST_FACTOR, SECOND_FACTOR = 48271, 69621
+"""Of these sums: powers of either are all numbers below the prime."""
+
+
+def away(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    tile: Int64s, begin: Int64s, end: Int64s, count: int,
+    held: Int64s, least: Int64s, low: int, high: int,
+    source: Int64s, to: Int64s, at: Int64s, size: Int64s, jumps: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Find the pieces of runs that live on other tiles than their own; return how many there are.
+
+    Args:
+        breaks: where segments begin; and the next four, of the graph.
+        buckets: finds a segment.
+        shift: of addresses to buckets.
+        tiles: of segments.
+        places: from addresses of each segment to places.
+        tile: of each run.
+        begin: first addresses.
+        end: one past the last.
+        count: how many runs.
+        held: pieces by the tile that they live on; added to where there is no room at all.
+        least: the least of these tiles by the tile of the run; made less where there is no room.
+        low: least tile that pieces live on.
+        high: one past the greatest.
+        source: the tile that each piece lives on.
+        to: the tile of its run.
+        at: its first place.
+        size: its elements.
+        jumps: 1 where it is beside elements that live on the tile of the run, in place of the
+            piece before it or of the next one.
+        room: pieces that are written at most; more make no difference.
+    """
+    piece = k = 0
+    for i in range(count):
+        start, stop, own = begin[i], end[i], tile[i]
+        # Whether the segment before is the run's own; whether it has just been written.
+        is_behind = was_written = 0
+        while start < stop:
+            if start < breaks[k] or start >= breaks[k + 1]:
+                k = another_segment(breaks, buckets, shift, k, start)
+            rest = stop if stop < breaks[k + 1] else breaks[k + 1]
+            home = tiles[k]
+            if home == own:
+                if was_written > 0:
+                    jumps[piece - 1] = 1
+                is_behind, was_written = 1, 0
+            else:
+                was_written = 0
+                if room == 0:
+                    held[home] += 1
+                    least[own] = home if home < least[own] else least[own]
+                    piece += 1
+                elif low <= home and home < high:
+                    source[piece], to[piece], at[piece] = home, own, start + places[k]
+                    size[piece], jumps[piece] = rest - start, is_behind
+                    piece += 1
+                    was_written = 1
+                is_behind = 0
+            start = rest
+    return piece
+
+
+def stretches(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    first: Int64s, begin: Int64s, size: Int64s, tile: Int64s, count: int,
+    counts: Int64s, sums: Int64s, edge: Int64s, at: Int64s, within: Int64s, length: Int64s,
+    room: int,
+) -> int:  # fmt: skip
+    """Find what lies on the tile of its vertex, but is not all of its edge; return its rows.
+
+    Elements that lie one after the other on one tile are a row, wherever they are in a variable.
+
+    Args:
+        breaks: where segments begin; and the next four, of the graph, as for `away`.
+        buckets: finds a segment.
+        shift: of addresses to buckets.
+        tiles: of segments.
+        places: from addresses of each segment to places.
+        first: the first run of each edge, and one past the last of all.
+        begin: first addresses of runs.
+        size: their elements.
+        tile: of each edge.
+        count: how many edges.
+        counts: of each edge the rows that are found.
+        sums: of each edge that has some, a number for its places; others seldom have the same.
+        edge: the edge of each row.
+        at: its first place.
+        within: its first position in the edge.
+        length: its elements.
+        room: rows that are written at most.
+    """
+    row = k = 0
+    for e in range(count):
+        top = row
+        position = pieces = one = other = 0
+        goes_on, is_own = -1, False
+        for i in range(first[e], first[e + 1]):
+            start, stop = begin[i], begin[i] + size[i]
+            while start < stop:
+                if start < breaks[k] or start >= breaks[k + 1]:
+                    k = another_segment(breaks, buckets, shift, k, start)
+                step = (stop if stop < breaks[k + 1] else breaks[k + 1]) - start
+                place = start + places[k]
+                if place != goes_on:
+                    pieces += 1
+                    one = mixed(one, place, position, FIRST_FACTOR)
+                    other = mixed(other, place, position, SECOND_FACTOR)
+                    is_own = tiles[k] == tile[e]
+                    if is_own:
+                        if row < room:
+                            edge[row], at[row], within[row], length[row] = e, place, position, 0
+                        row += 1
+                if is_own and row <= room:
+                    length[row - 1] += step
+                position += step
+                start += step
+                goes_on = place + step
+        if pieces < 2:
+            row = top
+        counts[e] = row - top
+        one = mixed(one, 0, position, FIRST_FACTOR)
+        sums[e] = (one << SUM_BITS) + mixed(other, 0, position, SECOND_FACTOR)
+    return row
+
+
+def mixed(total: int, place: int, position: int, factor: int) -> int:
+    """Return a sum of places, continued: all numbers below `MODULUS` are as likely."""
+    total = (total + place) % MODULUS * factor % MODULUS
+    return (total + position) % MODULUS * factor % MODULUS
+
+
+def crossing(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    begin: Int64s, end: Int64s, count: int,
+) -> int:  # fmt: skip
+    """Return how many runs have elements of several segments.
+
+    Args:
+        breaks: where segments begin; and the next four, of the graph, as for `away`.
+        buckets: finds a segment.
+        shift: of addresses to buckets.
+        tiles: of segments.
+        places: from addresses of each segment to places.
+        begin: first addresses.
+        end: one past the last.
+        count: how many runs.
+    """
+    found = k = 0
+    for i in range(count):
+        if begin[i] < breaks[k] or begin[i] >= breaks[k + 1]:
+            k = another_segment(breaks, buckets, shift, k, begin[i])
+        found += end[i] > breaks[k + 1]
+    return found
+
+
+def pair(
+    breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
+    begin: Int64s, size: Int64s, other_begin: Int64s, other_size: Int64s, count: int,
+    source: Int64s, to: Int64s, at: Int64s, into: Int64s, length: Int64s, room: int,
+) -> int:  # fmt: skip
+    """Cut two lists of runs where any of both ends or changes its tile; return the pieces.
+
+    Args:
+        breaks: where segments begin; and the next four, of the graph, as for `away`.
+        buckets: finds a segment.
+        shift: of addresses to buckets.
+        tiles: of segments.
+        places: from addresses of each segment to places.
+        begin: first addresses.
+        size: elements, at least one.
+        other_begin: first addresses of the others.
+        other_size: their elements, as many altogether.
+        count: how many runs the first list has.
+        source: the tile of each piece in the first list.
+        to: its tile in the second.
+        at: its first place in the first list.
+        into: its first place in the second.
+        length: its elements.
+        room: pieces that are written at most.
+    """
+    piece = k = m = i = j = 0
+    one, one_end = begin[0], begin[0] + size[0]
+    other, other_end = other_begin[0], other_begin[0] + other_size[0]
+    while True:
+        if one < breaks[k] or one >= breaks[k + 1]:
+            k = another_segment(breaks, buckets, shift, k, one)
+        if other < breaks[m] or other >= breaks[m + 1]:
+            m = another_segment(breaks, buckets, shift, m, other)
+        rest = one_end if one_end < breaks[k + 1] else breaks[k + 1]
+        others = other_end if other_end < breaks[m + 1] else breaks[m + 1]
+        step = rest - one if rest - one < others - other else others - other
+        if piece < room:
+            source[piece], to[piece] = tiles[k], tiles[m]
+            at[piece], into[piece], length[piece] = one + places[k], other + places[m], step
+        piece += 1
+        one += step
+        other += step
+        if one == one_end:
+            i += 1
+            if i == count:
+                return piece
+            one, one_end = begin[i], begin[i] + size[i]
+        if other == other_end:
+            j += 1
+            other, other_end = other_begin[j], other_begin[j] + other_size[j]

@@ -1,0 +1,196 @@
+"""What an exchange asks of every tile: passes over the pieces that move."""
+
+from __future__ import annotations
+
+from poplite.view.kernels import Bytes, Int64s
+
+PIECE_WORDS = 8
+"""Of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
+
+PLACE_WORDS = 6
+"""Of each tile: row, column, whether right, whether the second of its column, lane, pair."""
+
+LOAD_WORDS = 8
+"""Of each tile: words in, words out, those of its lane, controls, first, last, bytes in, out."""
+
+
+def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
+    """Return the time from issuing a word at one tile to choosing its sender at another.
+
+    Args:
+        places: PLACE_WORDS of each tile.
+        cycles: between columns; entering the near pair, and the far one; a column's place left of
+            the middle, and right of it; a turn; between rows; what sync grants.
+        source: the tile that sends.
+        to: the tile that receives.
+    """
+    a, b = source * PLACE_WORDS, to * PLACE_WORDS
+    if places[b + 2] == places[b + 3]:
+        entry = cycles[1] + places[b + 4]
+    else:
+        entry = cycles[2] - places[b + 4]
+    across = cycles[0] * (places[b + 1] - places[a + 1] - (places[a + 2] ^ places[a + 3])) + entry
+    if across < 0:
+        across = -across
+    side = cycles[4] if places[b + 2] > 0 else cycles[3]
+    time = across + side * (places[a + 1] - places[b + 1])
+    if places[a + 2] > places[b + 2]:
+        time += cycles[5]
+    return time + cycles[6] * (places[a] - places[b]) - cycles[7]
+
+
+def routes(
+    places: Int64s, cycles: Int64s, source: Int64s, to: Int64s, count: int, out: Int64s
+) -> int:
+    """Find the routes of many pieces, and return how many."""
+    for i in range(count):
+        out[i] = route(places, cycles, source[i], to[i])
+    return count
+
+
+def fragments(
+    source: Int64s, to: Int64s, at: Int64s, size: Int64s, width: Int64s, jumps: Bytes, count: int,
+    out: Int64s,
+) -> int:  # fmt: skip
+    """Join pieces that go on where the one before ends, and return how many fragments there are.
+
+    Args:
+        source: the tile that each piece leaves; one that stays on its tile is left out.
+        to: the tile that it reaches; pieces are ordered by it, and by place there.
+        at: its first place.
+        size: its elements.
+        width: bytes of an element.
+        jumps: whether it does not land behind the piece before.
+        count: how many.
+        out: PIECE_WORDS of each fragment; words and route are found later.
+    """
+    piece = jump = 0
+    for i in range(count):
+        if jumps[i] > 0:
+            jump = 1
+        if source[i] == to[i]:
+            jump = 1
+            continue
+        last = piece - PIECE_WORDS
+        goes_on = piece > 0 and jump == 0 and out[last] == source[i] and out[last + 1] == to[i]
+        goes_on = goes_on and out[last + 4] == width[i]
+        if goes_on and out[last + 2] + out[last + 3] == at[i]:
+            out[last + 3] += size[i]
+            continue
+        out[piece], out[piece + 1], out[piece + 2] = source[i], to[i], at[i]
+        out[piece + 3], out[piece + 4], out[piece + 5] = size[i], width[i], jump
+        piece += PIECE_WORDS
+        jump = 0
+    return piece // PIECE_WORDS
+
+
+def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
+    """Add up what tiles receive, find the words of each piece, and return how many.
+
+    Args:
+        pieces: as `fragments` leaves them; their words are written.
+        count: how many pieces, by receiver and place there.
+        costs: bytes of a word; words of the longest send; controls of a receiver that turns to a
+            source, and to a place; controls of a send.
+        load: LOAD_WORDS of each tile; added to.
+    """
+    for i in range(count):
+        piece = i * PIECE_WORDS
+        row = pieces[piece + 1] * LOAD_WORDS
+        size = pieces[piece + 3] * pieces[piece + 4]
+        words = (size + costs[0] - 1) // costs[0]
+        pieces[piece + 6] = words
+        is_first = load[row + 6] == 0
+        load[row] += words
+        load[row + 6] += size
+        before = piece - PIECE_WORDS
+        if pieces[piece + 5] > 0 or is_first:
+            load[row + 3] += costs[2] + costs[3]
+        elif i == 0 or pieces[piece] != pieces[before] or pieces[piece + 1] != pieces[before + 1]:
+            load[row + 3] += costs[2]
+    return count
+
+
+def fresh_words(pieces: Int64s, piece: int, fresh: int, word_bytes: int) -> int:
+    """Return the words of some elements of a piece."""
+    if fresh == pieces[piece + 3]:
+        return pieces[piece + 6]
+    return (fresh * pieces[piece + 4] + word_bytes - 1) // word_bytes
+
+
+def send(
+    pieces: Int64s, order: Int64s, count: int, once: int, costs: Int64s, constant: int, setup: int,
+    arrival: int, cycles: Int64s, places: Int64s, load: Int64s,
+) -> int:  # fmt: skip
+    """Add up what tiles send, and when it arrives, and return how many sends there are.
+
+    Args:
+        pieces: as `receive` leaves them; their routes are written.
+        order: pieces by source and place there; of equal ones, by receiver.
+        count: how many.
+        once: 1 where no element leaves its tile twice; then any order will do.
+        costs: as for `receive`.
+        constant: the latency of all pieces, or 0 where `places` are known.
+        setup: cycles until a tile can send or listen.
+        arrival: cycles from the entry of a tile of row 0 to its memory.
+        cycles: as for `route`.
+        places: PLACE_WORDS of each tile.
+        load: LOAD_WORDS of each tile; added to.
+    """
+    begin = sends = sent = apart = 0
+    tile = -1
+    while begin < count:
+        piece = order[begin] * PIECE_WORDS
+        at = pieces[piece + 2]
+        if once > 0 or pieces[piece] != tile:
+            tile, sent, apart = pieces[piece], at, at
+        # All that begins here leaves at once, when the last receiver listens.
+        end, least, most = begin, 0, 0
+        while end < count:
+            piece = order[end] * PIECE_WORDS
+            if pieces[piece] != tile or pieces[piece + 2] != at:
+                break
+            if constant == 0:
+                time = route(places, cycles, tile, pieces[piece + 1])
+                pieces[piece + 7] = time
+                least = time if time < least else least
+            most = pieces[piece + 6] if pieces[piece + 6] > most else most
+            end += 1
+        row = tile * LOAD_WORDS
+        load[row + 3] += costs[4]
+        if most > costs[1]:
+            load[row + 3] += costs[4] * ((most - 1) // costs[1])
+        before = -1
+        for k in range(begin, end):
+            piece = order[k] * PIECE_WORDS
+            to, words, latency = pieces[piece + 1], pieces[piece + 6], constant
+            other = to * LOAD_WORDS
+            if constant == 0:
+                latency = setup - least + pieces[piece + 7]
+                latency += arrival + cycles[6] * places[to * PLACE_WORDS]
+            if latency < load[row + 4]:
+                load[row + 4] = latency
+            if latency < load[other + 4]:
+                load[other + 4] = latency
+            if latency + words > load[other + 5]:
+                load[other + 5] = latency + words
+            pair = places[to * PLACE_WORDS + 5]
+            if before >= 0 and pieces[before + 3] == pieces[piece + 3]:
+                near = pieces[before + 1]
+                if near != to and places[near * PLACE_WORDS + 5] == pair:
+                    load[other] -= words // 2
+                    load[near * LOAD_WORDS] -= words // 2
+            before = piece
+            stop = at + pieces[piece + 3]
+            low = sent if sent > at else at
+            if stop > low:
+                load[row + 7] += (stop - low) * pieces[piece + 4]
+                load[row + 1] += fresh_words(pieces, piece, stop - low, costs[0])
+                sent = stop
+            low = apart if apart > at else at
+            if stop > low and places[tile * PLACE_WORDS + 5] != pair:
+                load[row + 2] += fresh_words(pieces, piece, stop - low, costs[0])
+                apart = stop
+        sends += 1
+        begin = end
+    return sends

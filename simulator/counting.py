@@ -1,0 +1,179 @@
+"""Drivers that write down what each vertex takes, where data decide that.
+
+    fast checks     the driver itself counts: it runs `compute` as it was priced, block by block
+    strict checks   a driver of its own counts, before the one that runs the vertices: it works
+                    on copies of what vertices change, and touches nothing else
+
+Slots stand in a table of the compute set, by the number of the vertex; of a MultiVertex they are
+tile cycles.  Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from poplite.compile.descriptor import NUMBER, Columns, forms_of
+from poplite.compile.opcodes import CHUNK_SLOTS, FAULT_WORD
+from poplite.jit.context import emitted
+from poplite.simulator.accesses import load_element
+from poplite.simulator.driver import ARGUMENTS, DriverEmitter
+from poplite.simulator.fields import INDEX, SelfType, element_access, storage_type
+from poplite.simulator.pricing.automatic import MOST_SLOTS
+from poplite.simulator.pricing.compiled import running_text
+from poplite.simulator.pricing.counted import OVER
+from poplite.simulator.pricing.parameters import Parameter, parameters_of
+from poplite.simulator.pricing.schedule import PARTS
+from poplite.simulator.variant import Counting, Variant
+from poplite.types import BOOL
+from poplite.vertex import Field, Vertex
+
+_BYTES = ir.IntType(8).as_pointer()
+
+
+def counting_source(
+    cls: type[Vertex], columns: Columns, counting: Counting
+) -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for a vertex class that is counted.
+
+    Args:
+        cls: the vertex class.
+        columns: what the words of a row are.
+        counting: how it is counted.
+
+    Returns:
+        Function, Numba argument types and result type, as of other drivers.
+    """
+    kind = SelfType(cls, forms_of(columns, len(cls.fields)), Variant(counting=counting))
+
+    def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
+        _CountingEmitter(context, builder, kind, columns, *args).emit()
+
+    walk = emitted(emit, ARGUMENTS, types.none)
+
+    def driver(
+        arena: Any, rows: Any, low: int, high: int, first: int, last: int, faults: Any
+    ) -> None:
+        walk(arena, rows, low, high, first, last, faults)
+
+    return driver, ARGUMENTS, types.none
+
+
+class _CountingEmitter(DriverEmitter):
+    """Emits the loops of a driver that counts."""
+
+    def prepare(self) -> None:
+        """Compile `compute` as a function that returns what it takes."""
+        builder, cls, counting = self.builder, self.kind.cls, self.kind.variant.counting
+        assert counting is not None
+        self.costs = dict(counting.costs)
+        self.parameters = parameters_of(cls)
+        self.is_apart = counting.apart
+        name = f"counted.{id(cls)}"
+        text = running_text(cls, self.costs.__getitem__, name, apart=counting.apart)
+        library = self.context.codegen().create_library(name)
+        library.add_llvm_module(llvm.parse_assembly(text))
+        library.finalize()
+        self.context.active_code_library.add_linking_library(library)
+        kinds = [_BYTES if p.what == "data" else INDEX for p in self.parameters]
+        kinds += [INDEX, _BYTES, INDEX, _BYTES, INDEX] if counting.apart else []
+        self.compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), name)
+        # The first word before the table is the size of the arena.
+        place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
+        self.table = builder.inttoptr(place, INDEX.as_pointer())
+        self.most = cgutils.alloca_once(builder, INDEX)
+
+    def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
+        """Emit what counts one vertex.
+
+        Args:
+            parts: what the columns say of it, by field and part.
+        """
+        builder = self.builder
+        fields = {field.name: (k, field) for k, field in enumerate(self.fields)}
+        given = [
+            None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
+            for p in self.parameters
+        ]
+        apart = self._copied(given, fields) if self.is_apart else []
+        builder.store(INDEX(0), self.most)
+        if self.worker:
+            number = next(p for p in self.parameters if p.field == "num_workers")
+            workers = self._argument(number, *fields["num_workers"], parts)
+            with cgutils.for_range(builder, workers) as worker:
+                self._count([worker.index if p is None else p for p in given], apart)
+        else:
+            self._count(given, apart)
+        if self.is_apart:
+            self._free(apart[3])
+        self._write(parts[NUMBER, "number"])
+
+    def _argument(
+        self, parameter: Parameter, number: int, field: Field, parts: dict[tuple[int, str], Any]
+    ) -> Any:
+        """Emit an argument of the function."""
+        builder = self.builder
+        if parameter.what not in ("data", "value"):
+            return parts[number, parameter.what]
+        base = builder.bitcast(self.arena, storage_type(field.element).as_pointer())
+        data = builder.gep(base, [parts[number, "start"]])
+        if parameter.what == "data":
+            return builder.bitcast(data, _BYTES)
+        value = load_element(self.context, builder, element_access(self.kind.cls, field), data)
+        return builder.zext(value, INDEX) if field.element is BOOL else value
+
+    def _count(self, given: list[Any], apart: list[Any]) -> None:
+        """Call the function; the slowest worker decides."""
+        builder = self.builder
+        taken = builder.call(self.compute, [*given, *apart])
+        slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
+        over = builder.icmp_signed("==", taken, INDEX(OVER))
+        slots = builder.select(over, INDEX(MOST_SLOTS), slots)
+        most = builder.load(self.most)
+        is_more = builder.icmp_unsigned(">", slots, most)
+        builder.store(builder.select(is_more, slots, most), self.most)
+
+    def _write(self, vertex: Any) -> None:
+        """Write down what a vertex took."""
+        builder, slots = self.builder, self.builder.load(self.most)
+        if self.worker:
+            cycles = builder.mul(slots, INDEX(int(self.costs["workers"])))
+            slots = builder.add(cycles, INDEX(int(self.costs["supervisor_overhead"])))
+        builder.store(slots, builder.gep(self.table, [vertex]))
+
+    # -- what is changed ---------------------------------------------------------------------
+
+    def _copied(self, given: list[Any], fields: dict[str, tuple[int, Field]]) -> list[Any]:
+        """Put copies in place of what is read and written; return the arguments for it."""
+        builder = self.builder
+        changed = []
+        total: Any = INDEX(0)
+        for k, parameter in enumerate(self.parameters):
+            _, field = fields.get(parameter.field, (0, None))
+            if field is not None and parameter.what == "data" and field.reads and field.writes:
+                length = given[k + 1] if field.depth else INDEX(1)
+                size = builder.mul(length, INDEX(field.element.size_bytes))
+                changed.append((k, total, size))
+                # Each begins where any element may.
+                total = builder.and_(builder.add(builder.add(total, size), INDEX(7)), INDEX(-8))
+        copy = self._library("malloc", _BYTES, [INDEX])(builder.add(total, INDEX(8)))
+        for k, begin, size in changed:
+            own = builder.gep(copy, [begin])
+            self._library("memcpy", _BYTES, [_BYTES, _BYTES, INDEX])(own, given[k], size)
+            given[k] = own
+        arena_bytes = builder.load(builder.gep(self.table, [INDEX(-1)]))
+        budget = INDEX(MOST_SLOTS * PARTS)
+        return [budget, self.arena, arena_bytes, copy, total]
+
+    def _free(self, copy: Any) -> None:
+        self._library("free", ir.VoidType(), [_BYTES])(copy)
+
+    def _library(self, name: str, result: ir.Type, kinds: list[ir.Type]) -> Callable[..., Any]:
+        """Return what emits a call of the C library."""
+        kind = ir.FunctionType(result, kinds)
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return lambda *args: self.builder.call(function, args)

@@ -1,0 +1,170 @@
+"""The function that is priced, changed into one that computes nothing but what it takes.
+
+    loop:                                       loop:
+      %x = load float, ptr %a                     %x = freeze float zeroinitializer
+      %y = fmul float %x, 2.0                     %y = fmul float %x, 2.0
+      store float %y, ptr %b                      %sum = add i64 %before, 256      64ths of a slot
+      br i1 %more, label %loop, label %end        br i1 %more, label %loop, label %end
+
+Nothing is read or written, so it needs no memory; what is loaded counts as zero.  LLVM then turns
+loops into multiplications wherever it knows how often they run.  Where it does not, a loop could
+run forever: it returns `OVER` beyond a budget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from poplite.simulator.pricing.blocks import Block, Instruction
+
+OVER = -1
+"""Returned in place of what it takes, when that is more than the budget."""
+
+_PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
+_MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
+
+
+Memory = Callable[[Instruction, int], str]
+"""Returns what becomes of an instruction, which has a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCost:
+    """What a block takes.
+
+    Attributes:
+        parts: 64ths of a slot.
+        short: the same where all of `lengths` are within the hardware's counter.
+        lengths: names of arguments.
+        limit: the greatest number of that counter.
+        may_not_end: whether it begins a loop that might run for ever, or for very long.
+    """
+
+    parts: int
+    short: int = 0
+    lengths: frozenset[str] = frozenset()
+    limit: int = 0
+    may_not_end: bool = False
+
+
+def counted_text(
+    exported: str,
+    arguments: Iterable[str],
+    blocks: Sequence[Block],
+    costs: Mapping[str, BlockCost],
+    declared: Iterable[str],
+    memory: Memory,
+) -> str:
+    """Return the text of a module with a function that returns what another one takes.
+
+    Args:
+        exported: name of the function.
+        arguments: types and names of its arguments. The budget is one where blocks may not end.
+        blocks: of the function that is priced.
+        costs: of each block, by its name.
+        declared: declarations of what it calls.
+        memory: what becomes of each instruction but those that end a block.
+    """
+    tails = {
+        _named(block.name): f"%going.on.{number}"
+        for number, block in enumerate(blocks)
+        if costs[block.name].may_not_end
+    }
+    lines = [*declared, f"define i64 @{exported}({', '.join(arguments)}) {{"]
+    for number, block in enumerate(blocks):
+        lines.append(f"{_named(block.name)[1:]}:")
+        phis = [i for i in block.instructions if i.opcode == "phi"]
+        lines += [_from(_MARKS.sub("", phi.text), tails) for phi in phis]
+        if not number:
+            lines += ["%nowhere = alloca i64", "store i64 0, ptr %nowhere"]
+            lines += ["%taken = alloca i64", "store i64 0, ptr %taken"]
+        lines += _count(costs[block.name], number)
+        for instruction in block.instructions[len(phis) : -1]:
+            lines.append(memory(instruction, len(lines)))
+        if block.end.opcode == "ret":
+            lines += [f"%result.{number} = load i64, ptr %taken", f"ret i64 %result.{number}"]
+        else:
+            lines.append(_MARKS.sub("", block.end.text))
+    return "\n".join([*lines, "over:", f"ret i64 {OVER}", "}", ""])
+
+
+def _named(name: str) -> str:
+    return f"%{name}" if _PLAIN.fullmatch(name) else f'%"{name}"'
+
+
+def as_it_is(instruction: Instruction, number: int = 0) -> str:
+    """Return the text of an instruction."""
+    return _MARKS.sub("", instruction.text)
+
+
+def without_memory(instruction: Instruction, number: int = 0) -> str:
+    """Return the text of an instruction; zero for what it would load, nothing for a store."""
+    opcode = instruction.opcode
+    if opcode == "store":
+        return ""
+    if opcode in ("getelementptr", "load") or instruction.is_of_library:
+        if not instruction.name:
+            return ""
+        return f"{_named(instruction.name)} = freeze {instruction.kind} zeroinitializer"
+    return as_it_is(instruction)
+
+
+def within(instruction: Instruction, number: int) -> str:
+    """Return the text of an instruction that loads and stores only where it may.
+
+    It loads from %arena and from %copy, of so many bytes, and stores to the latter; everything else
+    is `%nowhere`.
+    """
+    if instruction.opcode not in ("load", "store"):
+        return as_it_is(instruction)
+    is_store = instruction.opcode == "store"
+    pointer = _named(instruction.operands[is_store])
+    places = ["copy"] if is_store else ["copy", "arena"]
+    lines = [f"%at.{number} = ptrtoint ptr {pointer} to i64"]
+    for place in places:
+        lines += [
+            f"%{place}.begin.{number} = ptrtoint ptr %{place} to i64",
+            f"%{place}.offset.{number} = sub i64 %at.{number}, %{place}.begin.{number}",
+            f"%{place}.holds.{number} = icmp ult i64 %{place}.offset.{number}, %{place}.bytes",
+        ]
+    held = f"%copy.holds.{number}"
+    if not is_store:
+        lines.append(f"%holds.{number} = or i1 {held}, %arena.holds.{number}")
+        held = f"%holds.{number}"
+    lines.append(f"%safe.{number} = select i1 {held}, ptr {pointer}, ptr %nowhere")
+    text = as_it_is(instruction)
+    before, _, behind = text.rpartition(f"ptr {pointer}")
+    return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
+
+
+def _count(cost: BlockCost, number: int) -> list[str]:
+    """Return what adds the cost of a block, and leaves where that is beyond the budget."""
+    parts, lines, all_short = str(cost.parts), [], ""
+    for position, name in enumerate(sorted(cost.lengths)):
+        is_short = f"%short.{number}.{position}"
+        lines.append(f"{is_short} = icmp ule i64 {_named(name)}, {cost.limit}")
+        if all_short:
+            lines.append(f"%all.{number}.{position} = and i1 {all_short}, {is_short}")
+        all_short = f"%all.{number}.{position}" if all_short else is_short
+    if all_short:
+        lines.append(f"%cost.{number} = select i1 {all_short}, i64 {cost.short}, i64 {parts}")
+        parts = f"%cost.{number}"
+    lines += [
+        f"%before.{number} = load i64, ptr %taken",
+        f"%sum.{number} = add i64 %before.{number}, {parts}",
+        f"store i64 %sum.{number}, ptr %taken",
+    ]
+    if cost.may_not_end:
+        lines += [
+            f"%is.over.{number} = icmp ugt i64 %sum.{number}, %budget",
+            f"br i1 %is.over.{number}, label %over, label %going.on.{number}",
+            f"going.on.{number}:",
+        ]
+    return lines
+
+
+def _from(phi: str, tails: Mapping[str, str]) -> str:
+    """Return a phi that takes its values from the tails of blocks that were split."""
+    return re.sub(r'(%"[^"]+"|%[^\s,\]]+) \]', lambda m: f"{tails.get(m[1], m[1])} ]", phi)

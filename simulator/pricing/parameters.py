@@ -1,0 +1,68 @@
+"""What `compute` is given when it is priced, and where a shape says it.
+
+    x: Input[Vector[FLOAT]]             ptr x, its length
+    rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
+    first: State[INT]                   its value
+    a: Input[FLOAT], k: State[FLOAT]    ptr
+    worker of a MultiVertex             its number
+
+A shape is of `poplite.cost.shapes`.  The rows of a list count as equally long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from poplite.cost.shapes import ShapeKind, fields_of
+from poplite.vertex import MultiVertex, Vertex
+
+PRICED = "priced"
+"""Name of the function that is priced."""
+
+What = Literal["data", "length", "rows", "stride", "value", "worker"]
+
+_OF: dict[ShapeKind, tuple[What, ...]] = {
+    "nothing": ("data",),
+    "length": ("data", "length"),
+    "rows": ("data", "rows", "stride", "length"),
+    "value": ("value",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of the function that is priced.
+
+    Attributes:
+        field: name of the field; "self" for the number of a worker.
+        what: about it.
+        kind: what a shape tells of the field.
+        word: the first word of the field in a shape.
+    """
+
+    field: str
+    what: What
+    kind: ShapeKind
+    word: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the function: that of the field where it is all the field has."""
+        return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
+
+
+def parameters_of(cls: type[Vertex]) -> tuple[Parameter, ...]:
+    """Return the arguments of the function that is priced, in order.
+
+    Args:
+        cls: the vertex class.
+    """
+    parameters = [
+        Parameter(field.name, what, field.kind, field.first_word)
+        for field in fields_of(cls)
+        for what in _OF[field.kind]
+    ]
+    if issubclass(cls, MultiVertex):
+        parameters.append(Parameter("self", "worker", "nothing", 0))
+    return tuple(parameters)

@@ -1,0 +1,165 @@
+"""What each instruction costs on a tile's worker, and in which pipe.
+
+The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
+Addresses and conversions between integer widths are free, as is what only counts
+(`poplite.simulator.pricing.loops`): the machine has post-increment accesses.
+
+All numbers are facts of `poplite.machine`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
+
+from poplite.errors import VertexCompileError
+from poplite.simulator.pricing.blocks import Block, Instruction
+from poplite.simulator.pricing.divisors import DIVISIONS, checks_of
+from poplite.simulator.pricing.schedule import FREE, Pipe, Price
+
+Cost = Callable[[str], float]
+"""Returns the value of a fact of the machine, by its name."""
+
+_FREE = frozenset(
+    ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
+    + ("freeze", "alloca", "unreachable", "ret")
+)
+"""Also `ret`: what a vertex takes to begin and end is a number of its own."""
+_FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
+
+_BY_OPCODE: dict[str, tuple[Pipe, str]] = {
+    **dict.fromkeys(("fadd", "fsub", "fmul", "fneg"), ("aux", "slot_float")),
+    "fdiv": ("aux", "slot_float_divide"),
+    "fcmp": ("aux", "slot_float_compare"),
+    **dict.fromkeys(("sitofp", "uitofp", "fptosi", "fptoui"), ("aux", "slot_convert")),
+    **dict.fromkeys(("fpext", "fptrunc"), ("aux", "slot_half")),
+    **dict.fromkeys(DIVISIONS, ("main", "slot_integer_divide")),
+    "frem": ("aux", "slot_integer_divide"),  # a loop of the library as well
+    **dict.fromkeys(
+        ("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp"),
+        ("main", "slot_integer"),
+    ),
+    "switch": ("main", "slot_switch"),
+}
+
+_BY_CALL: dict[str, tuple[Pipe, str]] = {
+    **dict.fromkeys(
+        ("fabs", "floor", "ceil", "trunc", "rint", "round", "minnum", "maxnum", "copysign"),
+        ("aux", "slot_float"),
+    ),
+    "sqrt": ("aux", "slot_sqrt"),
+    **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
+    **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
+    "tanh": ("aux", "slot_tanh"),
+    **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
+    "tan": ("aux", "slot_tan"),
+    "pow": ("aux", "slot_pow"),
+    "fptosi.sat": ("aux", "slot_convert"),
+    **dict.fromkeys(
+        ("smax", "smin", "umax", "umin", "abs", "uadd.sat", "usub.sat", "sadd.sat", "ssub.sat")
+        + ("fshl", "fshr", "ctpop", "ctlz", "cttz", "bswap", "bitreverse", "ucmp", "scmp"),
+        ("main", "slot_integer"),
+    ),
+}
+"""Calls by the name without `llvm.` before it and types or an `f` behind it."""
+
+_CALLS = frozenset(
+    ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
+)
+"""What the library does, with calls; the rest are single instructions."""
+
+_FLOATS = ("half", "float", "double")
+_NARROW = ("i8", "i16", "half")
+_DOUBLE = re.compile(r"\bdouble\b|\.f64\b")
+
+
+def prices_of(blocks: Sequence[Block], free: Container[str], cost: Cost) -> dict[str, list[Price]]:
+    """Return the price of every instruction of a function, by block.
+
+    Args:
+        blocks: the function's.
+        free: names of instructions that cost nothing.
+        cost: facts of the machine.
+
+    Raises:
+        VertexCompileError: for an instruction or a call without a price.
+    """
+    extremes = _compares_of_extremes(blocks)
+    checks = checks_of(blocks)
+    checking = {compare.name for compare in checks.values()}
+    prices: dict[str, list[Price]] = {}
+    for block in blocks:
+        own = []
+        for instruction in block.instructions:
+            name = instruction.name
+            if name and (name in free or name in extremes or name in checking):
+                own.append(FREE)
+            elif instruction.opcode == "br":
+                jumps = len(block.successors) > 1 and block.name not in checks
+                own.append(_price("main", cost("slot_branch"), ends=True) if jumps else FREE)
+            elif instruction.opcode == "select" and instruction.operands[0] in extremes:
+                own.append(_price("aux", cost("slot_float")))
+            else:
+                own.append(_price_of(instruction, cost))
+        prices[block.name] = own
+    return prices
+
+
+def _price(pipe: Pipe, slots: float, *, ends: bool = False, calls: bool = False) -> Price:
+    return Price(pipe, int(slots), ends, calls)
+
+
+def _price_of(instruction: Instruction, cost: Cost) -> Price:
+    opcode, callee = instruction.opcode, instruction.callee
+    if opcode in _FREE or callee.startswith(_FREE_CALLS):
+        return FREE
+    if opcode in ("load", "store"):
+        return _access(instruction, cost)
+    if opcode == "select":
+        is_float = instruction.kind in _FLOATS
+        return _price("aux" if is_float else "main", cost("slot_select"))
+    found = _BY_OPCODE.get(opcode) or _BY_CALL.get(_function(callee))
+    if found is None:
+        raise VertexCompileError(
+            f"no price for {callee or opcode}",
+            found=instruction.text,
+            fix="give the class a cycles method, or the vertex a perf estimate",
+        )
+    pipe, name = found
+    if pipe == "aux" and _DOUBLE.search(instruction.text):
+        return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
+    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
+
+
+def _access(instruction: Instruction, cost: Cost) -> Price:
+    """Return the price of a load or store: by its width, and where it must be merged or cut."""
+    kind, slots = instruction.kind, cost("slot_memory")
+    if instruction.opcode == "store" and kind in _NARROW:
+        return _price("main", cost("slot_narrow_store"), calls=True)
+    is_cut = kind in ("i64", "double") or (kind == "<2 x float>" and "align 4" in instruction.text)
+    return _price("main", 2 * slots if is_cut else slots)
+
+
+def _function(callee: str) -> str:
+    """Return what a callee computes: exp of llvm.exp.f32 and expf, fptosi.sat of its like."""
+    if callee.startswith("llvm."):
+        parts = callee.removeprefix("llvm.").split(".")
+        return ".".join(part for part in parts if not part[1:].isdigit())
+    return callee if callee in _BY_CALL else callee.removesuffix("f")
+
+
+def _compares_of_extremes(blocks: Sequence[Block]) -> set[str]:
+    """Return comparisons that only choose the greater or the lesser of their two operands."""
+    uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
+    extremes = set()
+    for block in blocks:
+        compares = {i.name: i for i in block.instructions if i.opcode == "fcmp"}
+        for select in block.instructions:
+            compare = compares.get(select.operands[0]) if select.opcode == "select" else None
+            if compare is None or uses[compare.name] > 1:
+                continue
+            if set(compare.operands) == set(select.operands[1:]):
+                extremes.add(compare.name)
+    return extremes

@@ -1,0 +1,47 @@
+"""Whether data decide what a function does next, and which of its arguments do.
+
+What is loaded is data: of an edge, of a vector, of a State that is a float.  Lengths of fields and
+whole numbers of State are arguments, and known when a graph is compiled.  Data count only where
+a branch hangs on them: a sum of what was loaded decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from poplite.simulator.pricing.blocks import Block
+from poplite.simulator.pricing.divisors import checks_of
+
+DATA = "data"
+"""What stands for everything that is loaded, among the names of arguments."""
+
+
+def deciding(blocks: Sequence[Block]) -> frozenset[str]:
+    """Return what a function's branches hang on: names of arguments, and `DATA`.
+
+    Args:
+        blocks: the function's.
+    """
+    made = {i.name: i for block in blocks for i in block.instructions if i.name}
+    checks = checks_of(blocks)
+    pending = [
+        operand
+        for block in blocks
+        if len(block.successors) > 1 and block.name not in checks
+        for operand in block.end.operands[:1]
+    ]
+    found: set[str] = set()
+    names: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if not name or name in found:
+            continue
+        found.add(name)
+        instruction = made.get(name)
+        if instruction is None:
+            names.add(name)
+        elif instruction.opcode == "load" or instruction.is_of_library:
+            names.add(DATA)
+        else:
+            pending += instruction.operands
+    return frozenset(names)

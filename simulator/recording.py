@@ -1,0 +1,65 @@
+"""Which rows ran, in what order: written by the interpreter while a trace is wanted.
+
+    | room | used | row | row | row | ...
+
+Both engines write the same words; the compiled one finds them by their address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from poplite.compile.opcodes import TRACE_ROOM, TRACE_ROWS, TRACE_USED
+
+
+class Recording:
+    """The rows that ran, of one run after the other.
+
+    Args:
+        room: how many are recorded.
+
+    >>> recording = Recording(2)
+    >>> recording.begin("main")
+    >>> recording.add([5, 7, 7])
+    >>> list(recording.rows()), recording.is_full
+    ([('main', 5), ('main', 7)], True)
+    """
+
+    def __init__(self, room: int) -> None:
+        self.words = np.zeros(TRACE_ROWS + room, np.int64)
+        self.words[TRACE_ROOM] = room
+        self._begins: list[tuple[int, str]] = []
+
+    def begin(self, program: str) -> None:
+        """Note which program the rows are of that come now.
+
+        Args:
+            program: its name.
+        """
+        self._begins.append((int(self.words[TRACE_USED]), program))
+
+    def add(self, rows: Iterable[int]) -> None:
+        """Add rows, as long as there is room.
+
+        Args:
+            rows: in order.
+        """
+        for row in rows:
+            used = int(self.words[TRACE_USED])
+            if used < self.words[TRACE_ROOM]:
+                self.words[TRACE_ROWS + used] = row
+                self.words[TRACE_USED] = used + 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room left."""
+        return bool(self.words[TRACE_USED] == self.words[TRACE_ROOM])
+
+    def rows(self) -> Iterator[tuple[str, int]]:
+        """Yield program and row of all that ran, in order."""
+        rows = self.words[TRACE_ROWS : TRACE_ROWS + int(self.words[TRACE_USED])].tolist()
+        ends = [*(begin for begin, _ in self._begins[1:]), len(rows)]
+        for (begin, program), end in zip(self._begins, ends, strict=True):
+            yield from ((program, row) for row in rows[begin:end])

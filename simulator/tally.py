@@ -1,0 +1,254 @@
+"""What compute sets took whose vertices were counted while they ran.
+
+    table       slots of each vertex         written by drivers (`poplite.simulator.counting`)
+    record      where everything is          read by `poplite.simulator.tallying`
+    totals      of all executions            read by the accounts
+
+Vertices of the same compute set that need not be counted have their slots in the table from the
+beginning.  Of a replicated graph, each tile takes as long as in the slowest replica; slots are
+those of the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from poplite.compile.executable import Executable
+from poplite.compile.step import ComputeStep
+from poplite.compute import check
+from poplite.cost.counted import may_hang_on_data
+from poplite.cost.step import StepCost, VertexCosts
+from poplite.intervals import Int64
+from poplite.machine import FACTS
+from poplite.report.execution import Source
+from poplite.series import Series, compact, constant
+from poplite.simulator.pricing import is_data_dependent, slots_of
+from poplite.simulator.variant import Counting, modes_of
+from poplite.target import Target
+from poplite.types import HALF, QUARTER
+from poplite.vertex import MultiVertex, Vertex
+
+(
+    REPLICAS, TABLE, STRIDE, VERTICES, FAMILIES, SHARED, SHARED_COUNT, SHARED_TILES, WORKERS, BUSY,
+    TILES, ALONE, ALONE_COUNT, ALONE_TILES, CYCLES, MOST, BESIDE, LEAST, TOTALS, RECORD_WORDS,
+) = range(20)  # fmt: skip
+"""Words of a record: how many replicas; the table of the first one, and words from one table to
+the next; vertices, and the family of each; those that share workers, and their tiles; the workers
+of a tile, and what each has been given; tiles that run any; MultiVertices, and their tiles; cycles
+of each tile in one replica, in the slowest one, and of the phases beside it that no sync parts
+from it, the most of them on other tiles; totals."""
+
+TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
+"""Words of totals, behind which stand the cycles of each tile, and the slots of each family:
+executions; cycles of the slowest tile; the same with the phases beside."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTotals:
+    """What a row took over all its executions.
+
+    Attributes:
+        executions: how often.
+        slowest: cycles of the slowest tile, summed over executions.
+        elapsed: the same with the phases before and after that no sync parts from it.
+        tile_cycles: int64[tiles], cycles of each tile, summed.
+        slots: worker slots of each family of the step, summed; of a MultiVertex tile cycles.
+        classes: those that were counted; of the others it was known.
+    """
+
+    executions: int
+    slowest: int
+    elapsed: int
+    tile_cycles: Int64
+    slots: tuple[int, ...]
+    classes: frozenset[type[Vertex]]
+
+
+class StepTally:
+    """The table of a compute set of which some vertices are counted.
+
+    Args:
+        executable: what runs.
+        number: of the step.
+        arenas: address of the arena of each replica.
+
+    Attributes:
+        counting: of each class that is counted, how.
+        slots: by arena, the address of the table.
+    """
+
+    def __init__(self, executable: Executable, number: int, arenas: Sequence[int]) -> None:
+        self._executable, self._cost = executable, executable.costs[number]
+        self.counting = counting_of(executable, number)
+        families, target = self._cost.vertices, executable.target
+        numbers = [family.numbers.array() for family in families]
+        count = 1 + max(int(each.max()) for each in numbers)
+        # The word before each table is the size of the arena.
+        self._tables = np.zeros((len(arenas), 1 + count), np.int64)
+        self._tables[:, 0] = executable.layout.size_bytes
+        self._families = np.zeros(count, np.int64)
+        tiles = np.zeros(count, np.int64)
+        alone = np.zeros(count, np.bool_)
+        for k, (family, own) in enumerate(zip(families, numbers, strict=True)):
+            self._families[own], tiles[own] = k, family.tiles.array()
+            alone[own] = issubclass(family.cls, MultiVertex)
+            if family.cls not in self.counting:
+                self._tables[:, 1 + own] = known_slots(family, target)[0].array()
+        self._used, compact = np.unique(tiles, return_inverse=True)
+        # The vertices of a step are numbered through, and start in this order.
+        self._shared, self._alone = np.flatnonzero(~alone), np.flatnonzero(alone)
+        self._shared_tiles, self._alone_tiles = compact[self._shared], compact[self._alone]
+        self._scratch = np.zeros(len(self._used) * (target.workers + 2), np.int64)
+        around = beside(self._cost, target.tiles)
+        self._beside = around[self._used]
+        others = np.delete(around, self._used)
+        self._least = int(others.max(initial=0))
+        step = self._tables.strides[0]
+        first = self._tables.ctypes.data + 8
+        self.slots = {arena: first + step * k for k, arena in enumerate(arenas)}
+
+    def record(self) -> tuple[Int64, Int64]:
+        """Return a record with totals of its own, and these totals."""
+        used, workers = len(self._used), self._executable.target.workers
+        totals = np.zeros(TOTAL_WORDS + used + len(self._cost.vertices), np.int64)
+        busy = self._scratch.ctypes.data
+        cycles = busy + 8 * used * workers
+        words = {
+            REPLICAS: len(self._tables),
+            TABLE: self._tables.ctypes.data + 8,
+            STRIDE: self._tables.shape[1],
+            VERTICES: len(self._families),
+            FAMILIES: self._families.ctypes.data,
+            SHARED: self._shared.ctypes.data,
+            SHARED_COUNT: len(self._shared),
+            SHARED_TILES: self._shared_tiles.ctypes.data,
+            WORKERS: workers,
+            BUSY: busy,
+            TILES: used,
+            ALONE: self._alone.ctypes.data,
+            ALONE_COUNT: len(self._alone),
+            ALONE_TILES: self._alone_tiles.ctypes.data,
+            CYCLES: cycles,
+            MOST: cycles + 8 * used,
+            BESIDE: self._beside.ctypes.data,
+            LEAST: self._least,
+            TOTALS: totals.ctypes.data,
+        }
+        return np.array([words[word] for word in range(RECORD_WORDS)], np.int64), totals
+
+    def totals(self, words: Int64) -> CountedTotals:
+        """Return what totals say.
+
+        Args:
+            words: totals that `record` returned.
+        """
+        tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
+        tile_cycles[self._used] = words[TOTAL_WORDS : TOTAL_WORDS + len(self._used)]
+        return CountedTotals(
+            int(words[TOTAL_EXECUTIONS]),
+            int(words[TOTAL_SLOWEST]),
+            int(words[TOTAL_SEGMENT]),
+            tile_cycles,
+            tuple(words[TOTAL_WORDS + len(self._used) :].tolist()),
+            frozenset(self.counting),
+        )
+
+
+def beside(cost: StepCost, num_tiles: int) -> Int64:
+    """Return the cycles of each tile in phases that no sync parts from the vertices.
+
+    Args:
+        cost: of a compute set.
+        num_tiles: of the target.
+    """
+    cycles = np.zeros(num_tiles, np.int64)
+    for phase in cost.before:
+        if phase.sync:
+            cycles[:] = 0
+        cycles += phase.cycles.dense(num_tiles)
+    for phase in cost.after:
+        if phase.sync:
+            break
+        cycles += phase.cycles.dense(num_tiles)
+    return cycles
+
+
+def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
+    """Return what each vertex of a family takes that is not counted, and who says so.
+
+    Args:
+        family: the family.
+        target: the machine.
+    """
+    if family.slots is not None:
+        return family.slots, "given" if family.source == "given" else "formula"
+    assert family.shapes is not None, "of automatic ones"
+    assert family.shape is not None, "of automatic ones"
+    priced, shape = slots_of(family.cls, family.shapes, target), family.shape
+    if shape.only is None:
+        return compact(priced.slots[shape.array()]), priced.source
+    return constant(int(priced.slots[shape.only]), shape.count), priced.source
+
+
+def counting_of(executable: Executable, number: int) -> Mapping[type[Vertex], Counting]:
+    """Return how the classes of a compute set are counted of which data decide what they take.
+
+    Nothing is counted of a class of which some vertices were given an estimate, that works on
+    QUARTER (or on HALF, where the processor has none), whose lists have rows that are not evenly
+    spaced, or where lists must be copied as strict checks run: that is guessed.
+
+    Args:
+        executable: what runs.
+        number: of the step.
+    """
+    step, target = executable.steps[number], executable.target
+    if not isinstance(step, ComputeStep) or number >= len(executable.costs):
+        return {}
+    groups: dict[type[Vertex], list[bool]] = {}
+    for group in step.groups:
+        regular = all(form in (None, "stride") for form in group.forms)
+        groups.setdefault(group.cls, []).append(regular)
+    found = {}
+    for family in executable.costs[number].vertices:
+        cls = family.cls
+        others = [each for each in executable.costs[number].vertices if each.cls is cls]
+        automatic = all(each.source == "automatic" for each in others)
+        counted = automatic and may_hang_on_data(cls) and all(groups[cls])
+        if counted and is_data_dependent(cls, target):
+            fields = cls.fields.values()
+            apart = _runs_apart(executable, cls)
+            copies_lists = apart and any(f.depth == 2 and f.reads and f.writes for f in fields)
+            elements = {field.element for field in fields}
+            has_code = QUARTER not in elements and (HALF not in elements or _has_half())
+            if has_code and not copies_lists:
+                found[cls] = Counting(apart, _costs(target))
+    return found
+
+
+def _has_half() -> bool:
+    """Tell whether the processor that code is made for converts halves."""
+    import llvmlite.binding as llvm
+
+    from poplite.simulator.codecs import half_in_hardware
+
+    chosen = any(os.environ.get(f"NUMBA_CPU_{choice}") for choice in ("NAME", "FEATURES"))
+    features = "" if chosen else llvm.get_host_cpu_features().flatten()
+    return half_in_hardware(llvm.get_process_triple(), features)
+
+
+def _runs_apart(executable: Executable, cls: type[Vertex]) -> bool:
+    """Tell whether a class is counted apart, as what runs does more than what is priced."""
+    checked = check(cls)
+    does_more = checked.raises or checked.result is not None
+    modes = modes_of(cls, executable.float_modes)
+    return executable.checks == "strict" or bool(modes) or does_more
+
+
+def _costs(target: Target) -> tuple[tuple[str, float], ...]:
+    slots = [name for name in FACTS[target.architecture] if name.startswith("slot_")]
+    more = ("issue_width", "pairing", "repeat_limit", "supervisor_overhead", "workers")
+    return tuple((name, target.cost(name)) for name in (*slots, *more))

@@ -1,0 +1,75 @@
+"""`poplite-viz report`: saved reports as text, as tile maps, and compared."""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import poplite as pl
+from poplite.tools.viz import main
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.Report]:
+    """Reports by file name, in the folder that we are in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    graph = pl.Graph(pl.Target(tiles=4))
+    a = graph.add_variable(pl.INT, (64,), "a", mapping=0, initial_value=1)
+    b = graph.add_variable(pl.INT, (64,), "b", mapping=2)
+    made = {}
+    for name, count, modelled in (("run", 1, True), ("later", 3, True), ("none", 1, False)):
+        options = {"debug.instrument": modelled}
+        engine = pl.Engine(graph, pl.Repeat(count, pl.Copy(a, b)), options=options)
+        engine.run()
+        made[name] = engine.report()
+        made[name].save(f"{name}.json")
+    return made
+
+
+def test_a_report_is_printed(
+    reports: dict[str, pl.Report], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "run.json"]) == 0
+    assert capsys.readouterr().out == f"{reports['run']}\n"
+    assert main(["report", "run.json", "later.json"]) == 0
+    assert capsys.readouterr().out == f"{reports['run'].diff(reports['later'])}\n"
+
+
+def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path) -> None:
+    assert main(["report", "run.json", "-q", "-o", "again.json"]) == 0
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "run.json").read_bytes()
+    assert pl.Report.load("again.json") == reports["run"]
+
+
+@pytest.mark.parametrize(
+    ("by", "heading"), [("memory", "bytes per"), ("cycles", "busy cycles per")]
+)
+def test_tiles_are_drawn(
+    by: str, heading: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "run.json", "--by", by]) == 0
+    assert capsys.readouterr().out.startswith(f"{heading} tile\n")
+    assert main(["report", "run.json", "--by", by, "-o", "map.svg"]) == 0
+    picture = ET.parse(tmp_path / "map.svg").getroot()
+    assert picture.attrib["aria-label"] == f"{heading} tile"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.json"], "cannot read 'absent.json': No such file or directory"),
+        (["none.json", "--by", "cycles"], "'none.json' has no numbers to draw"),
+        (["run.json", "later.json", "--by", "cycles"], "two reports are compared as text"),
+        (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
+    ],
+)
+def test_faults(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *arguments]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"poplite-viz: {message}")
+    assert "\n  try: " in said.err
+    assert said.out == ""

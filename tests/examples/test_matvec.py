@@ -1,0 +1,88 @@
+"""examples/matvec.py: the plan, the known numbers, and what the engine's model makes of them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import poplite as pl
+
+
+def test_the_known_numbers_are_reached(
+    matvec: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert matvec.main([]) == 0
+    captured = capsys.readouterr()
+    assert "By the formula, the best split is 2, at 392 cycles." in captured.out
+    assert [f"Split {split}\n" in captured.out for split in (1, 2, 40)] == [True] * 3
+    assert "WRONG" not in captured.err
+
+
+def test_the_plan(matvec: ModuleType) -> None:
+    assert matvec.plan() == 2
+    assert [matvec.cost(split) for split in (1, 2, 40)] == [709, 392, 1118]
+    assert min(matvec.cost(split) for split in range(1, 160)) == 392
+
+
+@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("split", [1, 2, 7, 40, 159])
+def test_the_product(matvec: ModuleType, split: int, interpret: bool) -> None:
+    graph, program, y = matvec.build(split)
+    engine = pl.Engine(graph, program, interpret=interpret)
+    engine.run()
+    got = engine.read(y)
+    assert got[:6].tolist() == [3, 3, 14, 3, 3, -8]
+    assert (got.sum(), got.min(), got.max()) == (13, -8, 14)
+    matrix, x = matvec.operands()
+    assert (got == matrix @ x).all()
+
+
+def test_where_vertices_are(matvec: ModuleType) -> None:
+    graph, _, _ = matvec.build(7)
+    dots, sums = graph.compute_sets
+    tiles = [(96 * i + row) * 32 // (96 * 7) for i in range(7) for row in range(96)]
+    assert [vertex.tile for vertex in dots.vertices] == tiles
+    assert [vertex.tile for vertex in sums.vertices] == [row // 3 for row in range(96)]
+    lengths = np.diff([i * 160 // 7 for i in range(8)]).tolist()
+    estimates = [graph.perf_estimate(vertex).cycles for vertex in dots.vertices]
+    assert estimates == [5 + (lengths[i] + 1) // 2 for i in range(7) for _ in range(96)]
+    assert graph.perf_estimate(sums.vertices[0]).cycles == 5 + 4
+
+
+def test_the_engine_computes_what_the_formula_says(matvec: ModuleType) -> None:
+    cycles: dict[int, int] = {}
+    for split in (1, 2, 40):
+        graph, program, _ = matvec.build(split)
+        engine = pl.Engine(graph, program)
+        engine.run()
+        report = engine.report()
+        phases = [phase for step in report.execution.steps for phase in step.phases]
+        computed = sum(phase.cycles for phase in phases if phase.kind == "compute")
+        assert computed == matvec.compute_cycles(split)
+        cycles[split] = report.cycles or 0
+        columns = matvec.comparison(split, report).split()
+        assert columns[:2] == [str(split), f"{matvec.cost(split):,}"]
+        assert columns[4:6] == [f"{report.cycles:,}", f"{computed:,}"]
+    assert cycles[1] < cycles[2] < cycles[40]  # as the module says
+
+
+def test_wrong_numbers_are_reported(matvec: ModuleType) -> None:
+    matrix, x = matvec.operands()
+    right = matrix @ x
+    assert matvec.faults(2, right) == []
+    wrong = right + np.eye(96, dtype=np.float32)[0]
+    assert matvec.faults(2, wrong) == [
+        "split 2: 1 of 96 rows differ from NumPy",
+        "split 2: first rows [4.0, 3.0, 14.0, 3.0, 3.0, -8.0], expected [3, 3, 14, 3, 3, -8]",
+        "split 2: sum 14.0, expected 13",
+    ]
+
+
+def test_a_wrong_plan_fails_loudly(
+    matvec: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matvec, "EXPECTED_COST", 391)
+    assert matvec.main([]) == 1
+    assert "WRONG: its cost: 392, expected 391" in capsys.readouterr().err

@@ -1,0 +1,222 @@
+"""When variables are live, against a walk of every way that control may go, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.compile.edges import edge_table
+from poplite.cost.liveness import Lifetimes, lifetimes
+from poplite.program import If, Loop, Program, Repeat, RepeatWhile, Switch, WriteUndef
+from poplite.view import addresses
+
+NAMES = "abcd"
+SIZE = 4
+
+Elements = frozenset[int]
+
+
+class Pass(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.y[i] = self.x[i]
+
+
+@dataclass
+class Point:
+    """A place that control passes: what it touches there, and where it may go next."""
+
+    leaf: Program | None
+    reads: Elements
+    writes: Elements
+    next: list[Point] = field(default_factory=list)
+    after: set[int] = field(default_factory=set)
+
+    @property
+    def before(self) -> set[int]:
+        return set(self.reads) | (self.after - self.writes)
+
+
+class Walk:
+    """All points of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.points: list[Point] = []
+        self.first = self.enter(program, self.point(None))
+        changed = True
+        while changed:
+            changed = False
+            for point in self.points:
+                after = set().union(*(then.before for then in point.next))
+                changed |= after != point.after
+                point.after = after
+
+    def point(self, leaf: Program | None, *then: Point, reads: Sequence[pl.Tensor] = ()) -> Point:
+        writes = () if leaf is None else leaf.writes
+        of_set: dict[str, list[pl.Tensor]] = {"x": [], "y": []}
+        if isinstance(leaf, pl.Execute):
+            for vertex in leaf.compute_set.vertices:
+                for name in "xy":
+                    connected = vertex.connections[name]
+                    of_set[name] += [connected] if isinstance(connected, pl.Tensor) else connected
+        reads = [*(reads if leaf is None else leaf.reads), *of_set["x"]]
+        made = Point(leaf, elements(reads), elements([*writes, *of_set["y"]]), list(then))
+        self.points.append(made)
+        return made
+
+    def enter(self, program: Program, then: Point) -> Point:
+        """Return where control enters a program after which it goes on somewhere."""
+        if isinstance(program, Repeat) and program.count == 0:
+            return then
+        if isinstance(program, Repeat | Loop):
+            again = self.point(None, then)
+            first = self.enter(program.body, again)
+            again.next += [first] if not isinstance(program, Repeat) or program.count > 1 else []
+            return first
+        if isinstance(program, RepeatWhile):
+            decides = self.point(None, then, reads=[program.predicate])
+            first = self.enter(program.condition, decides)
+            decides.next.append(self.enter(program.body, first))
+            return first
+        if isinstance(program, If | Switch):
+            scalar = program.decided_by
+            ways = [self.enter(child, then) for child in program.children]
+            return self.point(None, *ways, reads=[scalar])
+        if program.children:
+            for child in reversed(program.children):
+                then = self.enter(child, then)
+            return then
+        return self.point(program, then) if program.num_steps else then
+
+
+def elements(tensors: Sequence[pl.Tensor]) -> Elements:
+    return frozenset(int(a) for t in tensors for a in addresses(t.view).ravel())
+
+
+def expected(graph: pl.Graph, program: Program) -> tuple[dict[str, set[Program]], set[str]]:
+    """Return the steps in which each variable is live, and those that always are."""
+    walk = Walk(program)
+    of_name = {v.name: set(range(v.storage.base, v.storage.base + v.num_elements))
+               for v in graph.variables}  # fmt: skip
+    after: dict[Program, set[int]] = {}
+    touched: dict[Program, Point] = {}
+    for point in walk.points:
+        if point.leaf is not None:
+            after.setdefault(point.leaf, set()).update(point.after)
+            touched[point.leaf] = point
+    live: dict[str, set[Program]] = {}
+    always = set()
+    for name, own in of_name.items():
+        used = [
+            point
+            for point in walk.points
+            if own & (point.reads | point.writes) and not isinstance(point.leaf, WriteUndef)
+        ]
+        unread = [
+            leaf
+            for leaf, point in touched.items()
+            if own & point.writes and not own & after[leaf] and not isinstance(leaf, WriteUndef)
+        ]
+        if own & walk.first.before or not used or unread:
+            always.add(name)
+            continue
+        live[name] = set()
+        for leaf, point in touched.items():
+            written: Elements = frozenset() if isinstance(leaf, WriteUndef) else point.writes
+            if own & (after[leaf] | point.reads | written):
+                live[name].add(leaf)
+    return live, always
+
+
+def found_by(graph: pl.Graph, found: Lifetimes) -> tuple[dict[str, set[Program]], set[str]]:
+    steps = [step.program for _, step in found.steps]
+    names = [variable.name for variable in graph.variables]
+    live = {names[n]: {steps[k] for k in s.array().tolist()} for n, s in found.live.items()}
+    return live, {names[n] for n in found.always}
+
+
+@st.composite
+def programs(draw: st.DrawFn, *, shared: bool) -> tuple[pl.Graph, Program]:
+    graph = pl.Graph(pl.Target(tiles=2))
+    variables = [graph.add_variable(pl.INT, (SIZE,), name, mapping=0) for name in NAMES]
+    scalar = graph.add_variable(pl.BOOL, (), "scalar", mapping=0)
+    made: list[Program] = []
+
+    def parts() -> tuple[pl.Tensor, pl.Tensor]:
+        source, destination = draw(st.permutations(variables))[:2]
+        count = draw(st.sampled_from([SIZE, SIZE, SIZE // 2]))
+        here, there = (draw(st.sampled_from([0, SIZE - count])) for _ in range(2))
+        return source[here : here + count], destination[there : there + count]
+
+    def leaf() -> Program:
+        kind = draw(st.sampled_from(["copy", "copy", "execute", "undef", "scalar", "print"]))
+        x, y = parts()
+        if kind == "execute":
+            compute_set = graph.add_compute_set("pass")
+            graph.add_vertex(compute_set, Pass, tile=0, x=x, y=y)
+            return pl.Execute(compute_set)
+        if kind == "undef":
+            return WriteUndef(y)
+        if kind == "scalar":
+            return pl.Copy(graph.add_constant(pl.BOOL, (), True, mapping=0), scalar)
+        return pl.PrintTensor(x) if kind == "print" else pl.Copy(x, y)
+
+    def tree(depth: int) -> Program:
+        if shared and made and draw(st.integers(0, 3)) == 0:
+            return draw(st.sampled_from(made))
+        kinds = ["sequence", "repeat", "if", "while", "switch", "loop"] if depth else []
+        kind = draw(st.sampled_from([*kinds, "leaf"])) if depth < 3 else "sequence"
+        below = depth - 1
+        match kind:
+            case "sequence":
+                program: Program = pl.Sequence(
+                    *(tree(below) for _ in range(draw(st.integers(0, 4))))
+                )
+            case "repeat":
+                program = pl.Repeat(draw(st.integers(0, 3)), tree(below))
+            case "loop":
+                program = Loop(tree(below))
+            case "if":
+                program = If(scalar, tree(below), tree(below))
+            case "while":
+                program = pl.RepeatWhileTrue(tree(below), scalar, tree(below))
+            case "switch":
+                cases = {number: tree(below) for number in range(draw(st.integers(1, 2)))}
+                control = graph.add_constant(pl.INT, (), 0, mapping=0)
+                program = Switch(control, cases, tree(below))
+            case _:
+                program = leaf()
+        made.append(program)
+        return program
+
+    return graph, tree(3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(shared=False))
+def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program]) -> None:
+    graph, program = case
+    live, always = expected(graph, program)
+    constants = {v.name for v in graph.variables if v.constant}
+    found = found_by(graph, lifetimes(graph, {"main": program}, edge_table))
+    assert found == ({n: s for n, s in live.items() if n not in constants}, always | constants)
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(shared=True))
+def test_parts_that_stand_in_several_places_live_no_shorter(
+    case: tuple[pl.Graph, Program],
+) -> None:
+    graph, program = case
+    live, always = expected(graph, program)
+    found, kept = found_by(graph, lifetimes(graph, {"main": program}, edge_table))
+    assert kept <= always | {v.name for v in graph.variables if v.constant}
+    for name, steps in live.items():
+        assert name in kept or steps <= found[name]

@@ -1,0 +1,76 @@
+"""Trees made of ops are the programs that were written down, whatever they are made of."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.compile.compiler import compile_graph
+from poplite.report.program import Program, ProgramType
+from poplite.simulator.reporting import compilation_of
+
+Tree = tuple[object, ...]
+
+GRAPH = pl.Graph(pl.Target(tiles=2))
+X, N = (GRAPH.add_variable(pl.INT, (), name, mapping=0, initial_value=0) for name in "xn")
+COPIES = [pl.Copy(GRAPH.add_variable(pl.INT, (), f"v{k}", mapping=1), X) for k in range(4)]
+leaves = st.sampled_from([*COPIES, pl.Sequence()])
+
+
+def arranged(parts: st.SearchStrategy[pl.Program]) -> st.SearchStrategy[pl.Program]:
+    """Return programs made of others."""
+    cases = st.dictionaries(st.integers(-3, 3), parts, max_size=3)
+    return st.one_of(
+        st.lists(parts, max_size=4).map(pl.Sequence),
+        st.builds(pl.Repeat, st.integers(0, 3), parts),
+        st.builds(pl.RepeatWhileTrue, parts, st.just(N), parts),
+        st.builds(pl.RepeatWhileFalse, parts, st.just(N), parts),
+        st.builds(pl.If, st.just(N), parts, parts),
+        st.builds(lambda given, default: pl.Switch(N, given, default=default), cases, parts),
+        st.builds(pl.Loop, parts),
+        st.builds(lambda part: pl.Call(GRAPH.add_function(part)), parts),
+    )
+
+
+def expected(program: pl.Program) -> list[Tree]:
+    """Return what the tree of a program is to be, Sequences joined with what is around them."""
+    if program.is_empty:
+        return []
+    match program:
+        case pl.Repeat():
+            return [("Repeat", *expected(program.body))]
+        case pl.Loop():
+            return [("Loop", *expected(program.body))]
+        case pl.RepeatWhileTrue() | pl.RepeatWhileFalse():
+            return [("RepeatWhile", *expected(program.condition), *expected(program.body))]
+        case pl.If() if program.false_body.is_empty:
+            return [("If", *expected(program.true_body))]
+        case pl.If():
+            both = program.true_body, program.false_body
+            return [("If", *(("Sequence", *expected(part)) for part in both))]
+        case pl.Switch() if not program.cases:
+            return [("Switch",), *expected(program.default)]
+        case pl.Switch():
+            parts = [("Sequence", *expected(part)) for part in program.cases.values()]
+            default = expected(program.default)
+            return [("Switch", *parts, *([("Sequence", *default)] if default else []))]
+        case pl.Call(function=pl.Function() as function):
+            return [("Call", ("Sequence", *expected(function.program)))]
+        case leaf if not leaf.children:
+            return [("Copy", int(str(leaf)[len("Copy 'v")]))]
+    return [tree for part in program.children for tree in expected(part)]
+
+
+def found(program: Program) -> Tree:
+    """Return a tree of ops in the same form."""
+    if program.type is ProgramType.COPY:
+        return ("Copy", int(program.name[1]))
+    return (program.type.value, *map(found, program.children))
+
+
+@given(st.recursive(leaves, arranged, max_leaves=12))
+def test_trees_are_what_was_written(program: pl.Program) -> None:
+    executable = compile_graph(GRAPH, pl.Sequence(program), "fast")
+    tree = compilation_of(executable).programs["0"]
+    assert found(tree) == ("Sequence", *expected(program))

@@ -1,0 +1,159 @@
+"""Counted vertices against their estimates, and where runs are left in the middle."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compile.executable import Checks
+from poplite.cost.priced import StepTotal
+
+
+class Triangle(pl.Vertex):
+    """Sums that get longer, of which lengths decide."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.HALF]]
+    most: pl.State[pl.INT]
+    scale: pl.State[pl.FLOAT]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            total = 0.0
+            for j in range(min(i, self.most)):
+                if j % 3 != 1:
+                    total += self.scale * self.x[j]
+            self.y[i] = total
+
+
+class Long(pl.Vertex):
+    """Takes a while, for as long as a number says."""
+
+    n: pl.Input[pl.INT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        number = 1
+        for _ in range(self.n):
+            number = number * 5 % 10007 if number % 7 != 3 else number + 1
+        self.y = number
+
+
+class Choose(pl.Vertex):
+    """One of many constants for each number."""
+
+    k: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            k = self.k[i]
+            value = 0.5
+            if k == 0:
+                value = 1.0
+            elif k == 1:
+                value = 7.0
+            elif k == 2:
+                value = 3.5
+            elif k == 3:
+                value = 2.25
+            elif k == 4:
+                value = 9.0
+            j = 0
+            while j < k:
+                j += 1
+                value += 0.25
+            self.y[i] = value
+
+
+def total_of(engine: pl.Engine) -> StepTotal:
+    """Return what the only step took that executes something."""
+    (found,) = [total for total in engine._accounts.totals() if total.kind == "execute"]
+    return found
+
+
+@pytest.mark.parametrize("checks", ["fast", "strict"])
+def test_where_both_exist_the_count_is_the_estimate(
+    checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def total(checks: Checks) -> StepTotal:
+        graph = pl.Graph(pl.Target(tiles=3))
+        work = graph.add_compute_set("work")
+        for k, length in enumerate((1, 5, 12, 0, 30, 7)):
+            x, y = (
+                graph.add_variable(kind, (length,), name, mapping=k % 3, initial_value=1.5)
+                for kind, name in ((pl.FLOAT, "x"), (pl.HALF, "y"))
+            )
+            graph.add_vertex(work, Triangle, tile=k % 3, x=x, y=y, most=9, scale=2.0)
+        engine = pl.Engine(graph, pl.Repeat(3, pl.Execute(work)), checks=checks)
+        engine.run()
+        return total_of(engine)
+
+    estimated = total("fast")
+    for name in ("may_hang_on_data", "is_data_dependent"):
+        monkeypatch.setattr(f"poplite.simulator.tally.{name}", lambda *_: True)
+    counted = total(checks)
+    assert (estimated.types[0].source, counted.types[0].source) == ("estimated", "counted")
+    assert counted.types[0].slots == estimated.types[0].slots
+    assert counted.cycles == estimated.cycles
+
+
+def test_chosen_constants_are_counted() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    numbers = np.arange(-1, 7, dtype=np.int32)
+    k = graph.add_variable(pl.INT, (8,), "k", mapping=0, initial_value=numbers)
+    y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=0)
+    work = graph.add_compute_set("choose")
+    graph.add_vertex(work, Choose, tile=0, k=k, y=y)
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+    engine.run()
+    assert total_of(engine).types[0].source == "counted"
+    assert engine.read(y).tolist() == [0.5, 1.0, 7.25, 4.0, 3.0, 10.0, 1.75, 2.0]
+
+
+def test_an_execution_that_was_done_when_the_run_was_left_is_counted() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=100_000_000)
+    y = graph.add_variable(pl.INT, (), "y", mapping=0)
+    work = graph.add_compute_set("long")
+    graph.add_vertex(work, Long, tile=0, n=n, y=y)
+    engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        # Python hears of it once the vertex has run, behind which the slice is over.
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            engine.run()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    left = total_of(engine)
+    assert left.executions == 1
+    assert left.types[0].slots > 100_000_000
+    engine.write(n, 3)
+    engine.run()
+    assert total_of(engine).executions == 2
+    assert 0 < total_of(engine).types[0].slots - left.types[0].slots < 3_000
+
+
+def test_targets_count_by_their_own_prices() -> None:
+    slots = []
+    for price in (270, 500, 270):
+        target = pl.Target(tiles=1, costs={"slot_integer_divide": price})
+        graph = pl.Graph(target)
+        n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=10)
+        y = graph.add_variable(pl.INT, (), "y", mapping=0)
+        work = graph.add_compute_set("long")
+        graph.add_vertex(work, Long, tile=0, n=n, y=y)
+        engine = pl.Engine(graph, pl.Execute(work))
+        engine.run()
+        slots.append(total_of(engine).types[0].slots)
+    assert slots[0] == slots[2] < slots[1]

@@ -1,0 +1,214 @@
+"""The maker's estimates: worked numbers, the tables they come from, and the library's vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compile.edges import edge_table
+from poplite.cost import poplibs
+from poplite.cost.poplibs import Element, broadcast, fill, of_tile, share, unary
+from poplite.cost.poplibs import binary as binary_slots
+from poplite.cost.poplibs_tile import cast, dynamic_slice, multi_slice, scaled_add
+from poplite.cost.vertices import vertex_costs
+from poplite.cost.workers import tile_cycles
+from poplite.machine import FACTS, Evidence
+from poplite.machine_vertices import BINARY, BROADCAST, ROWS, UNARY, UNARY_IN_PLACE, Loop
+from poplite.types import ELEMENT_TYPES
+from poplite.vertices import Add, CountOn, add
+from poplite.vertices.reduce import (
+    GreatestColumns,
+    LeastRows,
+    ProductColumns,
+    SumColumns,
+    SumRows,
+)
+
+TARGET = pl.Target(tiles=2)
+NAMED = {repr(element): element for element in ELEMENT_TYPES}
+
+
+def test_every_number_has_a_source() -> None:
+    for name, row in ROWS.items():
+        fact = FACTS["gc200"][name]
+        assert (fact.value, fact.unit, fact.evidence, fact.source) == row
+        assert fact.evidence in get_args(Evidence)
+        assert "; poplibs, lib/popops/" in fact.source
+
+
+@pytest.mark.parametrize("loops", [UNARY, UNARY_IN_PLACE, BINARY, BROADCAST])
+def test_tables_are_whole(loops: dict[tuple[str, str], Loop]) -> None:
+    for (operation, element), loop in loops.items():
+        assert element in NAMED, operation
+        assert loop.slots > 0
+        assert loop.elements in (0, 1, 2, 4)
+        assert loop.elements or not loop.is_whole  # of a vector, more is always added
+        assert loop.source.endswith("PerfInfo")
+    assert {name for name, _ in UNARY} == {name for name, _ in UNARY_IN_PLACE}
+    assert set(BROADCAST) == set(BINARY)
+    assert str(UNARY["abs", "INT"]).startswith("2 slots/1 element and more (model: unaryOp")
+    assert str(BINARY["add", "HALF"]).startswith("1 slots/vector and more (model: binaryOp")
+
+
+@pytest.mark.parametrize(
+    ("found", "worked"),
+    [
+        # 768 vectors, 128 of each worker: 11 + 6 * (29 + 128 * 3).
+        (of_tile(binary_slots("add", pl.FLOAT, share(1536, TARGET), TARGET), TARGET), 2_489),
+        (binary_slots("add", pl.HALF, 9, TARGET), 26 + 3 * 3),
+        (binary_slots("add", pl.INT, 9, TARGET), 26 + 9 * 7),
+        (binary_slots("divide", pl.FLOAT, 9, TARGET), 29 + 5 * 10),
+        (binary_slots("less", pl.FLOAT, 9, TARGET), 29 + 3 * 14),
+        (binary_slots("or", pl.BOOL, 9, TARGET), 26 + 3 * 5),
+        (binary_slots("multiply", pl.FLOAT, 9, TARGET, in_place=True), 58 + 5 * 3),
+        (unary("sqrt", pl.FLOAT, 9, TARGET), 17 + 5 * 10),
+        (unary("abs", pl.HALF, 9, TARGET), 17 + 9 * 5),
+        (unary("abs", pl.HALF, 9, TARGET, in_place=True), 55 + 3 * 5),
+        (unary("floor", pl.FLOAT, 9, TARGET), 17 + 5 * 6),
+        (unary("exp", pl.HALF, 9, TARGET), 33 + 3 * 4),
+        (unary("exp", pl.HALF, 9, TARGET, in_place=True), 55 + 3 * 4),
+        (broadcast("add", pl.FLOAT, 9, TARGET), 20 + 5 * 2),
+        (broadcast("maximum", pl.HALF, 9, TARGET), 20 + 3 * 3),
+        (poplibs.reduce_one(pl.FLOAT, pl.FLOAT, 11, TARGET), 17 + 2 * 11 // 4 + 3),
+        (poplibs.reduce_one(pl.HALF, pl.HALF, 11, TARGET), 17 + 2 * 11 // 8 + 3 + 5),
+        (poplibs.reduce_rows(pl.HALF, 3, 9, TARGET), 10 + 3 * (9 // 4) + 2 + 12 * 3 + 7),
+        (poplibs.reduce_rows(pl.INT, 3, 8, TARGET), 10 + 3 * 8 + 12 * 3 + 7),
+        (fill(pl.HALF, 1, TARGET), 15),
+        (fill(pl.HALF, 2, TARGET), 21),
+        (fill(pl.HALF, 8, TARGET), 28),
+        (fill(pl.FLOAT, 9, TARGET), 16 + 9 // 2 + 6 + 1 + 1),
+        (cast(pl.FLOAT, pl.HALF, 41, TARGET), 12 + 6 * (18 + 19 + 1 * 2 + 1 + 2 + 1 + 2)),
+        (cast(pl.INT, pl.FLOAT, 41, TARGET), 12 + 6 * (18 + 19 + 7 * 2)),
+        (scaled_add(pl.FLOAT, 25, TARGET), 11 + 21 + 12 + 13 + 6 + 6 * (15 + 9 + 2 + 1 + 8 + 1)),
+        (scaled_add(pl.HALF, 2, TARGET), 11 + 21 + 12 + 13 + 6 + 6 * (15 + 2 + 1 + 12 + 1)),
+        (scaled_add(pl.HALF, 0, TARGET, constant=True), 11 + 21 + 12 + 7 + 6 * 19),
+        (dynamic_slice(pl.HALF, 60, 2, TARGET), 25 + 6 * (35 + 2 * (24 + 2 * 2))),
+        (dynamic_slice(pl.LONGLONG, 60, 2, TARGET), 25 + 6 * (35 + 2 * (24 + 2 * 10))),
+        (dynamic_slice(pl.BOOL, 60, 2, TARGET), 25 + 6 * (72 + 2 * (70 + 2 * 2))),
+        (multi_slice(pl.HALF, 9, 4, 3, TARGET), 6 * (30 + 4 * (19 + 5 * 2) + 3 * 8)),
+        (multi_slice(pl.CHAR, 9, 4, 0, TARGET), 6 * (30 + 4 * (19 + 3 * 3))),
+    ],
+)
+def test_worked_numbers(found: int, worked: int) -> None:
+    assert found == worked
+
+
+@pytest.mark.parametrize(
+    ("element", "result", "adds", "stride", "worked"),
+    [
+        (pl.FLOAT, pl.FLOAT, True, 8, 15 + 3 * (3 + 5 + 3 + 9)),
+        (pl.FLOAT, pl.FLOAT, False, 8, 15 + 3 * (3 + 4 + 3 + 9)),
+        (pl.HALF, pl.HALF, True, 8, 15 + 2 * (3 + 8 + 3 + 9)),
+        (pl.HALF, pl.FLOAT, True, 8, 15 + 2 * (3 + 7 + 3 + 9)),
+        (pl.HALF, pl.FLOAT, False, 8, 15 + 2 * (3 + 8 + 3 + 9)),
+        (pl.FLOAT, pl.FLOAT, True, 7, 15 + 5 * (3 + 5 + 3 + 9)),  # rows are not aligned
+        (pl.HALF, pl.HALF, True, 6, 15 + 3 * (3 + 8 + 3 + 9)),
+    ],
+)
+def test_columns_of_ten_rows(
+    element: Element, result: Element, adds: bool, stride: int, worked: int
+) -> None:
+    found = poplibs.reduce_columns(element, result, 5, 10, stride, TARGET, adds=adds)
+    assert found == worked
+
+
+def test_what_is_not_in_the_tables_is_refused() -> None:
+    with pytest.raises(pl.ElementTypeError, match=r"no estimate of 'tanh' of INT  \(.*test_popl"):
+        unary("tanh", pl.INT, 3, TARGET)
+    with pytest.raises(
+        pl.ElementTypeError, match=r"'substract' of FLOAT \(did you mean 'subtract'"
+    ):
+        binary_slots("substract", pl.FLOAT, 3, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cast(pl.HALF, pl.CHAR, 3, TARGET), "'cast' of CHAR"),
+        (lambda: scaled_add(pl.INT, 3, TARGET), "'scaled_add' of INT"),
+        (lambda: multi_slice(pl.LONGLONG, 3, 1, 0, TARGET), "'multi_slice' of LONGLONG"),
+    ],
+)
+def test_other_types_are_refused(call: Callable[[], int], message: str) -> None:
+    with pytest.raises(pl.ElementTypeError, match=f"no estimate of {message}  .*test_poplibs.py"):
+        call()
+
+
+def test_costs_of_the_target_count() -> None:
+    target = pl.Target(tiles=2, workers=4, costs={"supervisor_overhead": 20, "binary_entry": 30})
+    assert of_tile(binary_slots("add", pl.HALF, share(64, target), target), target) == (
+        20 + 4 * (30 + 4 * 3)
+    )
+
+
+@pytest.mark.parametrize("table", [UNARY, BINARY, BROADCAST])
+def test_more_elements_take_no_less(table: dict[tuple[str, str], Loop]) -> None:
+    call = {id(UNARY): unary, id(BINARY): binary_slots, id(BROADCAST): broadcast}[id(table)]
+    for operation, element in table:
+        slots = [call(operation, NAMED[element], n, TARGET) for n in range(20)]
+        assert slots == sorted(slots)
+        assert slots[0] < slots[-1]
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.BOOL])
+def test_longer_reductions_take_longer(element: Element) -> None:
+    # Of whole vectors: what is left over costs the maker's more than a vector does.
+    lengths = range(0, 80, 8)
+    for slots in (
+        [poplibs.reduce_one(element, element, n, TARGET) for n in lengths],
+        [poplibs.reduce_rows(element, 3, n, TARGET) for n in lengths],
+        [poplibs.reduce_rows(element, n, 16, TARGET) for n in lengths],
+        [poplibs.reduce_columns(element, element, n, 5, 8, TARGET, adds=True) for n in lengths],
+        [poplibs.reduce_columns(element, element, 5, n, 8, TARGET, adds=False) for n in lengths],
+    ):
+        assert slots == sorted(set(slots))
+
+
+def priced(cls: type[pl.Vertex], **fields: pl.Tensor | int) -> pl.VertexPerfEstimate:
+    graph = next(value.graph for value in fields.values() if isinstance(value, pl.Tensor))
+    vertex = graph.add_vertex(graph.add_compute_set("work"), cls, tile=0, **fields)
+    estimate = graph.perf_estimate(vertex)
+    assert estimate is not None
+    return estimate
+
+
+def test_vertices_of_the_library_take_what_the_makers_do() -> None:
+    graph = pl.Graph(TARGET)
+    x, y = (graph.add_variable(pl.FLOAT, (n,), mapping=0) for n in (60, 6))
+    h = graph.add_variable(pl.HALF, (60,), mapping=0)
+    n = graph.add_variable(pl.INT, (60,), mapping=0)
+    k, m = (graph.add_variable(pl.INT, (size,), mapping=0) for size in (60, 60))
+    expect = pl.VertexPerfEstimate
+    assert priced(Add, a=x[:6], b=x[6:12], out=y) == expect(29 + 3 * 3, 6)
+    assert priced(Add, a=n, b=k, out=m) == expect(26 + 60 * 7)
+    assert priced(SumRows[pl.FLOAT, pl.FLOAT], x=x, out=y[:1]) == expect(17 + 30, 59)
+    assert priced(SumRows[pl.HALF, pl.FLOAT], x=h, out=y) == expect(17 + 6 * (12 + 2), 54)
+    assert priced(LeastRows[pl.FLOAT, pl.FLOAT], x=x, out=y) == expect(17 + 6 * (12 + 5), 54)
+    columns: dict[str, pl.Tensor | int] = {"x": x, "out": y, "stride": 6}
+    assert priced(SumColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 20, 54)
+    assert priced(ProductColumns[pl.FLOAT, pl.FLOAT], **columns) == expect(15 + 3 * 19, 54)
+    whole: dict[str, pl.Tensor | int] = {"x": n, "out": k[:6], "stride": 6}
+    assert priced(GreatestColumns[pl.INT, pl.INT], **whole) == expect(15 + 6 * 19)
+    index, end, goes_on = (graph.add_variable(t, (), mapping=0) for t in ("u4", "u4", "?"))
+    counted: dict[str, pl.Tensor | int] = {"step": 2, "end": end}
+    counted |= {"index": index, "goes_on": goes_on}
+    assert priced(CountOn, **counted) == expect(43)
+
+
+def test_an_addition_of_1536_takes_the_tile_what_the_maker_says() -> None:
+    graph = pl.Graph(TARGET)
+    a, b = (graph.add_variable(pl.FLOAT, (1536,), mapping=0) for _ in "ab")
+    total, program = add(graph, a, b)
+    assert total.shape == (1536,)
+    (execute,) = program.children
+    assert isinstance(execute, pl.Execute)
+    (costs,) = vertex_costs(graph, execute.compute_set, edge_table(execute.compute_set))
+    assert (costs.source, costs.tiles.count) == ("formula", 6)
+    assert costs.slots is not None
+    found = tile_cycles([costs], [costs.slots], TARGET).dense(2)
+    # Without the launch of a vertex for all workers, as these are six.
+    assert np.array_equal(found, [2_489 - 11, 0])

@@ -1,0 +1,322 @@
+"""Automatic estimates: what they count, what they leave, where they are guesses."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.cost.shapes import fields_of
+from poplite.simulator.pricing import is_data_dependent, slots_of
+
+MK2 = pl.Target()
+
+
+class Dot(pl.Vertex):
+    """A row of a matrix by a vector."""
+
+    a: pl.Input[pl.Vector[pl.FLOAT]]
+    b: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.a)):
+            total += self.b[i] * self.a[i]
+        self.y = total
+
+
+class Bump(pl.Vertex):
+    """Adds to integers, as many as a number in memory says."""
+
+    n: pl.InOut[pl.INT]
+    x: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        i = 0
+        while i < self.n:
+            self.x[i] += 1
+            i += 1
+
+
+class Heat2(pl.Vertex):
+    """The heat equation on rows."""
+
+    alpha: pl.State[pl.FLOAT]
+    old: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    new: pl.Output[pl.Vector[pl.Vector[pl.FLOAT]]]
+
+    def compute(self) -> None:
+        for r in range(len(self.new)):
+            for c in range(len(self.new[r])):
+                near = self.old[r][c + 1] + self.old[r + 2][c + 1]
+                near = near + self.old[r + 1][c] + self.old[r + 1][c + 2]
+                self.new[r][c] = self.alpha * self.old[r + 1][c + 1] + 0.1 * near
+
+
+class Triangle(pl.Vertex):
+    """Sums that get longer."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.x)):
+            for j in range(i):
+                total += self.x[j]
+        self.y = total
+
+
+class Pairs(pl.Vertex):
+    """Two elements at a time, and one that may be left over."""
+
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        half = len(self.x) // 2
+        for i in range(half):
+            self.x[2 * i] += 1.0
+            self.x[2 * i + 1] += 1.0
+        if len(self.x) % 2 == 1:
+            self.x[len(self.x) - 1] += 1.0
+
+
+class Primes(pl.Vertex):
+    """Primes below a number: what is done hangs on no data."""
+
+    n: pl.State[pl.INT]
+    found: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        count = 0
+        for i in range(2, self.n):
+            d = 2
+            while d * d <= i and i % d != 0:
+                d += 1
+            if d * d > i:
+                count += 1
+        self.found = count
+
+
+class Sort(pl.Vertex):
+    """Insertion sort: what is done hangs on data."""
+
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(1, len(self.x)):
+            j = i
+            while j > 0 and self.x[j - 1] > self.x[j]:
+                larger = self.x[j - 1]
+                self.x[j - 1] = self.x[j]
+                self.x[j] = larger
+                j -= 1
+
+
+class Forever(pl.Vertex):
+    """Ends for some numbers only."""
+
+    n: pl.State[pl.INT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        i = self.n
+        while i != 1:
+            i = i // 2 if i % 2 == 0 else 3 * i + 1
+        self.y = i
+
+
+class Scale(pl.MultiVertex):
+    """The workers of a tile take turns."""
+
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.x), self.num_workers):
+            self.x[i] = self.x[i] * 2.0
+
+
+def slots(cls: type[pl.Vertex], target: pl.Target = MK2, **words: int | tuple[int, int]) -> int:
+    """Return the slots of one vertex; a list is (rows, length of each)."""
+    shape: list[int] = []
+    for field in fields_of(cls):
+        given = words.get(field.name, target.workers if field.name == "num_workers" else 0)
+        if field.kind == "rows":
+            rows, length = given if isinstance(given, tuple) else (0, 0)
+            shape += [rows, rows * length]
+        elif field.kind != "nothing":
+            assert isinstance(given, int)
+            shape.append(given)
+    return int(slots_of(cls, np.array([shape], np.int64), target).slots[0])
+
+
+def test_formulas_have_higher_degrees_and_remainders() -> None:
+    one = np.ones((1, 1), np.int64)
+    triangle = slots_of(Triangle, one, MK2).formula
+    assert triangle is not None
+    assert triangle.endswith("len(x)^2")
+    pairs = slots_of(Pairs, one, MK2).formula
+    assert pairs is not None
+    even, odd = pairs.split("; ")
+    assert even.endswith("for len(x) % 2 == 0")
+    assert odd.endswith("for len(x) % 2 == 1")
+    assert slots_of(Primes, one, MK2).formula is None
+
+
+def test_control_flow_without_data_is_followed() -> None:
+    assert not is_data_dependent(Primes, MK2)
+    divisions = 0
+    for i in range(2, 30):
+        d = 2
+        while d * d <= i:
+            divisions += d > 2  # a remainder by 2 is a bit
+            if i % d == 0:
+                break
+            d += 1
+    taken = slots(Primes, n=30)  # nearly all of it is division
+    assert 270 * divisions < taken < 280 * divisions + 20 * 28
+    assert slots(Primes, n=31) > taken
+
+
+@pytest.mark.parametrize("cls", [Sort, Bump])
+def test_data_that_decide_make_a_guess(cls: type[pl.Vertex]) -> None:
+    assert is_data_dependent(cls, MK2)
+    priced = slots_of(cls, np.full((1, 1), 100, np.int64), MK2)
+    assert (priced.source, priced.formula) == ("guessed", None)
+
+
+def test_a_guess_is_what_is_taken_where_all_data_are_zero() -> None:
+    # Sorted already: a comparison for each element behind the first.
+    step = slots(Sort, x=101) - slots(Sort, x=100)
+    assert 4 <= step <= 12
+    assert slots(Bump, x=100) == slots(Bump, x=0) < 20
+
+
+def test_what_may_never_end_is_left() -> None:
+    priced = slots_of(Forever, np.array([[1], [6], [0]], np.int64), MK2)
+    assert priced.source == "guessed"
+    assert priced.slots[0] < priced.slots[1] < 5_000
+    assert priced.slots[2] == 1 << 27
+
+
+def test_a_multivertex_takes_what_its_slowest_worker_does() -> None:
+    seven = slots(Scale, x=7)
+    assert seven == slots(Scale, x=12) > slots(Scale, x=6)  # the first worker has two elements
+    overhead = int(MK2.cost("supervisor_overhead"))
+    assert (seven - overhead) % MK2.workers == 0
+    # Addition, comparison and branch; no division for the number of iterations.
+    per_element = (slots(Scale, x=6006) - slots(Scale, x=6)) / 1000
+    assert per_element == pytest.approx(6 * 5.35, rel=0.01)
+    assert slots(Scale, x=6) < 6 * 30 + overhead
+
+
+def test_longer_fields_never_take_less() -> None:
+    lengths = np.arange(0, 300, dtype=np.int64)
+    for cls in (Triangle, Pairs, Sort):
+        taken = slots_of(cls, lengths[:, None], MK2).slots
+        assert (np.diff(taken) >= 0).all(), cls
+
+
+def test_many_shapes_are_priced_at_once_and_alike() -> None:
+    shapes = np.random.default_rng(3).integers(0, 5000, (10_000, 2))
+    taken = slots_of(Dot, shapes, MK2).slots
+    assert np.array_equal(taken, slots_of(Dot, shapes, MK2).slots)
+    for k in (0, 17, 9_999):
+        assert taken[k] == slots(Dot, a=int(shapes[k, 0]), b=int(shapes[k, 1]))
+
+
+def test_helpers_half_and_calls_have_prices() -> None:
+    class Mixed(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.HALF]]
+        y: pl.Output[pl.Vector[pl.HALF]]
+        k: pl.State[pl.FLOAT]
+
+        def squashed(self, value: float) -> float:
+            return 1.0 / (1.0 + math.exp(-value)) + math.tanh(value) * math.sqrt(abs(value))
+
+        def compute(self) -> None:
+            for i in range(len(self.x)):
+                value = self.squashed(self.k * self.x[i]) + math.log(2.0 + self.x[i])
+                self.y[i] = max(math.sin(value), math.cos(value)) + math.floor(value)
+
+    step = slots(Mixed, x=11) - slots(Mixed, x=10)
+    assert step > 2 * MK2.cost("slot_sin") + MK2.cost("slot_narrow_store")
+    assert step < 3 * MK2.cost("slot_sin")
+
+
+def test_loops_over_zeros_are_no_calls_of_the_library() -> None:
+    class Clear(pl.Vertex):
+        x: pl.Output[pl.Vector[pl.FLOAT]]
+
+        def compute(self) -> None:
+            for i in range(len(self.x)):
+                self.x[i] = 0.0
+
+    assert slots(Clear, x=11) - slots(Clear, x=10) == 1  # one store, repeated
+
+
+def test_constant_loops_are_written_out() -> None:
+    class Taps(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.FLOAT]]
+        w: pl.State[pl.Vector[pl.FLOAT]]
+        y: pl.Output[pl.Vector[pl.FLOAT]]
+
+        def compute(self) -> None:
+            for i in range(len(self.y)):
+                total = 0.0
+                for k in range(3):
+                    total += self.w[k] * self.x[i + k]
+                self.y[i] = total
+
+    # 7 accesses and 6 floats; no branches of the inner loop.
+    assert slots(Taps, y=101) - slots(Taps, y=100) <= 13
+
+
+def test_what_prints_is_never_compiled() -> None:
+    class Talks(pl.Vertex):
+        x: pl.Input[pl.FLOAT]
+
+        def compute(self) -> None:
+            print(self.x)
+
+    priced = slots_of(Talks, np.zeros((1, 0), np.int64), MK2)
+    assert (priced.slots.tolist(), priced.source) == ([8], "guessed")
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import poplite as pl
+from poplite.simulator.pricing import slots_of
+
+class Twice(pl.Vertex):
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = 2.0 * self.x[i]
+
+priced = slots_of(Twice, np.array([[10], [100]]), pl.Target())
+print(priced.slots.tolist(), priced.source, priced.formula, "numba" in sys.modules)
+"""
+
+
+def test_a_second_process_prices_alike_and_without_numba(tmp_path: Path) -> None:
+    script = tmp_path / "twice.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "POPLITE_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run() -> str:
+        command = [sys.executable, str(script)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert run() == "[40, 310] estimated 10 + 3 len(x) True"
+    assert run() == "[40, 310] estimated 10 + 3 len(x) False"

@@ -1,0 +1,527 @@
+"""Reports: sums of hand-made numbers, the object model, JSON, differences, text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite.compile.compiler import compile_graph
+from poplite.cost.memory import Held, LiveStep, MemoryPlan
+from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step import Cause
+from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
+from poplite.report.per_tile import PerTile
+from poplite.report.program import Program
+from poplite.series import compact
+from poplite.simulator.reporting import compilation_of, execution_steps, memory_of_plan
+from poplite.source import SourceLocation
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "reports" / "two_steps.txt"
+TILES = 4
+HERE = SourceLocation("model.py", 12, "<module>")
+
+
+class Axpy(pl.Vertex):
+    """y += x."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] += self.x[i]
+
+
+class Gather(pl.Vertex):
+    """Sums lists."""
+
+    parts: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    total: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.total = 0.0
+
+
+def spread(*numbers: int) -> Spread:
+    """Return a number for each tile."""
+    return Spread.of(np.array(numbers, np.int64))
+
+
+COPIED = Cause("field 'x' of Axpy", "lies in 3 pieces", HERE, 96)
+MOVED = Cause("field 'x' of Axpy", "comes from other tiles", HERE, 640)
+
+PHASES = (
+    PhaseTotal(
+        "exchange", 60, 180, spread(30, 60, 0, 0), spread(0, 640), spread(640), NOTHING, (MOVED,)
+    ),
+    PhaseTotal("copy", 40, 0, spread(40), NOTHING, NOTHING, spread(192), (COPIED,)),
+    PhaseTotal("compute", 240, 0, spread(240, 120, 120, 0), NOTHING, NOTHING, NOTHING, ()),
+)
+"""Twice 90 + max(30 + 40 + 240, 60 + 120, 120) / 2."""
+
+BLUR = StepTotal(
+    "blur",
+    "execute",
+    0,
+    "main",
+    1,
+    2,
+    PHASES,
+    (VertexType(Axpy, 3, "formula", 300, 48), VertexType(Gather, 1, "guessed", 60, None)),
+    490,
+)
+COPY = StepTotal(
+    "x to y",
+    "copy",
+    1,
+    "main",
+    3,
+    1,
+    (
+        PhaseTotal(
+            "exchange", 100, 90, spread(0, 0, 0, 100), NOTHING, spread(0, 0, 0, 8), NOTHING, ()
+        ),
+    ),
+    (),
+    190,
+)
+NEVER = replace(COPY, name="y to x", row=0, executions=0, cycles=0)
+
+
+def held(name: str, category: Any, size: Spread, steps: list[int] | None = None) -> Held:
+    """Return something in memory."""
+    live = None if steps is None else compact(np.array(steps, np.int64))
+    return Held(name, category, size, 4, False, live, "", HERE)
+
+
+PLAN = MemoryPlan(
+    num_tiles=TILES,
+    tile_bytes=1000,
+    element_bytes=16384,
+    interleaved_begin=0,
+    held=(
+        held("x", "variable", spread(400, 400, 0, 0)),
+        held("blur", "vertex_code", spread(100, 100, 100, 100)),
+        held("buffer", "message", spread(0, 300, 0, 0), [0, 1, 3]),
+        held("y", "variable", spread(0, 500, 0, 0), [2]),
+    ),
+    steps=tuple(
+        LiveStep("main", f"step {n}", HERE, most, 1) for n, most in enumerate([3, 3, 5, 3])
+    ),
+    peak=spread(0, 500, 0, 0),
+    peak_step=np.array([-1, 2, -1, -1]),
+    including_gaps=spread(504, 1004, 100, 100),
+)
+
+
+def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN) -> Report:
+    """Return the report of hand-made totals and memory."""
+    graph = pl.Graph(pl.Target(tiles=TILES, ipus=ipus, clock_hz=1e9, tile_memory_bytes=1000))
+    x, y = (graph.add_variable(pl.FLOAT, (8,), name, mapping="linear") for name in "xy")
+    blur = graph.add_compute_set("blur")
+    for tile in range(3):
+        part = slice(2 * tile, 2 * tile + 2)
+        graph.add_vertex(blur, Axpy, tile=tile, x=x[part], y=y[part])
+    graph.add_vertex(blur, Gather, tile=0, parts=[x[:1], x[2:3]], total=y[7])
+    main = pl.Sequence(pl.Repeat(2, pl.Execute(blur)), pl.Copy(x, y))
+    unlimited = {"debug.allowOutOfMemory": True}
+    executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
+    memory = None if plan is None else memory_of_plan(plan)
+    compilation = replace(compilation_of(executable), modelled=memory)
+    steps = execution_steps(totals, executable, compilation)
+    steps = tuple(replace(step, at=Path(step.at).name.split(":")[0]) for step in steps)
+    return Report(
+        compilation,
+        Execution(
+            runs=1,
+            num_steps=3,
+            vertices=8,
+            bytes_copied=32,
+            bytes_gathered=0,
+            runs_again=0,
+            steps=steps,
+            cycles=None if plan is None else sum(step.cycles for step in steps),
+            target=executable.target,
+        ),
+        Instrumentation(plan is not None, "fast", False),
+    )
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """A report of two steps."""
+    return report_of(BLUR, COPY, NEVER)
+
+
+# -- compilation -----------------------------------------------------------------------------
+
+
+def test_counts_of_the_graph(report: Report) -> None:
+    graph = report.compilation.graph
+    assert (graph.num_vertices, graph.num_edges, graph.num_variables) == (4, 3 * 2 + 2 + 1, 2)
+    assert (graph.num_compute_sets, graph.elements_per_tile) == (1, (4, 4))
+    assert [(t.name, t.vertices) for t in report.compilation.vertex_types] == [
+        ("Axpy", 3),
+        ("Gather", 1),
+    ]
+    (blur,) = report.compilation.compute_sets
+    assert [(v.type, list(v.count_by_tile)) for v in blur.vertices] == [
+        ("Axpy", [1, 1, 1, 0]),
+        ("Gather", [1, 0, 0, 0]),
+    ]
+
+
+def test_edges_of_many_vertices_are_counted() -> None:
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x = graph.add_variable(pl.FLOAT, (60,), "x", mapping="linear")
+    y = graph.add_variable(pl.FLOAT, (6,), "y", mapping="linear")
+    gather = graph.add_compute_set("gather")
+    for k in range(4):  # of 0, 1, 4 and 9 rows
+        rows = [x[i : i + 1] for i in range(k * k)]
+        graph.add_vertex(gather, Gather, tile=0, parts=rows, total=y[k])
+    executable = compile_graph(graph, pl.Execute(gather))
+    assert compilation_of(executable).graph.num_edges == 0 + 1 + 4 + 9 + 4
+
+
+def test_classes_of_one_name_are_told_apart() -> None:
+    def another() -> type[pl.Vertex]:
+        class Axpy(pl.Vertex):
+            x: pl.Output[pl.FLOAT]
+
+            def compute(self) -> None:
+                self.x = 0.0
+
+        return Axpy
+
+    graph = pl.Graph(pl.Target(tiles=TILES))
+    x = graph.add_variable(pl.FLOAT, (4,), "x", mapping=0)
+    both = graph.add_compute_set("both")
+    graph.add_vertex(both, Axpy, tile=0, x=x[:1], y=x[1:2])
+    graph.add_vertex(both, another(), tile=0, x=x[2])
+    names = [t.name for t in compilation_of(compile_graph(graph, pl.Execute(both))).vertex_types]
+    assert names[0].endswith("test_report.Axpy")
+    assert names[1].endswith("another.<locals>.Axpy")
+
+
+def test_memory_of_a_tile(report: Report) -> None:
+    memory = report.compilation.tiles[1].memory
+    assert (memory.total.including_gaps, memory.total.excluding_gaps) == (1004, 1000)
+    assert (memory.always_live_bytes, memory.not_always_live_bytes) == (500, 500)
+    assert memory.category.variable.total == 900
+    assert memory.category["variable"].always_live == 400
+    assert [(v.type, v.code_bytes) for v in memory.vertices] == [("blur", 100)]
+    assert {name: each.total for name, each in memory.category.items()} == {
+        "variable": 900,
+        "vertex_code": 100,
+        "message": 300,
+    }
+    with pytest.raises(pl.UnknownName, match=r"'variabel' \(did you mean 'variable'\?\)"):
+        _ = memory.category.variabel
+    assert [tile.memory.total.including_gaps for tile in report.compilation.tiles] == [
+        504,
+        1004,
+        100,
+        100,
+    ]
+
+
+def test_liveness_adds_up_to_the_peak(report: Report) -> None:
+    steps = report.compilation.liveness_program_steps
+    beside = [step.not_always_live_memory_for_tile(1).bytes for step in steps]
+    assert beside == [300, 300, 500, 300]
+    names = [v.name for v in steps[2].not_always_live_memory_for_tile(1).variables]
+    assert names == ["y"]
+    tile = report.compilation.tiles[1].memory
+    assert tile.always_live_bytes + max(beside) == tile.total.excluding_gaps
+    memory = report.compilation.memory
+    assert [memory.not_always_live_in(n).total for n in range(4)] == beside
+    assert memory.num_over(1000) == 1
+
+
+def test_variables_of_a_tile(report: Report) -> None:
+    compilation = report.compilation
+    found = compilation.lowered_variables.for_tile(1)
+    assert [(v.name, v.bytes, v.is_always_live, v.at) for v in found] == [
+        ("x", 400, True, "model.py:12"),
+        ("blur", 100, True, "model.py:12"),
+        ("buffer", 300, False, "model.py:12"),
+        ("y", 500, False, "model.py:12"),
+    ]
+    assert [v.name for v in compilation.always_live_variables_for_tile(2)] == ["blur"]
+
+
+def test_memory_that_is_not_modelled_is_refused() -> None:
+    report = report_of(plan=None)
+    with pytest.raises(pl.ControlProgramError, match=r"memory is not modelled(.|\n)*instrument"):
+        _ = report.compilation.tiles
+    assert report.cycles is None
+    assert report.seconds is None
+    assert str(report).count("not modelled: leave the option debug.instrument=False out") == 3
+
+
+# -- execution -------------------------------------------------------------------------------
+
+
+def test_sums_of_steps_phases_and_types(report: Report) -> None:
+    execution = report.execution
+    assert [step.name for step in execution.steps] == ["blur", "x to y"]  # the other never ran
+    assert report.cycles == 490 + 190 == sum(step.ipus[0].cycles for step in execution.steps)
+    assert report.seconds == 680e-9
+    assert execution.phase_cycles() == {
+        "compute": (240 + 120 + 120) / 4,
+        "copy": 40 / 4,
+        "exchange": (30 + 60 + 100) / 4,
+        "global exchange": 0,
+        "host exchange": 0,
+    }
+    assert execution.sync_cycles == 180 + 90
+    assert execution.active_cycles() == (240 + 120 + 120) / 3
+    assert execution.worker_cycles() == (300 + 60) / 4
+    types = [(t.name, t.vertices, t.cycles, t.source, t.flops) for t in execution.vertex_types()]
+    assert types == [("Axpy", 6, 300, "formula", 48), ("Gather", 2, 60, "guessed", None)]
+
+
+def test_numbers_of_a_step(report: Report) -> None:
+    blur = report.execution.steps[0]
+    assert blur.tile_cycles.tolist() == [310, 180, 120, 0]
+    assert blur.tile_balance == (310 + 180 + 120) / 4 / 310
+    assert (blur.bytes_sent.tolist(), blur.bytes_received.tolist()) == (
+        [640, 0, 0, 0],
+        [0, 640, 0, 0],
+    )
+    assert blur.phases[2].balance == (240 + 120 + 120) / 4 / 240
+    assert blur.phases[1].causes[0].at == "model.py:12"
+    assert [step.at for step in report.execution.steps] == ["test_report.py", ""]
+
+
+def test_each_ipu_has_its_own_cycles() -> None:
+    steps = report_of(BLUR, COPY, ipus=2).execution.steps
+    assert [ipu.cycles for ipu in steps[0].ipus] == [180 + 310, 180 + 120]
+    assert [ipu.cycles for ipu in steps[1].ipus] == [90, 190]
+    assert steps[0].ipus[1].tile_cycles.tolist() == [120, 0]
+
+
+def test_vertices_of_one_class_in_several_steps_add_up() -> None:
+    other = replace(BLUR, row=3, types=(VertexType(Axpy, 5, "formula", 7, None),))
+    types = report_of(BLUR, other).execution.vertex_types()
+    assert [(t.name, t.vertices, t.cycles, t.flops) for t in types] == [
+        ("Axpy", 6 + 10, 307, 48),
+        ("Gather", 2, 60, None),
+    ]
+
+
+def test_insights(report: Report) -> None:
+    insights = report.insights
+    assert insights.busiest is not None
+    assert (insights.busiest.tile, insights.busiest.most, insights.busiest.mean) == (0, 240, 120)
+    assert insights.fullest is not None
+    assert (insights.fullest.tile, insights.fullest.most) == (1, 1004)
+    (waiting,) = insights.imbalances
+    assert (waiting.step, waiting.lost, waiting.balance) == ("blur", 120, 0.5)
+    assert (waiting.worst_tile, waiting.at) == (0, "test_report.py")  # where vertices are added
+    assert insights.idle_workers == ()  # 3 of 4
+    assert [(e.step, e.cycles, e.bytes) for e in insights.exchanges] == [
+        ("x to y", 100, 8),
+        ("blur", 60, 640),
+    ]
+    (copied,) = insights.copies
+    assert (copied.step, copied.cause.bytes, copied.cause.at) == ("blur", 2 * 96, "model.py:12")
+    assert insights.guessed == ("Gather",)
+
+
+def test_idle_workers_are_found() -> None:
+    idle = replace(BLUR, types=(VertexType(Axpy, 3, "formula", 120, None),))
+    report = report_of(idle)
+    (found,) = report.insights.idle_workers
+    assert (found.step, found.lost, found.idle) == ("blur", (480 - 120) / 3, 0.75)
+    assert "idle workers: 75.0% of the time in blur: more vertices a tile" in str(report)
+
+
+def test_little_is_no_finding() -> None:
+    long = replace(COPY, cycles=100 * 120 + 1)
+    assert report_of(BLUR, replace(long, cycles=100 * 120 - 490)).insights.imbalances
+    assert not report_of(BLUR, long).insights.imbalances
+
+
+# -- programs --------------------------------------------------------------------------------
+
+
+def test_steps_are_visited_in_their_programs(report: Report) -> None:
+    class Names(ProgramVisitor):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def visit_execute(self, program: Program) -> None:
+            self.seen.append(f"execute {program.name}")
+
+        def visit_copy(self, program: Program) -> None:
+            self.seen.append(f"copy {program.name}")
+
+    visitor = Names()
+    for step in report.execution.steps:
+        step.program.accept(visitor)
+    assert visitor.seen == ["execute blur", "copy x to y"]
+    report.compilation.programs["main"].accept(visitor)
+    assert visitor.seen[2:] == ["execute blur", "copy x to y"]
+
+
+# -- JSON ------------------------------------------------------------------------------------
+
+
+def test_json_round_trip(report: Report, tmp_path: Path) -> None:
+    text = report.to_json()
+    again = Report.from_json(text)
+    assert again == report
+    assert again.to_json() == text
+    assert str(again) == str(report)
+    assert again.execution.steps[0].program.name == "blur"
+    report.save(tmp_path / "run.json")
+    assert Report.load(tmp_path / "run.json") == report
+
+
+def test_json_is_plain_to_read(report: Report) -> None:
+    data = json.loads(report.to_json())
+    assert (data["poplite"], data["version"]) == ("report", 1)
+    assert data["execution"]["cycles"] == 680
+    compute = data["execution"]["steps"][0]["phases"][2]["tile_cycles"]
+    assert compute == {"of": 4, "tiles": [[0, 2]], "values": [240, 120, 120]}
+    code = data["compilation"]["modelled"]["held"][1]["bytes"]
+    assert code == {"of": 4, "tiles": [[0, 3]], "values": 100}
+    assert data["compilation"]["modelled"]["held"][2]["steps"] == [[0, 1], [3, 3]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.update(poplite="tiles"), "does not say that it is a report"),
+        (lambda data: data.update(version=2), "it has version 2, and this poplite reads 1"),
+        (lambda data: data.pop("execution"), "a Report has no 'execution'"),
+        (lambda data: data["execution"].update(runs="1"), "'1' is not of type int"),
+        (lambda data: data["instrumentation"].update(checks="some"), "'some' is none of 'strict'"),
+        (lambda data: data["compilation"].update(vertex_types=3), "3 is no list"),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(of=2),
+            "tile 3 of 2",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(values=[1]),
+            "is no number for each tile",
+        ),
+        (
+            lambda data: data["compilation"]["modelled"]["including_gaps"].update(
+                tiles=[[0, 10**15]], values=1
+            ),
+            "tile 1,000,000,000,000,000 of 4",
+        ),
+        (lambda data: data["compilation"]["target"].update(tiles=0), "at least 1 is needed"),
+    ],
+)
+def test_damaged_json_is_refused(
+    report: Report, change: Callable[[Any], object], message: str
+) -> None:
+    data = json.loads(report.to_json())
+    change(data)
+    with pytest.raises(pl.FileLoadError, match=message):
+        Report.from_json(json.dumps(data))
+
+
+def test_files_that_are_no_reports(tmp_path: Path) -> None:
+    with pytest.raises(pl.FileLoadError, match="no report that can be loaded"):
+        Report.from_json("{")
+    with pytest.raises(pl.FileLoadError, match=r"cannot read .*absent\.json.*No such file"):
+        Report.load(tmp_path / "absent.json")
+
+
+# -- differences -----------------------------------------------------------------------------
+
+
+def test_changes_from_one_report_to_another(report: Report) -> None:
+    faster = replace(BLUR, cycles=390, phases=PHASES[:2])
+    fewer = replace(PLAN, including_gaps=spread(504, 904, 100, 100), held=PLAN.held[1:])
+    diff = report.diff(report_of(faster, replace(COPY, name="z to y"), plan=fewer))
+    assert [(c.name, c.before, c.after) for c in diff.totals] == [
+        ("cycles", 680, 580),
+        ("fullest tile, B", 1004, 904),
+        ("all tiles, B", 1708, 1608),
+    ]
+    assert [(c.name, c.change) for c in diff.steps] == [
+        ("x to y", -190),
+        ("z to y", 190),
+        ("blur", -100),
+    ]
+    assert {c.name: c.change for c in diff.phases if c.change} == {"compute": -120}
+    assert {c.name: c.change for c in diff.memory if c.change} == {"variable": -800}
+    assert repr(diff) == "<ReportDiff 3 steps changed>"
+    lines = str(diff).splitlines()
+    assert lines[0] == "cycles             680 ->   580  -100  -14.7%"
+    assert "  x to y  190 ->   0  -190  -100.0%" in lines
+    assert "  z to y    0 -> 190  +190      new" in lines
+    assert "bytes of memory:" in lines
+
+
+def test_no_change_is_said(report: Report) -> None:
+    text = str(report.diff(report))
+    assert "cycles of steps: no change" in text
+    assert "680 ->   680  +0  +0.0%" in text
+    nothing = report_of(plan=None)
+    assert str(nothing.diff(report)).startswith("neither cycles nor memory are modelled in both")
+
+
+# -- text ------------------------------------------------------------------------------------
+
+
+def test_the_text_is_that_of_the_golden_file(report: Report) -> None:
+    if os.environ.get("POPLITE_UPDATE_GOLDEN"):
+        GOLDEN.write_text(f"{report}\n")
+    assert f"{report}\n" == GOLDEN.read_text()
+
+
+def test_the_first_lines_tell_most(report: Report) -> None:
+    assert str(report).splitlines()[:6] == [
+        "Summary:",
+        "  Total cycles:  680 (approx 0.7 microseconds)",
+        "  Spent on:      sync 39.7%, waiting for other tiles 34.2%, compute 17.6%, "
+        "IPU exchange 7.0%, on-tile copy 1.5%",
+        "  Largest step:  blur, 72.1% of total",
+        "  Vertex cycles: formula, guessed",
+        "  Fullest tile:  1,004 of 1,000 B, on tile 1",
+    ]
+
+
+def test_repr_is_one_line(report: Report) -> None:
+    assert repr(report) == "<Report 1 run, 3 steps, 8 vertices, 680 cycles>"
+    assert repr(report_of(plan=None)) == "<Report 1 run, 3 steps, 8 vertices>"
+
+
+def test_long_lists_are_cut() -> None:
+    many = [replace(COPY, name=f"copy {n}", row=3) for n in range(13)]
+    assert "... 3 more" in str(report_of(*many))
+
+
+# -- numbers per tile ------------------------------------------------------------------------
+
+
+def test_numbers_per_tile() -> None:
+    numbers = np.array([0, 7, 7, 0, 9])
+    per_tile = PerTile.of(numbers)
+    assert list(per_tile) == numbers.tolist()
+    assert [per_tile[k] for k in range(-5, 5)] == [*numbers.tolist(), *numbers.tolist()]
+    assert per_tile[1:4] == [7, 7, 0]
+    assert (per_tile.total, per_tile.most, per_tile.mean) == (23, 9, 4.6)
+    assert (per_tile.worst_tile, per_tile.num_used, len(per_tile)) == (4, 3, 5)
+    with pytest.raises(IndexError):
+        per_tile[5]
+    with pytest.raises(ValueError, match="read-only"):
+        per_tile.array()[0] = 1
+    nothing = PerTile.nothing(3)
+    assert (nothing.total, nothing.most, nothing.worst_tile, list(nothing)) == (0, 0, None, [0] * 3)
+    assert nothing != PerTile.nothing(4)

@@ -1,0 +1,176 @@
+"""Matrix products by the accumulating matrix product (AMP) unit of a tile.
+
+The unit holds weights of 16 outputs by 32 bytes of inputs: 16 halves, or 8 floats.  It loads them,
+streams the columns of x past them, and adds to the outputs of each column; then the next 16
+outputs, then the next inputs::
+
+                 columns of x, shared by the workers
+                 [ . . . . . . . . . . . . ]   inputs 0 to 15       first
+                 [ . . . . . . . . . . . . ]   inputs 16 to 31      then
+    weights
+    [ a ][ b ]   [ . . . . . . . . . . . . ]   outputs 0 to 15
+    [ c ][ d ]   [ . . . . . . . . . . . . ]   outputs 16 to 31     a, c, then b, d
+
+So few columns, or few outputs, make it wait: it takes as long for 1 output as for 16.
+
+What it takes is the estimate of poplibs (lib/poplin/PerformanceEstimation.hpp, the supervisor
+vertex of 1 x 1 convolutions), and a launch that the estimate leaves out.  Measured on a Bow
+(tessellate-ipu, notebooks/IPU Peak Flops.ipynb), 16 outputs of 16 halves: 1,352 cycles for 256
+columns, 8,525 for 2,048.  Of floats the estimate has a worker stream three columns as fast as one;
+products on hardware do not bear that out (sparsity-benchmarks), so here each column counts.
+
+    >>> from poplite.target import Target
+    >>> bow = Target(architecture="bow")
+    >>> [int(amp_cycles(16, 16, columns, 2, bow)) for columns in (256, 2048)]
+    [1350, 8526]
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.estimates import VertexPerfEstimate
+from poplite.intervals import Int64
+from poplite.target import Target
+from poplite.types import FLOAT, HALF, UNSIGNED_INT
+from poplite.vertex import InOut, Input, MultiVertex, State, Vector
+
+T = TypeVar("T", FLOAT, HALF)
+U = TypeVar("U", FLOAT, HALF)
+
+Array = npt.NDArray[Any]
+
+GROUP = 16
+"""Inputs that are added up before the sum is stored: a HALF output is rounded once for each."""
+
+
+class AmpMatMul(MultiVertex, Generic[T, U]):
+    """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
+
+    The sum of an output begins with what is left over from groups of 16 inputs, and goes on group
+    by group, in order; in float32 within a group, in the type of `out` between them.
+    """
+
+    weights: Input[Vector[T]]
+    x: Input[Vector[T]]
+    out: InOut[Vector[U]]
+    columns: State[UNSIGNED_INT]
+
+    def compute(self, worker: int) -> None:
+        """Make some rows of the output."""
+        columns = self.columns
+        outputs, inputs = len(self.out) // columns, len(self.x) // columns
+        first = outputs * worker // self.num_workers
+        end = outputs * (worker + 1) // self.num_workers
+        rest = inputs % GROUP
+        for row in range(first, end):
+            for column in range(columns):
+                total = 0.0
+                for k in range(rest):
+                    total += self.weights[row * inputs + k] * self.x[k * columns + column]
+                self.out[row * columns + column] = total
+        for group in range(rest, inputs, GROUP):
+            for row in range(first, end):
+                for column in range(columns):
+                    total = self.out[row * columns + column]
+                    for k in range(group, group + GROUP):
+                        total += self.weights[row * inputs + k] * self.x[k * columns + column]
+                    self.out[row * columns + column] = total
+
+    def cycles(self, target: Target) -> VertexPerfEstimate:
+        """Return what the tile takes."""
+        columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
+        outputs, inputs = len(self.out) // columns, len(self.x) // columns
+        cycles = int(amp_cycles(outputs, inputs, columns, size, target))
+        return VertexPerfEstimate(cycles, 2 * outputs * inputs * columns)
+
+
+def amp_cycles(
+    outputs: int | Int64,
+    inputs: int | Int64,
+    columns: int | Int64,
+    element_bytes: int,
+    target: Target,
+) -> Int64:
+    """Return the tile cycles of a product on one tile; of several, as arrays.
+
+    Args:
+        outputs: rows of the weights, at least 1.
+        inputs: columns of the weights.
+        columns: of x, which the workers share.
+        element_bytes: of weights and x, 2 or 4.
+        target: the machine.
+
+    >>> amp_cycles(np.array([1, 16, 17]), 64, 100, 4, Target(tiles=1)).tolist()
+    [9900, 9900, 19584]
+    """
+    cost = target.cost
+    kind = "float" if element_bytes > 2 else "half"
+    groups = np.maximum(1, np.ceil(inputs * element_bytes / cost("amp_inputs_bytes")))
+    passes = np.ceil(outputs / cost("amp_outputs"))
+    load = cost("amp_outputs") * cost("amp_inputs_bytes") / cost("weight_load_bytes_per_cycle")
+    most, least = -(-columns // target.workers), columns // target.workers
+
+    def streamed(is_last: bool) -> Any:
+        """Return the cycles of streaming all columns past weights that are loaded."""
+        slots = [_half_slots, _float_slots][kind == "float"]
+        longest, other = (target.workers * slots(n, is_last, target) for n in (most, least))
+        shortest = np.where(least > 0, np.minimum(longest, other), 0)  # some have no column
+        longest = np.where(least > 0, np.maximum(longest, other), longest)
+        return np.maximum(longest, shortest + cost("amp_wait"))
+
+    one = cost("amp_pass") + load
+    cycles = cost("amp_launch") + cost("amp_supervisor") + (groups - 1) * cost("amp_depth")
+    cycles = cycles + passes * ((groups - 1) * (one + streamed(False)) + one + streamed(True))
+    if kind == "half":
+        kept = cost("amp_half_kept") + cost("amp_half_kept_inputs") * (groups - 1)
+        cycles = cycles + target.workers * kept
+    found: Int64 = np.asarray(cycles, np.int64)
+    return found
+
+
+def _half_slots(rows: Any, is_last: bool, target: Target) -> Any:
+    """Return the slots of a worker that streams so many rows of halves."""
+    cost = target.cost
+    names = ("amp_half_no_row", "amp_half_one_row", "amp_half_two_rows")
+    more = cost("amp_half_three_rows") + (rows - 3) * cost("amp_half_row_cycles")
+    slots = np.select([rows == n for n in range(3)], [cost(name) for name in names], more)
+    return slots - cost("amp_half_kept") - (cost("amp_half_last") if is_last else 0)
+
+
+def _float_slots(rows: Any, is_last: bool, target: Target) -> Any:
+    """Return the slots of a worker that streams so many rows of floats."""
+    cost = target.cost
+    slots = cost("amp_float_one_row") + (rows - 1) * cost("amp_float_row_cycles")
+    if is_last:
+        slots = slots + cost("amp_float_zero") + rows * cost("amp_float_zero_row")
+    return np.where(rows > 0, slots, cost("amp_float_no_row"))
+
+
+def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:
+    """Return what `AmpMatMul` writes, in NumPy.
+
+    Args:
+        weights: dtype[outputs, inputs], float32 or float16.
+        x: dtype[inputs, columns].
+        dtype: of the result, float32 or float16.
+
+    Returns:
+        dtype[outputs, columns], with equal bits.
+
+    >>> amp_reference(np.float32([[1, 2], [3, 4]]), np.float32([[5], [6]]), np.float32)
+    array([[17.],
+           [39.]], dtype=float32)
+    """
+    out: Array = np.zeros((len(weights), x.shape[1]), dtype)
+    a, b = weights.astype(np.float32), x.astype(np.float32)
+    rest = len(x) % GROUP
+    for first, end in [(0, rest), *((k, k + GROUP) for k in range(rest, len(x), GROUP))]:
+        total = out.astype(np.float32)
+        for k in range(first, end):
+            total = total + a[:, k : k + 1] * b[k]
+        out = total.astype(dtype)
+    return out
