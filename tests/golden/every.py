@@ -51,6 +51,7 @@ def build() -> tuple[pl.Graph, pl.Program]:
     behaviour = pl.FloatingPointBehaviour()
     marks.add(pl.SetFloatingPointBehaviour(behaviour))
     marks.add(pl.ModifyFloatingPointBehaviour(behaviour, behaviour))
+    pl.cycle_stamp(graph, marks)
     loops = pl.Sequence(
         pl.RepeatWhileFalse(pl.Execute(work, done), done, pl.Program()),
         pl.RepeatWhileTrue(pl.Sequence(), row, step),
