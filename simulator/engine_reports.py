@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from poplite.compile.code import TALLY
 from poplite.compile.executable import Checks, Executable
 from poplite.compile.step import CopyStep
 from poplite.errors import ControlProgramError
 from poplite.intervals import Int64
-from poplite.report import Execution, Instrumentation, Report, Trace
-from poplite.report.since import steps_since
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled import CompiledProgram
 from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.recording import Recording
-from poplite.simulator.reporting import compilation_of, execution_steps
 from poplite.simulator.strict import StrictChecks
 from poplite.source import here
+
+if TYPE_CHECKING:
+    from poplite.report.run import Report
+    from poplite.report.trace import Trace
 
 LAUNCHES = TALLY + 1
 """Rows of an Execute that run, at most: one for each phase."""
@@ -47,6 +49,11 @@ class EngineReports:
 
         The report is of this moment: runs that come later do not change it.
         """
+        # Engines start sooner without what only reports need.
+        from poplite.report.execution import Execution
+        from poplite.report.run import Instrumentation, Report
+        from poplite.simulator.reporting import compilation_of, execution_steps
+
         steps = vertices = copied = gathered = 0
         for name, code in self._executable.programs.items():
             for row in code.step_rows.tolist():
@@ -98,6 +105,10 @@ class EngineReports:
         >>> len(trace.steps)
         5
         """
+        # Few programs are traced.
+        from poplite.report.since import steps_since
+        from poplite.report.trace import Trace
+
         if not self._accounts.are_kept:
             raise ControlProgramError(
                 "engine.tracing: cycles are not modelled",

@@ -82,12 +82,9 @@ class ByView:
 
     def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
         """Return the format and scale that it has now."""
-        if not self.element_type.requires_metadata:
-            return None
-        if self.tensor.metadata is None:  # of no elements, so that any will do
-            return QuarterMetadata("F143")
-        byte = arena.read(self.tensor.metadata.view, QUARTER_METADATA, replica)
-        return QuarterMetadata.from_byte(int(byte.item()))
+        at = self.tensor.metadata
+        byte = None if at is None else arena.read(at.view, QUARTER_METADATA, replica).item()
+        return _metadata_of(self.element_type, byte)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +145,13 @@ def _stored(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:
 
 
 def _metadata(tensor: HostTensor, memory: Bytes) -> QuarterMetadata | None:
-    if not tensor.element_type.requires_metadata:
+    byte = None if tensor.metadata is None else int(memory[tensor.metadata])
+    return _metadata_of(tensor.element_type, byte)
+
+
+def _metadata_of(element: type[ElementType[Any]], byte: int | None) -> QuarterMetadata | None:
+    """Return format and scale, stored as a byte; None where the element type has none."""
+    if not element.requires_metadata:
         return None
-    if tensor.metadata is None:  # of no elements, so that any will do
-        return QuarterMetadata("F143")
-    return QuarterMetadata.from_byte(int(memory[tensor.metadata]))
+    # A tensor of no elements stores none, so that any will do.
+    return QuarterMetadata("F143") if byte is None else QuarterMetadata.from_byte(byte)

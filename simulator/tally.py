@@ -26,7 +26,6 @@ from poplite.intervals import Int64
 from poplite.machine import FACTS
 from poplite.report.execution import Source
 from poplite.series import Series, compact, constant
-from poplite.simulator.pricing import is_data_dependent, slots_of
 from poplite.simulator.variant import Counting, modes_of
 from poplite.target import Target
 from poplite.types import HALF, QUARTER
@@ -186,6 +185,8 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     """
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
+    from poplite.simulator.pricing import slots_of  # many programs have formulas only
+
     assert family.shapes is not None, "of automatic ones"
     assert family.shape is not None, "of automatic ones"
     priced, shape = slots_of(family.cls, family.shapes, target), family.shape
@@ -218,7 +219,7 @@ def counting_of(executable: Executable, number: int) -> Mapping[type[Vertex], Co
         others = [each for each in executable.costs[number].vertices if each.cls is cls]
         automatic = all(each.source == "automatic" for each in others)
         counted = automatic and may_hang_on_data(cls) and all(groups[cls])
-        if counted and is_data_dependent(cls, target):
+        if counted and _is_data_dependent(cls, target):
             fields = cls.fields.values()
             apart = _runs_apart(executable, cls)
             copies_lists = apart and any(f.depth == 2 and f.reads and f.writes for f in fields)
@@ -227,6 +228,12 @@ def counting_of(executable: Executable, number: int) -> Mapping[type[Vertex], Co
             if has_code and not copies_lists:
                 found[cls] = Counting(apart, _costs(target))
     return found
+
+
+def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
+    from poplite.simulator.pricing import is_data_dependent
+
+    return is_data_dependent(cls, target)
 
 
 def _has_half() -> bool:

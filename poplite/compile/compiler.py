@@ -20,9 +20,7 @@ from poplite.compile.transfers import HOSTED, HostLowering
 from poplite.compute_set import ComputeSet
 from poplite.cost.counted import counted_steps
 from poplite.cost.memory import MemoryPlan
-from poplite.cost.plan import host_costs, step_costs
 from poplite.cost.step import StepCost
-from poplite.cost.tile_memory import memory_of
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.graph import Graph
@@ -118,13 +116,6 @@ def compile_graph(
     steps += lower_compute_sets(with_edges, layout, checked=checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
-    if asked.instrument is False:
-        _check_stamps(leaves)
-    costs: tuple[StepCost, ...] = ()
-    action_costs: tuple[StepCost | None, ...] = ()
-    memory: MemoryPlan | None = None
-    if asked.instrument is not False:
-        costs = step_costs(graph, sets, edges_of, copies)
     actions: list[Action] = []
     acting: list[Program | None] = []
     for program in decisions:
@@ -147,8 +138,17 @@ def compile_graph(
             for place, copy in lowered.copies.items():
                 number_of[program, place] = len(steps)
                 steps.append(copy)
-    if asked.instrument is not False:
-        action_costs = host_costs(graph, acting)
+    costs: tuple[StepCost, ...] = ()
+    action_costs: tuple[StepCost | None, ...] = ()
+    memory: MemoryPlan | None = None
+    if asked.instrument is False:
+        _check_stamps(leaves)
+    else:
+        # Loaded with the first graph, not with the package.
+        from poplite.cost.plan import host_costs, step_costs
+        from poplite.cost.tile_memory import memory_of
+
+        costs, action_costs = step_costs(graph, sets, edges_of, copies), host_costs(graph, acting)
         cost_of: dict[object, StepCost | None] = dict(zip([*sets, *copies], costs, strict=True))
         cost_of |= dict(zip(acting, action_costs, strict=True))
         may_overflow = asked.may_overflow is True

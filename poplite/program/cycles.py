@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.errors import ElementTypeError
 from poplite.graph import Graph
 from poplite.program.base import Program, set_once
 from poplite.program.marks import SyncType
-from poplite.program.sequence import Sequence
+from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.types import UNSIGNED_INT
@@ -139,14 +139,7 @@ def cycle_count(
 
 
 def _check(call: str, graph: object, sequence: object, sync_type: object) -> None:
-    for name, value, kind in (("graph", graph, Graph), ("sequence", sequence, Sequence)):
-        if not isinstance(value, kind):
-            raise ControlProgramError(
-                f"{call}: {clipped(value, 60)} is no {name}",
-                at=here(),
-                found=of_type(value),
-                fix=f"{call}(graph, sequence)",
-            )
+    check_appended(call, graph, sequence)
     if not isinstance(sync_type, SyncType):
         raise ElementTypeError(
             f"{call}: {clipped(sync_type)} is no SyncType",

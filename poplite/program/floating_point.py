@@ -20,7 +20,7 @@ from poplite.floating_point import (
 )
 from poplite.graph import Graph
 from poplite.program.base import Program, set_once
-from poplite.program.sequence import Sequence
+from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
 from poplite.words import clipped, of_type
 
@@ -144,7 +144,7 @@ def set_floating_point_behaviour(
     >>> print(sequence.children[0])
     SetFloatingPointBehaviour inv div0 oflo nanoo
     """
-    _check_owner("set_floating_point_behaviour", graph, sequence)
+    check_appended("set_floating_point_behaviour", graph, sequence, ", ...")
     sequence.add(SetFloatingPointBehaviour(behaviour))
 
 
@@ -165,7 +165,7 @@ def get_and_modify_floating_point_behaviour(
     Raises:
         ControlProgramError: for a graph, sequence or behaviour that is none.
     """
-    _check_owner("get_and_modify_floating_point_behaviour", graph, sequence)
+    check_appended("get_and_modify_floating_point_behaviour", graph, sequence, ", ...")
     sequence.add(ModifyFloatingPointBehaviour(clear, set))
 
 
@@ -180,7 +180,7 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
     Raises:
         ControlProgramError: for a graph or sequence that is none, or no truth value.
     """
-    _check_owner("set_stochastic_rounding", graph, sequence)
+    check_appended("set_stochastic_rounding", graph, sequence, ", ...")
     sequence.add(SetStochasticRounding(on))
 
 
@@ -192,17 +192,6 @@ def _check(what: str, **given: object) -> None:
                 at=here(),
                 found=of_type(value),
                 fix=f"{name}=FloatingPointBehaviour(inv=True, div0=True, oflo=True)",
-            )
-
-
-def _check_owner(call: str, graph: object, sequence: object) -> None:
-    for name, value, kind in (("graph", graph, Graph), ("sequence", sequence, Sequence)):
-        if not isinstance(value, kind):
-            raise ControlProgramError(
-                f"{call}: {clipped(value, 60)} is no {name}",
-                at=here(),
-                found=of_type(value),
-                fix=f"{call}(graph, sequence, ...)",
             )
 
 

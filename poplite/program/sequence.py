@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from poplite.errors import ControlProgramError
+from poplite.graph import Graph
 from poplite.program.base import Program, checked, parts, set_once
 from poplite.program.growing import Growing
 from poplite.source import here
@@ -135,3 +136,25 @@ class Block(Program):
 
     def __repr__(self) -> str:
         return fitted(f"<Block '{{}}' {counted(self.num_steps, 'step')}>", self.name)
+
+
+def check_appended(call: str, graph: object, sequence: object, more: str = "") -> None:
+    """Check what a function is given that appends to a sequence.
+
+    Args:
+        call: the function.
+        graph: what stands for a graph.
+        sequence: what stands for a sequence.
+        more: further arguments, for the message.
+
+    Raises:
+        ControlProgramError: when one of them is none.
+    """
+    for name, value, kind in (("graph", graph, Graph), ("sequence", sequence, Sequence)):
+        if not isinstance(value, kind):
+            raise ControlProgramError(
+                f"{call}: {clipped(value, 60)} is no {name}",
+                at=here(),
+                found=of_type(value),
+                fix=f"{call}(graph, sequence{more})",
+            )

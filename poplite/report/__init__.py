@@ -1,11 +1,41 @@
-"""What a graph is made of and what runs took: finished numbers, no drawing."""
+"""What a graph is made of and what runs took: finished numbers, no drawing.
 
-from poplite.report.diff import Change as Change
-from poplite.report.diff import ReportDiff as ReportDiff
-from poplite.report.execution import Execution as Execution
-from poplite.report.execution import ExecutionStep as ExecutionStep
-from poplite.report.insights import Insights as Insights
-from poplite.report.program import ProgramVisitor as ProgramVisitor
-from poplite.report.run import Instrumentation as Instrumentation
-from poplite.report.run import Report as Report
-from poplite.report.trace import Trace as Trace
+As in `poplite`, a name's module is imported when the name is first used: engines count what runs
+without what reads, writes and compares reports.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poplite.report.diff import Change as Change
+    from poplite.report.diff import ReportDiff as ReportDiff
+    from poplite.report.execution import Execution as Execution
+    from poplite.report.execution import ExecutionStep as ExecutionStep
+    from poplite.report.insights import Insights as Insights
+    from poplite.report.program import ProgramVisitor as ProgramVisitor
+    from poplite.report.run import Instrumentation as Instrumentation
+    from poplite.report.run import Report as Report
+    from poplite.report.trace import Trace as Trace
+
+_HOME = {
+    "Change": "diff",
+    "Execution": "execution",
+    "ExecutionStep": "execution",
+    "Insights": "insights",
+    "Instrumentation": "run",
+    "ProgramVisitor": "program",
+    "Report": "run",
+    "ReportDiff": "diff",
+    "Trace": "trace",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'poplite.report' has no attribute '{name}'")
+    value = getattr(import_module(f"poplite.report.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
-from poplite.report.diff import ReportDiff, diff_of
 from poplite.report.execution import Execution
-from poplite.report.insights import Insights, insights_of
-from poplite.report.json_form import from_json, to_json
-from poplite.report.text import facts, report_text
 from poplite.source import here
 from poplite.words import counted
+
+if TYPE_CHECKING:
+    from poplite.report.diff import ReportDiff
+    from poplite.report.insights import Insights
+
+# Methods import what they need: an engine makes a report without it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Report:
     @property
     def insights(self) -> Insights:
         """What to look at first."""
+        from poplite.report.insights import insights_of
+
         return insights_of(self.compilation, self.execution)
 
     @property
@@ -131,10 +135,14 @@ class Report:
         Returns:
             The changes, which `print` shows with the largest first.
         """
+        from poplite.report.diff import diff_of
+
         return diff_of(self, other)
 
     def to_json(self) -> str:
         """Return the report as JSON: equal reports give equal text."""
+        from poplite.report.json_form import to_json
+
         return to_json(self)
 
     @staticmethod
@@ -147,6 +155,8 @@ class Report:
         Raises:
             FileLoadError: when it is something else.
         """
+        from poplite.report.json_form import from_json
+
         return from_json(Report, text)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -183,9 +193,13 @@ class Report:
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""
+        from poplite.report.text import facts
+
         return facts(self)
 
     def __str__(self) -> str:
+        from poplite.report.text import report_text
+
         return report_text(self)
 
     def _repr_html_(self) -> str:
