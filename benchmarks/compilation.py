@@ -1,9 +1,9 @@
-"""A new vertex type: compiled for the first time, and from the cache, against `@njit`.
+"""Compiling: a new vertex type and one from the cache, against `@njit`; many small Copies.
 
     python benchmarks/compilation.py [--samples 9] [--json FILE] [--small]
 
-Both sides compile the same loop, each time as a new function, in a process where Numba is
-loaded and has compiled before.  What an engine needs beside the vertex type is there as well.
+Of a vertex type both sides compile the same loop, each time as a new function, in a process where
+Numba is loaded and has compiled before.  What an engine needs beside it is there as well.
 """
 
 from __future__ import annotations
@@ -131,6 +131,25 @@ def cached_row(samples: int, checks: str, folder: Path) -> Row:
     return Row(name, min(ours) / min(compiling), "x", "<=", 0.2, ours, compiling)
 
 
+def copies_row(samples: int, count: int) -> Row:
+    """Compiling many small Copies with the cost model against without."""
+    import poplite as pl
+    from poplite.compile.compiler import compile_graph
+
+    def compiled(instrument: bool) -> None:
+        graph = pl.Graph()
+        tensors = [
+            graph.add_variable(pl.FLOAT, (10,), mapping=k % graph.target.tiles)
+            for k in range(count + 1)
+        ]
+        program = pl.Sequence(*(pl.Copy(a, b) for a, b in itertools.pairwise(tensors)))
+        compile_graph(graph, program, options={"debug.instrument": instrument})
+
+    ours, without = in_turn(lambda: compiled(True), lambda: compiled(False), samples)
+    name = f"{count:,} Copies of 10 elements, with the model / without"
+    return Row(name, min(ours) / min(without), "x", "<=", 2.5, ours, without)
+
+
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
     samples = min(samples, 1) if small else samples
@@ -139,6 +158,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         made: list[Row] = []
         for make in (compiled_row, cached_row):
             made += [make(samples, checks, Path(name)) for checks in ("strict", "fast")]
+        made.append(copies_row(samples, 100 if small else 10_000))
     return made
 
 

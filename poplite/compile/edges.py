@@ -17,15 +17,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.edges import Edges, Runs, of_views
+from poplite.edges import Edges, Runs, cut, listed, of_views
 from poplite.intervals import Int64
 from poplite.series import Series, compact, constant, counting
 from poplite.tensor import Tensor
 from poplite.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.vertex_tiles import VertexTiles
+from poplite.view import Storage, View, runs_of_many
+from poplite.view.digits import digits_of
+from poplite.view.expand import grid
+from poplite.view.through import MOST_RUNS
 
 if TYPE_CHECKING:
     from poplite.compile.crossings import Crossings
@@ -83,6 +89,20 @@ class Family:
     numbers: Series
     fields: tuple[FieldEdges, ...]
     state: Mapping[str, StateValues]
+
+    def tiles(self, num_tiles: int) -> VertexTiles:
+        """Return the tile of each vertex; all have one.
+
+        Args:
+            num_tiles: tiles of the graph.
+        """
+        vertices = self.vertices
+        if isinstance(vertices, VertexBlock):
+            return vertices.tiles
+        if len(vertices) == 1:
+            kind = np.min_scalar_type(num_tiles - 1)
+            return VertexTiles(num_tiles, None, np.array([vertices[0].tile], kind))
+        return VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
 
 
 class EdgeTable:
@@ -166,15 +186,57 @@ def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Ed
     if field.depth < 2:
         views = [tensor.view for tensor in connected if isinstance(tensor, Tensor)]
         return of_views(views, constant(1, len(views)))
-    views, counts = [], []
-    for rows in connected:
-        if isinstance(rows, Tensor):
-            views += [rows.view.index(row) for row in range(rows.shape[0])]
-            counts.append(rows.shape[0])
+    return _edges_of_lists(
+        [
+            [rows.view] if isinstance(rows, Tensor) else [row.view for row in rows]
+            for rows in connected
+        ]
+    )
+
+
+def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
+    """Return the edges of vertices that have several each.
+
+    Args:
+        lists: of each vertex the rows of its list, or one view of two dimensions with all of them.
+    """
+    views = list(chain.from_iterable(lists))
+    counts = [sum([_num_rows(view) for view in several]) for several in lists]
+    rows = compact(np.array(counts, np.int64))
+    sizes = [size for view in views for size in [view.shape[-1]] * _num_rows(view)]
+    length = compact(np.array(sizes, np.int64))
+    begins = _plain(views)
+    if begins is not None:
+        return Edges(rows, length, compact(np.array(begins, np.int64)))
+    if length.total() > MOST_RUNS:  # they may be too many, and a message counts the rows
+        each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
+        return of_views(list(chain.from_iterable(each)), rows)
+    _, begin, count = runs_of_many(views)
+    runs = cut(begin, count, length)
+    if (np.diff(runs.first) > 1).any():
+        return Edges(rows, length, None, runs)
+    return listed(runs.begin, length, rows)
+
+
+def _num_rows(view: View) -> int:
+    return view.shape[0] if len(view.shape) > 1 else 1
+
+
+def _plain(views: Sequence[View]) -> list[int] | None:
+    """Return where rows begin whose elements are consecutive; None where that is not so plain."""
+    begins: list[int] = []
+    for view in views:
+        space, shape, dims = view.space, view.shape, view.dims
+        if not isinstance(space, Storage) or 0 in shape or (shape[-1] > 1 and dims[-1] != 1):
+            return None
+        first = space.base + view.off
+        if len(shape) == 1:
+            begins.append(first)
+        elif isinstance(dims[0], int) and dims[0]:
+            begins += range(first, first + shape[0] * dims[0], dims[0])
         else:
-            views += [row.view for row in rows]
-            counts.append(len(rows))
-    return of_views(views, compact(np.array(counts, np.int64)))
+            begins += grid(digits_of(shape[0], dims[0]), first).tolist()
+    return begins
 
 
 def _state(field: Field, values: Sequence[Any]) -> StateValues:

@@ -22,8 +22,8 @@ from poplite.series import Series, Steps
 from poplite.view.kernels.placing import ALWAYS, first_fit
 from poplite.view.native import address, native
 
-FEW = 2000
-"""So many things are placed without loading compiled code."""
+FEW = 1000
+"""So many things are placed on a tile without loading compiled code; of several, as many pairs."""
 
 
 class Placing:
@@ -81,7 +81,7 @@ class Placing:
             things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        is_compiled = len(sizes) > FEW
+        is_compiled = sum([count * count for count in counts]) > FEW * FEW
         active = np.empty(max(counts, default=0), np.int64)
         for count in counts:
             here = slice(stop, stop := stop + count)
@@ -114,16 +114,40 @@ def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
     >>> [found.tolist() for found in alike([halves, last], 4)]
     [[0, 3], [0, 0, 0, 1]]
     """
-    kinds, tiles = np.zeros(num_tiles, np.int64), np.zeros(1, np.int64)
+    kinds, sizes = np.zeros(num_tiles, np.int64), [num_tiles]
     seen: set[object] = set()
     for spread in spreads:
+        if len(sizes) == num_tiles:
+            break  # no two are alike
+        few = spread.few()
+        if few is not None:
+            _part_few(kinds, sizes, few)
+            continue
         regular = isinstance(spread.tiles, Steps) and isinstance(spread.values, Steps)
         key = (spread.tiles, spread.values) if regular else spread.dense(num_tiles).tobytes()
-        if key in seen or len(tiles) == num_tiles:
+        if key in seen:
             continue
         seen.add(key)
         _, number = np.unique(spread.dense(num_tiles), return_inverse=True)
-        _, tiles, kinds = np.unique(
-            kinds * (int(number.max()) + 1) + number, return_index=True, return_inverse=True
-        )
+        _, kinds = np.unique(kinds * (int(number.max()) + 1) + number, return_inverse=True)
+        sizes = np.bincount(kinds).tolist()
+    _, tiles, kinds = np.unique(kinds, return_index=True, return_inverse=True)
     return tiles, kinds
+
+
+def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) -> None:
+    """Part tiles that have a number from those of their kind that have not, or another one.
+
+    Args:
+        kinds: of all tiles.
+        sizes: how many tiles are of each kind.
+        few: tiles and their numbers.
+    """
+    alike: dict[tuple[int, int], list[int]] = {}
+    for tile, value in few:
+        alike.setdefault((int(kinds[tile]), value), []).append(tile)
+    for (kind, _), tiles in alike.items():
+        if len(tiles) < sizes[kind]:
+            kinds[tiles] = len(sizes)
+            sizes[kind] -= len(tiles)
+            sizes.append(len(tiles))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poplite.cost.copies import Rows
-from poplite.cost.homes import FEW, Homes, are_few, cross_homes, walk
+from poplite.cost.homes import FEW, Homes, cross_homes, walk
 from poplite.cost.pieces import Mask
-from poplite.cost.wanted import Touched, edge_tiles
+from poplite.cost.wanted import MOST_FEW, Touched, edge_tiles
 from poplite.edges import Runs, cut
 from poplite.intervals import Int64
 from poplite.series import constant
@@ -67,7 +67,7 @@ def apart(part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Homes) -> 
     kept = np.repeat(is_first, counts[needs])
     edge = edge[kept]
     width = np.full(len(edge), part.field.element.size_bytes)
-    return Rows(tile[edge], edge, at[kept], within[kept], size[kept], width)
+    return Rows(tile[edge], edge, homes.in_memory(at[kept]), within[kept], size[kept], width)
 
 
 def _parts(part: FieldEdges) -> Iterator[Runs]:
@@ -90,20 +90,24 @@ def _parts(part: FieldEdges) -> Iterator[Runs]:
 def _rows(some: Runs, tile: Int64, homes: Homes, done: int) -> tuple[Int64, Int64, Int64]:
     """Return the rows of edges, how many each has, and a number that tells it from others."""
     count = len(tile)
+    if len(some.begin) <= FEW and count <= FEW:
+        few = homes.few(some.begin.tolist(), (some.begin + some.size).tolist())
+        if few is not None:
+            lists: list[Any] = [[0] * MOST_FEW for _ in _COLUMNS]
+            counts, sums = [0] * count, [0] * count
+            given = [column.tolist() for column in (*some, tile)]
+            found = walk(few, stretches, *given, count, counts, sums, *lists, MOST_FEW)
+            if found <= MOST_FEW:
+                out = np.array(lists)[:, :found]
+                out[0] += done
+                return out, np.array(counts), np.array(sums)
     columns = [np.ascontiguousarray(column) for column in (*some, tile)]
-    if are_few(homes, some.begin, some.begin + some.size) and count <= FEW:
-        lists: list[Any] = [[0] * FEW for _ in _COLUMNS]
-        counts, sums = [0] * count, [0] * count
-        given = [column.tolist() for column in columns]
-        found = walk(homes, stretches, *given, count, counts, sums, *lists, FEW)
-        out = np.array(lists)[:, :found]
-        out[0] += done
-        return out, np.array(counts), np.array(sums)
+    segments = homes.many(some.begin)
     held, mixed = np.empty((2, count), np.int64)
     room = len(some.begin)
     while True:
         out = np.empty((len(_COLUMNS), room), np.int64)
-        found = walk(homes, stretches, *columns, count, held, mixed, *out, room)
+        found = walk(segments, stretches, *columns, count, held, mixed, *out, room)
         if found <= room:
             out[0] += done
             return out[:, :found].copy(), held, mixed

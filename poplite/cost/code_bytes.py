@@ -15,12 +15,10 @@ import numpy as np
 
 from poplite.compute import check
 from poplite.cost.memory import Category
-from poplite.cost.spread import Spread
 from poplite.cost.step import Phase, StepCost
 from poplite.errors import VertexCompileError
 from poplite.intervals import Int64
 from poplite.report.execution import PhaseKind
-from poplite.series import constant
 
 if TYPE_CHECKING:
     from poplite.target import Target
@@ -74,14 +72,12 @@ class ControlCode:
 
     Args:
         target: the machine.
-
-    Attributes:
-        found: int64[tiles], bytes of each category.
     """
 
     def __init__(self, target: Target) -> None:
-        self.found: dict[Category, Int64] = {}
-        self._num_tiles = target.tiles
+        self._control = np.zeros(target.tiles, np.int64)
+        self._on_all = 0
+        self._exchanges: dict[tuple[object, ...], tuple[Phase, int]] = {}
         each = target.cost("instruction_bytes")
         self._instruction = int(each)
         self._bytes = {
@@ -95,7 +91,7 @@ class ControlCode:
         Args:
             count: how many programs that do.
         """
-        self._found("control_code")[:] += count * self._bytes["branch"]
+        self._on_all += count * self._bytes["branch"]
 
     def step(self, cost: StepCost, running: Int64) -> None:
         """Add a step.
@@ -105,29 +101,26 @@ class ControlCode:
             running: int64[n], the tiles that run vertices in it.
         """
         phases = (*cost.before, *cost.after)
-        syncs = 1 + sum(phase.sync > 0 for phase in phases)
-        control = self._found("control_code")
-        control += syncs * self._bytes["sync"]
-        control[running] += self._bytes["run"]
+        self._on_all += (1 + sum([phase.sync > 0 for phase in phases])) * self._bytes["sync"]
+        if len(running):
+            self._control[running] += self._bytes["run"]
         for phase in phases:
             if phase.kind in EXCHANGE_CODE:
-                self._exchange(EXCHANGE_CODE[phase.kind], phase)
+                moved = phase.kind, id(phase.received), id(phase.sent), id(phase.controls)
+                known = self._exchanges.get(moved)
+                self._exchanges[moved] = phase, 1 if known is None else known[1] + 1
             else:
-                _each(phase.copied, self._bytes["run"]).add_to(control)
+                phase.copied.add_each_to(self._control, self._bytes["run"])
 
-    def _exchange(self, category: Category, phase: Phase) -> None:
-        """Add what tiles do to send and to receive: set up each, and control what moves."""
-        found = self._found(category)
-        for moved in (phase.received, phase.sent):
-            _each(moved, self._bytes["exchange"]).add_to(found)
-        phase.controls.add_to(found, self._instruction)
-
-    def _found(self, category: Category) -> Int64:
-        if category not in self.found:
-            self.found[category] = np.zeros(self._num_tiles, np.int64)
-        return self.found[category]
-
-
-def _each(spread: Spread, number: int) -> Spread:
-    """Return one number for all tiles that have some."""
-    return Spread(spread.tiles, constant(number, spread.tiles.count))
+    def found(self) -> dict[Category, Int64]:
+        """Return int64[tiles], bytes of each category."""
+        found: dict[Category, Int64] = {"control_code": self._control + self._on_all}
+        for phase, times in self._exchanges.values():
+            category = EXCHANGE_CODE[phase.kind]
+            if category not in found:
+                found[category] = np.zeros_like(self._control)
+            # To send and to receive: set up each, and control what moves.
+            for moved in (phase.received, phase.sent):
+                moved.add_each_to(found[category], times * self._bytes["exchange"])
+            phase.controls.add_to(found[category], times * self._instruction)
+        return found

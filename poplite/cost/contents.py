@@ -15,7 +15,7 @@ import numpy as np
 from poplite.cost.code_bytes import ControlCode, vertex_code_bytes
 from poplite.cost.liveness import Lifetimes
 from poplite.cost.memory import Category, Held
-from poplite.cost.spread import Spread
+from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import StepCost
 from poplite.cost.vertex_bytes import VertexBytes
 from poplite.intervals import Int64
@@ -74,7 +74,7 @@ def contents(
     for leaf in leaves:
         tiles = running[leaf.compute_set] if isinstance(leaf, Execute) else idle
         control.step(_cost(leaf, cost_of), tiles)
-    for category, size in control.found.items():
+    for category, size in control.found().items():
         yield _always(category.replace("_", " "), category, size, align)
     for cls, sizes in vertices.found.items():
         there = sizes["control_table"] > 0
@@ -108,6 +108,8 @@ def bytes_of(variable: Variable, num_tiles: int) -> Spread:
         num_tiles: tiles of the graph.
     """
     breaks, tiles = variable.mapping.pieces()
+    if len(tiles) == 1 and tiles[0] >= 0:
+        return Spread.at_tile(int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
     sizes = np.diff(breaks) * variable.element_type.size_bytes
     if (tiles[1:] > tiles[:-1]).all() and len(tiles) and tiles[0] >= 0:
         return Spread(compact(tiles.astype(np.int64)), compact(sizes))
@@ -143,10 +145,12 @@ def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
 def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
     """Return what fields ask of the memory of variables, by the number of the variable."""
     asked: dict[int, Layout] = {}
+    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
     for part in (part for table in tables for part in table.fields()):
         layout = part.field.layout
         if layout.interleaved or layout.min_align > 1:
-            for number in np.unique(graph._owners(part.runs.begin)).tolist():
+            owners = bases.searchsorted(part.runs.begin, side="right") - 1
+            for number in np.unique(owners).tolist():
                 other = asked.get(number, PLAIN)
                 asked[number] = Layout(
                     min_align=max(layout.min_align, other.min_align),
@@ -163,7 +167,7 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Held]:
     for leaf, numbers in places.items():
         cost = _cost(leaf, cost_of)
         for phase in (*cost.before, *cost.after):
-            if not phase.buffers.is_empty:
+            if phase.buffers is not NOTHING and not phase.buffers.is_empty:
                 steps = compact(np.array(numbers, np.int64))
                 category = BUFFERS[phase.kind]
                 size = phase.buffers

@@ -20,6 +20,7 @@ experiments: 282 rows of up to 10 pixels, put together for six workers that shar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -119,6 +120,24 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
     goes_on[2:] &= (steps[1:] == steps[:-1]) & (paces[1:] == paces[:-1]) | ~alike[1:-1]
     strided = -(-word // int(target.cost("strided_copy_bytes_per_cycle")))
     return np.where(goes_on, strided, whole)
+
+
+def one_row_cycles(target: Target, num_bytes: int) -> int:
+    """Return the cycles in which a tile copies one row.
+
+    Args:
+        target: the machine.
+        num_bytes: of the row.
+    """
+    call, piece, bytes_per_cycle = _row_costs(target)
+    return call + piece - (-num_bytes // bytes_per_cycle)
+
+
+@lru_cache(maxsize=8)
+def _row_costs(target: Target) -> tuple[int, int, int]:
+    names = "worker_call", "copy_piece_cycles", "memcpy_bytes_per_cycle"
+    call, piece, bytes_per_cycle = (int(target.cost(name)) for name in names)
+    return call, piece, bytes_per_cycle
 
 
 def _sums(tile: Int64, values: Int64, num_tiles: int) -> Int64:

@@ -23,10 +23,17 @@ def counted_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     Args:
         costs: of each step.
     """
+    known: dict[type[Vertex], bool] = {}
+
+    def may(cls: type[Vertex]) -> bool:
+        if cls not in known:
+            known[cls] = may_hang_on_data(cls)
+        return known[cls]
+
     return frozenset(
         number
         for number, cost in enumerate(costs)
-        if any(each.source == "automatic" and may_hang_on_data(each.cls) for each in cost.vertices)
+        if any(each.source == "automatic" and may(each.cls) for each in cost.vertices)
     )
 
 

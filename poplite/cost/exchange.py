@@ -23,27 +23,31 @@ import numpy as np
 
 from poplite.cost.apart import apart
 from poplite.cost.copies import Rows, copy_phase, together
+from poplite.cost.few_copies import phases_of_few
 from poplite.cost.global_exchange import global_phase
-from poplite.cost.homes import homes_of
+from poplite.cost.homes import Homes, homes_of
 from poplite.cost.host import host_phase
 from poplite.cost.pairs import paired, parts_of, rows_of, summed
 from poplite.cost.pieces import Pieces, joined, sent_home
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW, exchange_phase, load_of
-from poplite.cost.wanted import Wanted, tiles_of, touched
+from poplite.cost.wanted import Wanted, touched
 from poplite.program.replicated import CrossReplicaCopy
+from poplite.series import Steps
 from poplite.vertex_block import VertexBlock
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
     from poplite.compile.edges import EdgeTable, Family, FieldEdges
     from poplite.compute_set import ComputeSet
+    from poplite.edges import Edges
     from poplite.graph import Graph
     from poplite.intervals import Int64
     from poplite.program import Program, TensorCopy
     from poplite.source import SourceLocation
     from poplite.target import Target
+    from poplite.vertex_tiles import VertexTiles
     from poplite.view import View
 
 MOST_CAUSES = 3
@@ -76,7 +80,12 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
         graph: whose mapping says where variables live.
         copy: the program.
     """
-    parts = [_phases_of_views(graph, copy, *views) for views in parts_of(copy)]
+    homes, views = homes_of(graph), (copy.source.view, copy.destination.view)
+    if not isinstance(copy, CrossReplicaCopy) and copy.num_elements:
+        few = phases_of_few(graph.target, homes, copy, views)
+        if few is not None:
+            return few
+    parts = [_phases_of_views(graph, homes, copy, *views) for views in parts_of(copy)]
     by_kind: dict[str, list[Phase]] = {}
     for phase in chain.from_iterable(parts):
         by_kind.setdefault(phase.kind, []).append(phase)
@@ -84,11 +93,15 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
 
 
 def _phases_of_views(
-    graph: Graph, copy: TensorCopy | CrossReplicaCopy, source: View, destination: View
+    graph: Graph,
+    homes: Homes,
+    copy: TensorCopy | CrossReplicaCopy,
+    source: View,
+    destination: View,
 ) -> Iterator[Phase]:
     """Yield what part of a Copy takes."""
     width, target = copy.source.element_type.size_bytes, graph.target
-    pieces, into = paired(homes_of(graph), source, destination, width)
+    pieces, into = paired(homes, source, destination, width)
     what = f"'{copy.source.name}' -> '{copy.destination.name}'"
     if isinstance(copy, CrossReplicaCopy) and copy.replica_map != _identity(copy):
         cause = Cause(what, "goes to other replicas", copy.location, int(pieces.bytes.sum()))
@@ -97,7 +110,7 @@ def _phases_of_views(
     stays = np.flatnonzero(pieces.source == pieces.to)
     num_bytes = int(pieces.bytes.sum())
     if len(stays):
-        rows = rows_of(pieces.ordered(stays), into[stays])
+        rows = rows_of(homes, pieces.ordered(stays), into[stays])
         here = int(rows.bytes.sum())
         cause = Cause(what, "is copied on its tile", copy.location, here)
         yield copy_phase(target, rows, (cause,))
@@ -173,12 +186,24 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
             if not part.edges.num_elements:
                 continue
             home = homes_of(graph) if home is None else home
-            tiles = tiles_of(family, graph.target.tiles) if tiles is None else tiles
+            tiles = family.tiles(graph.target.tiles) if tiles is None else tiles
+            if _is_at_home(part.edges, tiles, home):
+                continue
             seen = touched(part, tiles)
             wanted = Wanted(seen, home, part.field.element.size_bytes, graph.target.tiles)
             rows = apart(part, tiles, seen, home) if part.field.depth else None
             if rows is not None or wanted.count:
                 yield _Moved(family, part, wanted, rows)
+
+
+def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Homes) -> bool:
+    """Tell whether it is plain that a field lies in one place, on the tile of its one vertex."""
+    if tiles.count > 1 or not isinstance(edges.start, Steps):
+        return False
+    size = edges.length.only
+    if not size:
+        return False
+    return homes.hold(edges.start.low, edges.start.high + size, tiles.at(0))
 
 
 def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phase]:

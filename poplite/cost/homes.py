@@ -1,44 +1,228 @@
 """Where elements lie in the memory of tiles: a *place* for each, in the order of memory.
 
     addresses    x  0 1 2 3 4 5     tiles   0 0 1 1 0 1
-    places          0 1 4 5 2 6             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
+    places          0 1 3 4 2 5             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
 
 Elements of a variable that live on one tile lie there one after the other, in the order of the
 variable: rows of a block that a tile has are next to each other.  What has places one after the
-other is one stretch of a tile's memory.  Between variables there is a gap.
+other on one tile is one stretch of its memory.
+
+The places of a variable are its addresses in another order, whatever else there is: only what is
+asked for is found.  How far apart variables are in the memory of a tile is seldom asked; only that
+takes a look at all of them (`Homes.in_memory`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from poplite.intervals import Int64
 from poplite.sweep import sorted_order
-from poplite.tile_table import NO_TILE, TileTable
+from poplite.tile_table import NO_TILE, Int32, TileTable
 from poplite.view.kernels.homes import crossing
 from poplite.view.native import address, native
 
 if TYPE_CHECKING:
+    from poplite.cost.spread import Spread
     from poplite.graph import Graph
 
 FEW = 32
 """Pieces of runs that are visited without compiled code."""
 
+_ONE_BUCKET = 63
+"""So many bits of an address do not say which bucket it is in: there is one."""
 
-class Homes(NamedTuple):
-    """The tiles and places of all addresses.
+
+_Lists = tuple[list[int], list[int], list[int]]
+"""Breaks, tiles and places of a few segments."""
+
+
+class Segments(NamedTuple):
+    """Tiles and places of some addresses, as kernels take them: all lists, or all arrays.
 
     Attributes:
-        table: the tiles.
-        shift: int64[m], from addresses of each segment of the table to places.
+        breaks: where segments begin, and where the last one ends.
+        buckets: finds a segment, as in a `TileTable`.
+        shift: of addresses to buckets.
+        tiles: of segments.
+        places: from addresses of each segment to places.
     """
 
-    table: TileTable
-    shift: Int64
+    breaks: Any
+    buckets: Any
+    shift: int
+    tiles: Any
+    places: Any
+
+
+class Homes:
+    """The tiles and places of the elements of a graph.
+
+    Args:
+        graph: the graph; not kept alive.
+
+    Attributes:
+        version: of the mapping that this is true for.
+        exchanges: what a few pieces took that moved: others alike take the same.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (6,), mapping=[[(0, 2), (4, 5)], [(2, 4), (5, 6)]])
+    >>> homes_of(graph).few([3], [5])
+    Segments(breaks=[2, 4, 5], buckets=(0, 3), shift=63, tiles=[1, 0], places=[1, -2])
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.version = graph.directory.version.number
+        self._graph = ref(graph)
+        self._bases = [variable.storage.base for variable in graph.variables]
+        self._mappings = [variable.mapping for variable in graph.variables]
+        self.exchanges: dict[object, tuple[Spread, ...]] = {}
+        self._few: dict[int, _Lists] = {}
+        self._places: dict[int, Int64] = {}
+        self._spent, self._has_whole = 0, False
+
+    def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
+        """Return the segments that runs are in, as lists; None where there are more than `FEW`.
+
+        Args:
+            begin: first addresses.
+            end: one past the last.
+        """
+        if len(begin) > FEW:
+            return None
+        spans: dict[int, tuple[int, int]] = {}
+        for low, high in zip(begin, end, strict=True):
+            number = bisect_right(self._bases, low) - 1
+            if number in spans:
+                low, high = min(low, spans[number][0]), max(high, spans[number][1])
+            spans[number] = low, high
+        breaks: list[int] = []
+        tiles: list[int] = []
+        places: list[int] = []
+        for number in sorted(spans):
+            own = self._own(number, *spans[number])
+            if own is None or len(tiles) + len(own[1]) > FEW:
+                return None
+            if tiles:
+                tiles.append(NO_TILE)
+                places.append(0)
+            breaks += own[0]
+            tiles += own[1]
+            places += own[2]
+        return Segments(breaks, (0, len(breaks)), _ONE_BUCKET, tiles, places)
+
+    def _own(self, number: int, low: int, high: int) -> _Lists | None:
+        """Return the segments of a variable from an address to another, None where not few."""
+        own = self._few.get(number)
+        if own is None:
+            breaks, tiles, places = self._columns(number)
+            if len(tiles) > FEW:
+                first, last = (breaks.searchsorted([low + 1, high]) - (1, 0)).tolist()
+                if last - first > FEW:
+                    return None
+                some = breaks[first : last + 1], tiles[first:last], places[first:last]
+                return some[0].tolist(), some[1].tolist(), some[2].tolist()
+            own = self._few[number] = breaks.tolist(), tiles.tolist(), places.tolist()
+        if len(own[1]) == 1:
+            return own
+        first, last = bisect_right(own[0], low) - 1, bisect_left(own[0], high)
+        return own[0][first : last + 1], own[1][first:last], own[2][first:last]
+
+    def _columns(self, number: int) -> tuple[Int64, Int32, Int64]:
+        """Return all breaks, tiles and places of a variable."""
+        breaks, tiles = self._mappings[number].pieces()
+        breaks = breaks + self._bases[number]
+        if len(tiles) == 1 or (tiles[1:] > tiles[:-1]).all():
+            return breaks, tiles, np.zeros(len(tiles), np.int64)
+        if number not in self._places:
+            self._places[number] = places_of(breaks, tiles)
+        return breaks, tiles, self._places[number]
+
+    def hold(self, begin: int, end: int, tile: int) -> bool:
+        """Tell whether a stretch of the memory of a tile holds elements, as far as it is plain.
+
+        Args:
+            begin: the first address.
+            end: one past the last.
+            tile: the tile.
+        """
+        number = bisect_right(self._bases, begin) - 1
+        own = self._own(number, begin, end)
+        return own is not None and own[1] == [tile] and end <= own[0][1]
+
+    def many(self, begin: Int64) -> Segments:
+        """Return segments that hold runs, as arrays.
+
+        Args:
+            begin: int64[n], first addresses, at least one.
+        """
+        if not self._has_whole:
+            # Tables of a few variables, until as much is spent on them as one of all costs.
+            self._spent += len(begin)
+            if self._spent < self._num_pieces:
+                owners = np.unique(self._bases_array.searchsorted(begin, side="right") - 1)
+                columns = [self._columns(number) for number in owners.tolist()]
+                self._spent += sum(len(tiles) for _, tiles, _ in columns)
+                return _joined(columns)
+            self._has_whole = True
+        return self._whole
+
+    @cached_property
+    def _bases_array(self) -> Int64:
+        return np.array(self._bases, np.int64)
+
+    @cached_property
+    def _num_pieces(self) -> int:
+        return sum(mapping.num_pieces for mapping in self._mappings)
+
+    @cached_property
+    def _whole(self) -> Segments:
+        graph = self._graph()
+        assert graph is not None, "who asks has it"
+        table = graph.directory.whole()
+        return _segments(table, places_of(table.breaks, table.tiles))
+
+    def in_memory(self, at: Int64) -> Int64:
+        """Return numbers for places, as far apart as those are in the memory of one tile.
+
+        Args:
+            at: int64[n], places, at least one.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> for tile in (0, 1, 0):
+        ...     x = graph.add_variable(pl.INT, (4,), mapping=tile)
+        >>> np.diff(homes_of(graph).in_memory(np.array([0, 3, 10]))).tolist()
+        [3, 2]
+        """
+        low, high = self._bases_array.searchsorted([at.min(), at.max()], side="right").tolist()
+        if low == high and self._mappings[low - 1].is_complete:
+            return at
+        first, distance = self._memory
+        found: Int64 = at + distance[first.searchsorted(at, side="right") - 1]
+        return found
+
+    @cached_property
+    def _memory(self) -> tuple[Int64, Int64]:
+        """int64[m], rising places, and what is added to those from each to the next."""
+        breaks, places, tiles = self._whole.breaks, self._whole.places, self._whole.tiles
+        size, group = np.diff(breaks), np.cumsum(tiles == NO_TILE)
+        key = (tiles.astype(np.int64) + 1) * (int(group[-1]) + 1) + group
+        order = sorted_order(key)
+        within = np.empty_like(size)
+        within[order] = np.cumsum(size[order]) - size[order]
+        # A gap between variables, and where one is on no tile.
+        within[order] += np.cumsum(np.diff(key[order], prepend=key[order[0]]) != 0)
+        first = breaks[:-1] + places
+        by_place = sorted_order(first)
+        return first[by_place], (within - first)[by_place]
 
 
 _known: WeakKeyDictionary[Graph, Homes] = WeakKeyDictionary()
@@ -50,77 +234,74 @@ def homes_of(graph: Graph) -> Homes:
     Args:
         graph: all of whose elements that are connected or copied have a tile.
     """
-    table, known = graph.directory.whole(), _known.get(graph)
-    if known is None or known.table is not table:
-        known = _known[graph] = homes(table)
+    known = _known.get(graph)
+    if known is None or known.version != graph.directory.version.number:
+        known = _known[graph] = Homes(graph)
     return known
 
 
-def homes(table: TileTable) -> Homes:
-    """Find the places of all addresses.
+def places_of(breaks: Int64, tiles: Int32) -> Int64:
+    """Return what leads from the addresses of segments to places.
 
     Args:
-        table: their tiles; none between two variables.
+        breaks: int64[m + 1], where segments begin; and where the last one ends.
+        tiles: int32[m], their tiles; `NO_TILE` between two variables.
 
-    >>> table = TileTable(np.array([0, 2, 4, 5, 6]), np.array([0, 1, 0, 1]))
-    >>> homes(table).shift.tolist()
-    [0, 2, -2, 1]
+    >>> places_of(np.array([0, 2, 4, 5, 6]), np.array([0, 1, 0, 1], np.int32)).tolist()
+    [0, 1, -2, 0]
     """
-    tiles, size = table.tiles.astype(np.int64), np.diff(table.breaks)
-    variable = np.cumsum(tiles == NO_TILE)
-    key = (tiles + 1) * (int(variable[-1]) + 1) + variable
-    order = sorted_order(key)
+    has_none = tiles == NO_TILE
+    size, group = np.where(has_none, 0, np.diff(breaks)), np.cumsum(has_none)
+    order = sorted_order(group * (int(tiles.max()) + 2) + tiles.astype(np.int64) + 1)
+    before = np.cumsum(size[order]) - size[order]
+    # Where what is behind the same gap begins; the gap itself comes first.
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    begin = np.where(has_none[first], breaks[first + 1], breaks[first])
     place = np.empty_like(size)
-    place[order] = np.cumsum(size[order]) - size[order]
-    place[order] += np.cumsum(np.diff(key[order], prepend=key[order[0]]) != 0)
-    return Homes(table, place - table.breaks[:-1])
+    place[order] = before + (begin - before[first])[group - group[0]]
+    return place - breaks[:-1]
 
 
-def walk(homes: Homes, kernel: Callable[..., int], *given: Any) -> int:
+def _joined(columns: Sequence[tuple[Int64, Int32, Int64]]) -> Segments:
+    """Return the segments of several variables, by rising address, with gaps between them."""
+    every = [(breaks, np.append(t, NO_TILE), np.append(p, 0)) for breaks, t, p in columns]
+    breaks, tiles, places = (np.concatenate(column) for column in zip(*every, strict=True))
+    return _segments(TileTable(breaks, tiles[:-1]), places[:-1])
+
+
+def _segments(table: TileTable, places: Int64) -> Segments:
+    return Segments(table.breaks, table.buckets, table.shift, table.tiles, places)
+
+
+def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
     """Run a kernel of `poplite.view.kernels.homes`: as it is on lists, else compiled.
 
     Args:
-        homes: of the graph, given to it first.
+        segments: given to it first.
         kernel: the kernel.
         given: its other arguments: lists and numbers, or contiguous arrays and numbers.
     """
-    table, shift = homes
-    segments: list[Any] = [table.breaks, table.buckets, table.shift, table.tiles, shift]
-    if isinstance(given[0], list):
-        plain = [each if isinstance(each, int) else memoryview(each) for each in segments]
-        return int(kernel(*plain, *given))
-    segments += given
-    return native(kernel)(*[each if isinstance(each, int) else address(each) for each in segments])
-
-
-def are_few(homes: Homes, begin: Int64, end: Int64) -> bool:
-    """Tell whether runs have so few pieces that they are visited without compiled code.
-
-    Args:
-        homes: of the graph.
-        begin: int64[n], first addresses.
-        end: int64[n], one past the last.
-    """
-    if len(begin) > FEW:
-        return False
-    breaks = homes.table.breaks
-    inside = breaks.searchsorted(end) - breaks.searchsorted(begin, "right")
-    return len(begin) + int(inside.sum()) <= FEW
+    if isinstance(segments.breaks, list):
+        return int(kernel(*segments, *given))
+    every = (*segments, *given)
+    return native(kernel)(*[each if isinstance(each, int) else address(each) for each in every])
 
 
 def cross_homes(homes: Homes, begin: Int64, end: Int64) -> bool:
-    """Tell whether any run has elements of several stretches of memory.
+    """Tell whether any run has elements of several segments.
 
     Args:
         homes: of the graph.
         begin: int64[n], first addresses.
         end: int64[n], one past the last.
 
-    >>> found = homes(TileTable(np.array([0, 3, 6]), np.array([0, 1])))
-    >>> cross_homes(found, np.array([0, 2]), np.array([3, 4]))
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.INT, (6,), mapping=[[(0, 3)], [(3, 6)]])
+    >>> cross_homes(homes_of(graph), np.array([0, 2]), np.array([3, 4]))
     True
     """
-    if len(begin) <= FEW:
-        breaks = homes.table.breaks
-        return bool((end > breaks[breaks.searchsorted(begin, "right")]).any())
-    return walk(homes, crossing, begin, end, len(begin)) > 0
+    few = homes.few(begin.tolist(), end.tolist()) if len(begin) <= FEW else None
+    if few is not None:
+        return walk(few, crossing, begin.tolist(), end.tolist(), len(begin)) > 0
+    return walk(homes.many(begin), crossing, begin, end, len(begin)) > 0

@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.cost.accesses import Pieces, places
+from poplite.cost.accesses import Access, Block, Pieces, places
 from poplite.program import (
     If,
     Loop,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 
 class _Flow(NamedTuple):
-    """What a sub-tree does to what is live.
+    """What a sub-tree does to what is live; of a step that is its `Access`.
 
     Attributes:
         reads: pieces that may be read before it writes them.
@@ -68,6 +69,10 @@ class _Flow(NamedTuple):
             after: what is live after it.
         """
         return self.reads | (after & ~self.ends)
+
+
+_IDLE = _Flow(0, 0)
+"""Of what does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,55 +116,69 @@ def lifetimes(
     """
     every = [(name, step) for name, program in programs.items() for step in distinct_steps(program)]
     pieces = Pieces(graph.variables, dict.fromkeys(step.program for _, step in every), edges_of)
-    flows: dict[int, _Flow] = {}
-    for program in programs.values():
-        for node in children_first(program):
+    nodes = {name: list(children_first(program)) for name, program in programs.items()}
+    reached = {name: _reached(below) for name, below in nodes.items()}
+    steps = [(name, step) for name, step in every if id(step.program) in reached[name]]
+    lasting = _lasting(graph)
+    always: dict[int, str] = {}
+    live: dict[int, Series] = {}
+    for block in pieces.blocks():
+        flows: dict[int, _Flow | Access] = {}
+        for node in chain.from_iterable(nodes.values()):
             if id(node) not in flows:
-                flows[id(node)] = _flow(node, flows, pieces)
-    after = {name: _after(program, flows, pieces) for name, program in programs.items()}
-    steps = [(name, step) for name, step in every if id(step.program) in after[name]]
-    exposed = reduce(or_, [flows[id(program)].reads for program in programs.values()], 0)
-    used = pieces.used_by({step.program for _, step in steps})
-    always = _always(graph, pieces, exposed, used | exposed)
-    for name, step in steps:
-        for number in _unread(step.program, after[name][id(step.program)], pieces):
-            always.setdefault(number, "a result that no step reads")
-    live = _Live(pieces, always)
-    for name, step in steps:
-        live.step(after[name][id(step.program)] | pieces.access[step.program].touched)
-    return Lifetimes(steps, dict(sorted(always.items())), live.ended())
+                flows[id(node)] = _flow(node, flows, block)
+        after = {name: _after(below, flows, block) for name, below in nodes.items()}
+        exposed = reduce(or_, [flows[id(program)].reads for program in programs.values()], 0)
+        then = [after[name][id(step.program)] for name, step in steps]
+        found = _always(block, exposed, steps, then, lasting)
+        always |= found
+        live |= _live(block, found, steps, then)
+    return Lifetimes(steps, always, live)
 
 
-def _flow(node: Program, flows: Mapping[int, _Flow], pieces: Pieces) -> _Flow:
+def _flow(node: Program, flows: Mapping[int, _Flow | Access], block: Block) -> _Flow | Access:
     """Return what a program does to what is live, from what those below it do."""
-    below = [flows[id(child)] for child in node.children]
-    if node in pieces.access:
-        access = pieces.access[node]
-        return _Flow(access.reads, access.ends)
+    if not node.children:
+        return block.access.get(node, _IDLE)
     if isinstance(node, Repeat) and node.count == 0:
-        return _Flow(0, 0)
+        return _IDLE
+    below = [flows[id(child)] for child in node.children]
     if isinstance(node, RepeatWhile):
-        test, body = _Flow(below[0].before(pieces.of_scalar(node)), below[0].ends), below[1]
+        test, body = _Flow(below[0].before(block.of_scalar(node)), below[0].ends), below[1]
         return _Flow(test.before(body.reads), test.ends)
     if isinstance(node, If | Switch):
-        reads = reduce(or_, [each.reads for each in below], pieces.of_scalar(node))
+        reads = reduce(or_, [each.reads for each in below], block.of_scalar(node))
         return _Flow(reads, reduce(and_, [each.ends for each in below] or [0]))
     reads = ends = 0
     for each in reversed(below):
-        reads, ends = each.before(reads), ends | each.ends
-    return _Flow(reads, ends)
+        if each is not _IDLE:
+            reads, ends = each.before(reads), ends | each.ends
+    return _Flow(reads, ends) if reads or ends else _IDLE
 
 
-def _after(program: Program, flows: Mapping[int, _Flow], pieces: Pieces) -> Mapping[int, int]:
+def _reached(nodes: Sequence[Program]) -> set[int]:
+    """Return which sub-trees of a program may run, by `id`; it is the last of them."""
+    reached = {id(nodes[-1])}
+    for node in reversed(nodes):
+        if id(node) in reached and not (isinstance(node, Repeat) and node.count == 0):
+            reached.update([id(child) for child in node.children])
+    return reached
+
+
+def _after(
+    nodes: Sequence[Program], flows: Mapping[int, _Flow | Access], block: Block
+) -> Mapping[int, int]:
     """Return what is live after each sub-tree of a program, in any of its places."""
-    after = {id(program): 0}
-    for node in reversed(list(children_first(program))):
-        if id(node) not in after or (isinstance(node, Repeat) and node.count == 0):
-            continue  # it never runs, or what is below does not
+    after = {id(nodes[-1]): 0}
+    for node in reversed(nodes):
+        if not node.children or id(node) not in after:
+            continue
+        if isinstance(node, Repeat) and node.count == 0:
+            continue  # what is below never runs
         then = after[id(node)]
         if isinstance(node, RepeatWhile):
             test, body = (flows[id(child)] for child in node.children)
-            scalar = pieces.of_scalar(node)
+            scalar = block.of_scalar(node)
             again = test.before(scalar | then | body.reads)
             _add(after, node.body, again)
             _add(after, node.condition, scalar | then | body.before(again))
@@ -171,21 +190,23 @@ def _after(program: Program, flows: Mapping[int, _Flow], pieces: Pieces) -> Mapp
                 then |= flows[id(node.body)].reads
             for child in reversed(node.children):
                 _add(after, child, then)
-                then = flows[id(child)].before(then)
+                flow = flows[id(child)]
+                if flow is not _IDLE:
+                    then = flow.before(then)
     return after
 
 
 def _add(after: dict[int, int], node: Program, then: int) -> None:
-    after[id(node)] = after.get(id(node), 0) | then
+    known = after.get(id(node))
+    after[id(node)] = then if not known else known | then
 
 
-def _always(graph: Graph, pieces: Pieces, exposed: int, used: int) -> dict[int, str]:
-    """Return the variables that are always live whatever their last step is, and why."""
+def _lasting(graph: Graph) -> dict[int, str]:
+    """Return the variables that are always live whatever programs do, and why."""
     why: dict[int, str] = {}
     number_of = {variable.storage: number for number, variable in enumerate(graph.variables)}
     handles = (*graph.host_reads.values(), *graph.host_writes.values())
     by_host = {number_of[s] for handle in handles for s in storages(handle.tensor.view)}
-    read, touched = set(pieces.variables_of(exposed)), set(pieces.variables_of(used))
     for number, variable in enumerate(graph.variables):
         if variable.constant:
             why[number] = "constant"
@@ -193,61 +214,84 @@ def _always(graph: Graph, pieces: Pieces, exposed: int, used: int) -> dict[int, 
             why[number] = "has a handle of the host"
         elif variable.initial_value is not None or variable.replica_values:
             why[number] = "has initial values"
+    return why
+
+
+def _always(
+    block: Block,
+    exposed: int,
+    steps: Sequence[tuple[str, Step]],
+    after: Sequence[int],
+    lasting: Mapping[int, str],
+) -> dict[int, str]:
+    """Return the variables of a block that are always live, and why.
+
+    Args:
+        block: the block.
+        exposed: pieces that a program may read before it writes them.
+        steps: of all programs.
+        after: what is live after each.
+        lasting: variables that are always live whatever programs do, and why.
+    """
+    used, unread = exposed, set[int]()
+    for (_, step), then in zip(steps, after, strict=True):
+        access = block.access.get(step.program)
+        if access is not None:
+            used |= access.touched
+            if access.writes & ~then and not access.is_undefining:
+                written = block.variables_of(access.writes)
+                unread.update([n for n in written if not then & block.of_variable(n)])
+    read, touched = (set(block.variables_of(bits)) for bits in (exposed, used))
+    why: dict[int, str] = {}
+    for number in block.variables:
+        if number in lasting:
+            why[number] = lasting[number]
         elif number in read:
             why[number] = "read before it is written"
         elif number not in touched:
             why[number] = "used by no program"
+        elif number in unread:
+            why[number] = "a result that no step reads"
     return why
 
 
-def _unread(leaf: Program, after: int, pieces: Pieces) -> list[int]:
-    """Return the variables that a step writes and nothing reads after it."""
-    access = pieces.access[leaf]
-    if access.is_undefining or not access.writes & ~after:
-        return []
-    written = pieces.variables_of(access.writes)
-    return [number for number in written if not after & pieces.of_variable(number)]
-
-
-class _Live:
-    """Collects the steps in which variables are live.
+def _live(
+    block: Block,
+    always: Iterable[int],
+    steps: Sequence[tuple[str, Step]],
+    after: Sequence[int],
+) -> dict[int, Series]:
+    """Return the steps in which the other variables of a block are live, by rising number.
 
     Args:
-        pieces: of the variables.
-        always: those that are not asked for.
+        block: the block.
+        always: variables that are not asked for.
+        steps: of all programs.
+        after: what is live after each.
     """
-
-    def __init__(self, pieces: Pieces, always: Iterable[int]) -> None:
-        self._variable = pieces.variable.tolist()
-        self._asked = ~reduce(or_, map(pieces.of_variable, always), 0)
-        self._before = self._count = 0
-        self._pieces: dict[int, int] = {}  # live ones of each variable
-        self._since: dict[int, int] = {}
-        self._spans: dict[int, list[tuple[int, int]]] = {}
-
-    def step(self, live: int) -> None:
-        """Take the next step.
-
-        Args:
-            live: the pieces that it needs.
-        """
-        live &= self._asked
-        for place in places(live & ~self._before).tolist():
-            number = self._variable[place]
-            self._pieces[number] = self._pieces.get(number, 0) + 1
-            self._since.setdefault(number, self._count)
-        for place in places(self._before & ~live).tolist():
-            number = self._variable[place]
-            self._pieces[number] -= 1
-            if not self._pieces[number]:
-                span = self._since.pop(number), self._count
-                self._spans.setdefault(number, []).append(span)
-        self._before, self._count = live, self._count + 1
-
-    def ended(self) -> dict[int, Series]:
-        """Return the steps of each variable, by rising number, after the last step."""
-        self.step(0)
-        return {number: _steps(spans) for number, spans in sorted(self._spans.items())}
+    kept = set(always)
+    asked = reduce(or_, [block.of_variable(n) for n in block.variables if n not in kept], 0)
+    pieces: dict[int, int] = {}  # live ones of each variable
+    since: dict[int, int] = {}
+    spans: dict[int, list[tuple[int, int]]] = {}
+    before = 0
+    for count, live in enumerate([*after, 0]):
+        access = block.access.get(steps[count][1].program) if count < len(steps) else None
+        live = (live if access is None else live | access.touched) & asked
+        if live == before:
+            continue
+        changed = live ^ before
+        for place in places(changed & live):
+            number = block.variable[place]
+            pieces[number] = pieces.get(number, 0) + 1
+            since.setdefault(number, count)
+        for place in places(changed & before):
+            number = block.variable[place]
+            pieces[number] -= 1
+            if not pieces[number]:
+                spans.setdefault(number, []).append((since.pop(number), count))
+        before = live
+    return {number: _steps(found) for number, found in sorted(spans.items())}
 
 
 def _steps(spans: Sequence[tuple[int, int]]) -> Series:

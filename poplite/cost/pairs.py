@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.cost.copies import Rows
-from poplite.cost.homes import FEW, Homes, are_few, walk
+from poplite.cost.homes import Homes, walk
 from poplite.cost.latency import has_map
 from poplite.cost.pieces import Pieces
 from poplite.cost.spread import Spread
@@ -117,26 +117,22 @@ def paired(homes: Homes, source: View, destination: View, width: int) -> tuple[P
 
 def _cut(homes: Homes, given: Sequence[Int64]) -> Int64:
     """Cut begins and sizes of two lists of runs; return source, receiver, places and size."""
-    begin, size, others, sizes = given
-    if are_few(homes, begin, begin + size) and are_few(homes, others, others + sizes):
-        room = 2 * FEW
-        lists = [[0] * room for _ in _COLUMNS]
-        columns = [column.tolist() for column in given]
-        found = walk(homes, pair, *columns, len(begin), *lists, room)
-        return np.array(lists)[:, :found]
+    begin, _, others, _ = given
     room = len(begin) + len(others)
+    segments = homes.many(np.concatenate([begin, others]))
     while True:
         out = np.empty((len(_COLUMNS), room), np.int64)
-        found = walk(homes, pair, *given, len(begin), *out, room)
+        found = walk(segments, pair, *given, len(begin), *out, room)
         if found <= room:
             return out[:, :found]
         room = found
 
 
-def rows_of(pieces: Pieces, into: Int64) -> Rows:
+def rows_of(homes: Homes, pieces: Pieces, into: Int64) -> Rows:
     """Return pieces that stay on their tile as rows to be copied there.
 
     Args:
+        homes: where elements are.
         pieces: that stay.
         into: int64[n], where each lands.
     """
@@ -147,4 +143,5 @@ def rows_of(pieces: Pieces, into: Int64) -> Rows:
     first = np.flatnonzero(starts)
     size = np.add.reduceat(pieces.size, first)
     _, tile, at, _, width, _ = pieces.ordered(first)
-    return Rows(tile, tile, at, into[first], size, width)
+    at, into = homes.in_memory(at), homes.in_memory(into[first])
+    return Rows(tile, tile, at, into, size, width)

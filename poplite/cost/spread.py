@@ -11,12 +11,20 @@ values                  7 5
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from poplite.intervals import Int64
 from poplite.series import Series, Steps, compact, constant
+
+FEW = 8
+"""So many numbers are looked at without arrays."""
+
+_ONE = ((1, 0),)
+"""The digits of one number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +60,38 @@ class Spread:
         >>> Spread.at_tiles(np.array([1, 2, 3]), np.array([7, 0, 5])).total
         12
         """
-        if len(values) == 1 and values[0]:
-            return cls(constant(int(tiles[0]), 1), constant(int(values[0]), 1))
+        if len(values) <= FEW:
+            return cls.at_few(tiles.tolist(), values.tolist())
         some = np.flatnonzero(values)
         if len(some) < len(values):
             tiles, values = tiles[some], values[some]
         return cls(compact(tiles), compact(values))
+
+    @classmethod
+    def at_few(cls, tiles: Sequence[int], values: Sequence[int]) -> Spread:
+        """Return the numbers of a few tiles.
+
+        Args:
+            tiles: rising.
+            values: their numbers.
+
+        >>> Spread.at_few([1, 2, 3], [7, 0, 5])
+        Spread(tiles=Steps(first=1, digits=((2, 2),)), values=Steps(first=7, digits=((2, -2),)))
+        """
+        if 0 in values:
+            tiles = [tile for tile, value in zip(tiles, values, strict=True) if value]
+            values = [value for value in values if value]
+        return cls(_few(tiles), _few(values))
+
+    @classmethod
+    def at_tile(cls, tile: int, value: int) -> Spread:
+        """Return the number of one tile.
+
+        Args:
+            tile: its number.
+            value: not zero.
+        """
+        return cls(Steps(tile, _ONE), Steps(value, _ONE))
 
     def dense(self, num_tiles: int) -> Int64:
         """Return int64[num_tiles].
@@ -82,14 +116,24 @@ class Spread:
         [1, -6, 1, -4]
         """
         tiles, values = self.tiles, self.values
-        if tiles.count == 1:
-            dense[tiles.at(0)] += times * values.at(0)
+        if isinstance(tiles, Steps) and tiles.digits == _ONE:
+            dense[tiles.first] += times * values.at(0)
             return
         amount = values.array() if (only := _only(values)) is None else only
         if isinstance(tiles, Steps) and len(tiles.digits) == 1 and tiles.digits[0][1] == 1:
             dense[tiles.first : tiles.first + tiles.count] += times * amount
         else:
             dense[tiles.array()] += times * amount
+
+    def add_each_to(self, dense: Int64, number: int) -> None:
+        """Add one number to those of all tiles that have some.
+
+        Args:
+            dense: int64[tiles], what is changed.
+            number: what is added.
+        """
+        if self.values.count:
+            Spread(self.tiles, constant(number, self.tiles.count)).add_to(dense)
 
     def at(self, tile: int) -> int:
         """Return the number of one tile.
@@ -117,6 +161,19 @@ class Spread:
             return Spread(self.tiles, self.values.times(factor))
         return Spread(self.tiles, compact(self.values.array() * factor))
 
+    def few(self) -> Sequence[tuple[int, int]] | None:
+        """Return a few tiles with their numbers; None where there are more.
+
+        >>> Spread.of(np.array([0, 7, 0, 5])).few()
+        [(1, 7), (3, 5)]
+        """
+        tiles, values = self.tiles, self.values
+        if isinstance(tiles, Steps) and tiles.digits == _ONE:
+            return [(tiles.first, values.at(0))]
+        if tiles.count > FEW:
+            return None
+        return list(zip(tiles.array().tolist(), values.array().tolist(), strict=True))
+
     @property
     def most(self) -> int:
         """The greatest number, of all tiles; 0 where there are none."""
@@ -131,6 +188,17 @@ class Spread:
     def is_empty(self) -> bool:
         """Whether the numbers of all tiles are zero."""
         return not self.values.count
+
+
+def _few(numbers: Sequence[int]) -> Series:
+    """Return a few numbers as `compact` does."""
+    count = len(numbers)
+    if count < 2:
+        return Steps(numbers[0], _ONE) if count else constant(0, 0)
+    step = numbers[1] - numbers[0]
+    if count == 2 or all([b - a == step for a, b in pairwise(numbers)]):
+        return Steps(numbers[0], ((count, step),))
+    return compact(np.array(numbers, np.int64))
 
 
 def _only(values: Series) -> int | None:

@@ -7,7 +7,7 @@ contents of tiles (`contents`)  ->  most that lives at a time, step by step
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from poplite.cost.memory import NO_STEP, Held, LiveStep, MemoryPlan, placing_of
 from poplite.cost.overflow import overflow_error
 from poplite.cost.spread import Spread
 from poplite.intervals import Int64
+from poplite.series import Series, Steps
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -86,13 +87,9 @@ def _peaks(
     begins: dict[int, list[Spread]] = {}
     ends: dict[int, list[Spread]] = {}
     for each in held:
-        if each.steps is not None:
-            numbers = each.steps.array()
-            jumps = np.flatnonzero(np.diff(numbers) > 1)
-            for first in numbers[np.append(0, jumps + 1)].tolist():
-                begins.setdefault(first, []).append(each.bytes)
-            for last in numbers[np.append(jumps, -1)].tolist():
-                ends.setdefault(last + 1, []).append(each.bytes)
+        for first, last in _spans(each.steps):
+            begins.setdefault(first, []).append(each.bytes)
+            ends.setdefault(last + 1, []).append(each.bytes)
     live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
     peak_step = np.full(num_tiles, NO_STEP, np.int64)
     told, most, tile = [], 0, 0
@@ -105,11 +102,39 @@ def _peaks(
         if ended or begun:
             tile = int(live.argmax())
             most = int(live[tile])
-            higher = live > peak
-            peak[higher], peak_step[higher] = live[higher], number
+            _raise(peak, peak_step, live, begun, number)
         what = f"{step}, of program '{name}'" if several else str(step)
         told.append(LiveStep(name, what, step.program.location, most, tile))
     return tuple(told), peak, peak_step
+
+
+def _spans(steps: Series | None) -> Iterable[tuple[int, int]]:
+    """Return the first and the last of rising steps without a gap, again and again."""
+    if steps is None:
+        return ()
+    if isinstance(steps, Steps) and (steps.step == 1 or steps.count == 1):
+        return ((steps.first, steps.first + steps.count - 1),)
+    numbers = steps.array()
+    jumps = np.flatnonzero(np.diff(numbers) > 1)
+    ends = numbers[np.append(0, jumps + 1)], numbers[np.append(jumps, -1)]
+    return zip(*(side.tolist() for side in ends), strict=True)
+
+
+def _raise(
+    peak: Int64, peak_step: Int64, live: Int64, begun: Iterable[Spread], number: int
+) -> None:
+    """Note where more is live in a step than before; that can only be where something begins."""
+    few: list[int] = []
+    for spread in begun:
+        some = spread.few()
+        if some is None:
+            higher = live > peak
+            peak[higher], peak_step[higher] = live[higher], number
+            return
+        few += [tile for tile, _ in some]
+    for tile in few:
+        if live[tile] > peak[tile]:
+            peak[tile], peak_step[tile] = live[tile], number
 
 
 def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
@@ -118,17 +143,27 @@ def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
     row = np.full(target.tiles, -1)
     row[tiles] = np.arange(len(tiles))
     placing = placing_of(held, border, target.tile_memory_bytes)
-    rows, sizes, lengths = [], [], []
-    for number in placing.order.tolist():
-        spread = held[number].bytes
-        on = row[spread.tiles.array()]
-        some = on >= 0
-        rows.append(on[some])
-        sizes.append(spread.values.array()[some])
-        lengths.append(len(rows[-1]))
-    on = np.concatenate(rows)
-    by_tile = np.argsort(on, kind="stable")
-    places = np.repeat(np.arange(len(held)), lengths)[by_tile]
+    on, place, size = _listed([held[number].bytes for number in placing.order.tolist()], row)
     counts = np.bincount(on, minlength=len(tiles)).tolist()
-    used: Int64 = placing.addresses(np.concatenate(sizes)[by_tile], counts, places)[1][kinds]
+    used: Int64 = placing.addresses(size, counts, place)[1][kinds]
     return used
+
+
+def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return rows, numbers of spreads and values of the tiles that have a row; by row first."""
+    few: list[tuple[int, int, int]] = []
+    many = [np.zeros((3, 0), np.int64)]
+    row_of = row.tolist()
+    for number, spread in enumerate(spreads):
+        some = spread.few()
+        if some is not None:
+            few += [(row_of[tile], number, value) for tile, value in some if row_of[tile] >= 0]
+        else:
+            on = row[spread.tiles.array()]
+            chosen = np.flatnonzero(on >= 0)
+            values = spread.values.array()[chosen]
+            many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
+    found = np.concatenate([np.array(few, np.int64).reshape(-1, 3).T, *many], axis=1)
+    order = np.lexsort((found[1], found[0]))
+    on, place, value = (column[order] for column in found)
+    return on, place, value

@@ -9,7 +9,9 @@ which values are needed still gets a safe answer.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,6 +53,7 @@ class Touched(NamedTuple):
 
 
 NONE = Intervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NOTHING = Touched(NONE, NONE)
 
 
 def of_views(views: Iterable[View]) -> Touched:
@@ -81,6 +84,8 @@ def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
 
 def joined(parts: Sequence[Touched]) -> Touched:
     """Return what any of several touches."""
+    if not parts:
+        return NOTHING
     if len(parts) == 1:
         return parts[0]
     return Touched(
@@ -90,19 +95,34 @@ def joined(parts: Sequence[Touched]) -> Touched:
 
 
 def _union(parts: Sequence[Intervals]) -> Intervals:
-    if not parts:
-        return NONE
     begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
     return Intervals(*union(begin, end)) if len(begin) else NONE
 
 
-def _of_view(view: View) -> Touched:
+def solid(view: View) -> tuple[int, int] | None:
+    """Return the one interval that a view touches all of, or None where it is not so plain.
+
+    Args:
+        view: of at least one element.
+
+    >>> from poplite.view import whole
+    >>> solid(whole(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
+    (104, 108)
+    """
     space = view.space
-    if isinstance(space, Storage):
-        digits = view.flat_digits()
+    if not isinstance(space, Storage):
+        return None
+    digits = view.flat_digits()
+    if len(digits) == 1 and digits[0][1] == 1:
         first = space.base + view.off
-        if is_solid(digits):
-            return _solid(*_span(first, digits))
+        return first, first + digits[0][0]
+    return _span(space.base + view.off, digits) if is_solid(digits) else None
+
+
+def _of_view(view: View) -> Touched:
+    span = solid(view)
+    if span is not None:
+        return _solid(*span)
     if num_runs(view) <= LISTED:
         begin, size = runs(view)
         return _listed(begin, begin + size)
@@ -115,6 +135,8 @@ def _of_view(view: View) -> Touched:
 def _of_edges(part: FieldEdges, *, apart: bool) -> Touched:
     """Return what the edges of a field touch; `apart` where no two share an element."""
     edges = part.edges
+    if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
+        return _solid(edges.start.low, edges.start.low + edges.length.low)
     elements = edges.elements()
     if elements is not None and is_solid(elements.digits):
         return _solid(elements.low, elements.high + 1)
@@ -158,3 +180,46 @@ def is_solid(digits: Sequence[Digit]) -> bool:
                 return False
             reach += (extent - 1) * abs(stride)
     return True
+
+
+class IntervalLists:
+    """Intervals of many steps, one behind the other."""
+
+    def __init__(self) -> None:
+        self._leaf, self._begin, self._end = array("q"), array("q"), array("q")
+
+    def add(self, leaf: int, intervals: Intervals) -> None:
+        """Add those of a step.
+
+        Args:
+            leaf: the number of the step.
+            intervals: what it touches.
+        """
+        begin, end = intervals
+        self._begin.frombytes(np.ascontiguousarray(begin).data.cast("B"))
+        self._end.frombytes(np.ascontiguousarray(end).data.cast("B"))
+        self._leaf.extend(repeat(leaf, len(begin)))
+
+    def add_one(self, leaf: int, begin: int, end: int) -> None:
+        """Add one interval of a step.
+
+        Args:
+            leaf: the number of the step.
+            begin: its first address.
+            end: one past the last.
+        """
+        self._leaf.append(leaf)
+        self._begin.append(begin)
+        self._end.append(end)
+
+    def ends(self) -> tuple[Int64, Int64]:
+        """Return the first addresses, and one past the last."""
+        return _int64(self._begin), _int64(self._end)
+
+    def leaves(self) -> Int64:
+        """Return the number of the step of each."""
+        return _int64(self._leaf)
+
+
+def _int64(values: array[int]) -> Int64:
+    return np.array(values, np.int64)

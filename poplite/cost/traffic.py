@@ -20,7 +20,7 @@ Sources: ipu-stack, ipu21/costs.rs and docs/EXCHANGE_INSTRUCTION_REFERENCE.md; p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -54,7 +54,8 @@ _KERNEL_COSTS = (
 _PLACE = (0, 2)
 """Words of a piece: its source and its place there."""
 
-_EMPTY = np.array([0, 0, 0, 0, 1 << 62, 0, 0, 0])
+_EMPTY_FEW = [0, 0, 0, 0, 1 << 62, 0, 0, 0]
+_EMPTY = np.array(_EMPTY_FEW)
 """The load of a tile at first: nothing has come or gone."""
 
 
@@ -96,19 +97,15 @@ def exchange_phase(
         buffers: bytes that tiles need to receive in.
     """
     costs = _constants(target)
+    if len(load.tiles) <= FEW:
+        spreads = _spreads_of_few(target, [column.tolist() for column in load])
+        return _phase(target, spreads, causes, buffers)
     words = np.maximum(load.words_in, _words_out(costs, load))
-    payload = -(-words * costs.word_bytes // target.exchange_bytes_per_cycle)
+    payload = -(-words * costs.word_bytes // costs.bytes_per_cycle)
     cycles = np.maximum(load.first + np.maximum(payload, load.controls), load.last)
-    return Phase(
-        "exchange",
-        Spread.at_tiles(load.tiles, cycles),
-        costs.sync_cycles,
-        received=Spread.at_tiles(load.tiles, load.received),
-        sent=Spread.at_tiles(load.tiles, load.sent),
-        buffers=buffers,
-        causes=causes,
-        controls=Spread.at_tiles(load.tiles, load.controls),
-    )
+    columns = cycles, load.received, load.sent, load.controls
+    spreads = tuple([Spread.at_tiles(load.tiles, column) for column in columns])
+    return _phase(target, spreads, causes, buffers)
 
 
 def _words_out(costs: _Constants, load: Load) -> Int64:
@@ -147,22 +144,84 @@ def load_of(target: Target, parts: Iterable[Pieces], once: bool = False) -> Load
     return Load(tiles, *load[tiles].T)
 
 
-def _load_of_few(target: Target, pieces: Pieces) -> Load:
-    """Add up pieces without compiled code, with numbers for the tiles that take part."""
+def exchange_of_few(
+    target: Target,
+    pieces: tuple[tuple[int, ...], ...],
+    causes: tuple[Cause, ...],
+    known: dict[object, tuple[Spread, ...]],
+) -> Phase:
+    """Return the phase in which a few pieces move between the tiles of an IPU.
+
+    Args:
+        target: the machine.
+        pieces: columns of `Pieces`; some piece leaves its tile.
+        causes: what they are moved for.
+        known: what other pieces took on this machine; added to.
+    """
+    spreads = known.get(pieces)
+    if spreads is None:
+        tiles, load = _sums_of_few(target, pieces)
+        columns = [load[word::LOAD_WORDS] for word in range(LOAD_WORDS)]
+        spreads = known[pieces] = _spreads_of_few(target, [tiles, *columns])
+    return _phase(target, spreads, causes, NOTHING)
+
+
+def _phase(
+    target: Target, spreads: tuple[Spread, ...], causes: tuple[Cause, ...], buffers: Spread
+) -> Phase:
+    cycles, received, sent, controls = spreads
+    return Phase(
+        "exchange",
+        cycles,
+        _constants(target).sync_cycles,
+        received=received,
+        sent=sent,
+        buffers=buffers,
+        causes=causes,
+        controls=controls,
+    )
+
+
+def _spreads_of_few(target: Target, load: Sequence[list[int]]) -> tuple[Spread, ...]:
+    """Return cycles, bytes in, bytes out and controls of a load whose columns are lists."""
     known = _constants(target)
-    source, to, at, size, width, jumps = (column.tolist() for column in pieces)
+    tiles, words_in, words_out, words_apart, controls, first, last, received, sent = load
+    if known.send_lanes < known.pair_tiles:
+        pair = [tile // known.pair_tiles for tile in tiles]
+        words_out = [
+            sum([words for words, other in zip(words_apart, pair, strict=True) if other == own])
+            for own in pair
+        ]
+    cycles = []
+    for k in range(len(tiles)):
+        payload = -(-max(words_in[k], words_out[k]) * known.word_bytes // known.bytes_per_cycle)
+        cycles.append(max(first[k] + max(payload, controls[k]), last[k]))
+    return tuple([Spread.at_few(tiles, each) for each in (cycles, received, sent, controls)])
+
+
+def _sums_of_few(target: Target, pieces: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """Add up pieces without compiled code; return the tiles that take part, and their loads."""
+    source, to, at, size, width, jumps = map(list, pieces)
+    known = _constants(target)
     ends = zip(source, to, strict=True)
     tiles = sorted({tile for pair in ends if pair[0] != pair[1] for tile in pair})
     number = {tile: position for position, tile in enumerate(tiles)}
     source, to = ([number.get(tile, -1) for tile in column] for column in (source, to))
     rows = [0] * (len(to) * PIECE_WORDS)
     count = fragments(source, to, at, size, width, jumps, len(to), rows)
-    source, at = (rows[word : count * PIECE_WORDS : PIECE_WORDS] for word in _PLACE)
-    order = sorted(range(count), key=lambda piece: (source[piece], at[piece]))
-    load, costs = _EMPTY.tolist() * len(tiles), known.kernel.tolist()
-    where = known.places[tiles].ravel().tolist()
+    order = list(range(count))
+    if count > 1:
+        source, at = (rows[word : count * PIECE_WORDS : PIECE_WORDS] for word in _PLACE)
+        order.sort(key=lambda piece: (source[piece], at[piece]))
+    load, costs = _EMPTY_FEW * len(tiles), known.few_kernel
+    where = [word for tile in tiles for word in known.few_places[tile]]
     receive(rows, count, costs, load)
-    send(rows, order, count, 0, costs, *known.latency, known.cycles.tolist(), where, load)
+    send(rows, order, count, 0, costs, *known.latency, known.few_cycles, where, load)
+    return tiles, load
+
+
+def _load_of_few(target: Target, pieces: Pieces) -> Load:
+    tiles, load = _sums_of_few(target, [column.tolist() for column in pieces])
     return Load(np.array(tiles, np.int64), *np.reshape(load, (-1, LOAD_WORDS)).T)
 
 
@@ -184,9 +243,10 @@ def _add(target: Target, pieces: Pieces, once: bool, load: Int64) -> None:
 
 
 class _Constants(NamedTuple):
-    """What is needed of the machine, looked up once."""
+    """What is needed of the machine, looked up once; tables also as lists."""
 
     word_bytes: int
+    bytes_per_cycle: int
     sync_cycles: int
     send_lanes: int
     pair_tiles: int
@@ -194,6 +254,9 @@ class _Constants(NamedTuple):
     kernel: Int64
     cycles: Int64
     places: Int64
+    few_kernel: list[int]
+    few_cycles: list[int]
+    few_places: list[list[int]]
 
 
 @lru_cache(maxsize=8)
@@ -206,4 +269,13 @@ def _constants(target: Target) -> _Constants:
         latency = int(target.cost("exchange_cycles")), 0, 0
     kernel = np.array([target.cost(name) for name in _KERNEL_COSTS]).astype(np.int64)
     tables = kernel, route_cycles(target), places(target)
-    return _Constants(word_bytes, sync_cycles, send_lanes, pair_tiles, latency, *tables)
+    return _Constants(
+        word_bytes,
+        target.exchange_bytes_per_cycle,
+        sync_cycles,
+        send_lanes,
+        pair_tiles,
+        latency,
+        *tables,
+        *(table.tolist() for table in tables),
+    )

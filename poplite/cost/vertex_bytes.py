@@ -24,7 +24,7 @@ from poplite.cost.memory import Category
 from poplite.fields import Field
 from poplite.intervals import Int64
 from poplite.layouts import VectorLayout, VectorListLayout
-from poplite.series import Series
+from poplite.series import Series, constant
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 from poplite.vertex_block import Vectors, VertexBlock
@@ -32,7 +32,7 @@ from poplite.vertex_tiles import VertexTiles
 from poplite.view.kernels.placing import aligned
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable, Family
+    from poplite.compile.edges import EdgeTable
     from poplite.target import Target
 
 
@@ -51,6 +51,8 @@ class VertexBytes:
         self._target = target
         self.found: dict[type[Vertex], dict[Category, Int64]] = {}
         self.at: dict[type[Vertex], SourceLocation] = {}
+        self._entry = int(target.cost("vertex_entry_bytes"))
+        self._instances: dict[type[Vertex], int] = {}
 
     def add(self, table: EdgeTable) -> Int64:
         """Add the vertices of a compute set.
@@ -61,34 +63,44 @@ class VertexBytes:
         Returns:
             int64[n], the tiles that run some.
         """
-        running = np.zeros(self._target.tiles, np.int64)
+        running = [np.zeros(0, np.int64)]
         for family in table.families:
-            tiles, made = tiles_of(family, self._target.tiles), family.vertices
+            cls, tiles, made = family.cls, family.tiles(self._target.tiles), family.vertices
             first = made if isinstance(made, VertexBlock) else made[0]
-            self.at.setdefault(family.cls, first.location)
-            vertices = tiles.counts()
-            running += vertices
-            self._add(family.cls, "vertex_instance_state", vertices * self._instance(family.cls))
-            entry = int(self._target.cost("vertex_entry_bytes"))
-            self._add(family.cls, "control_table", vertices * entry)
+            self.at.setdefault(cls, first.location)
+            running.append(tiles.array() if tiles.count == 1 else tiles.used())
+            each = constant(1, tiles.count)
+            self._add(cls, "vertex_instance_state", tiles, each, self._instance(cls))
+            self._add(cls, "control_table", tiles, each, self._entry)
             for part in family.fields:
                 if part.field.depth == 2:
-                    rows = by_tile(tiles, part.edges.rows)
                     size = self._pointer(part.field, of_row=True)
-                    self._add(family.cls, "vector_list_descriptor", rows * size)
+                    self._add(cls, "vector_list_descriptor", tiles, part.edges.rows, size)
             for name, values in family.state.items():
                 if isinstance(values, Vectors):
-                    size = family.cls.fields[name].element.size_bytes
-                    elements = by_tile(tiles, values.length)
-                    self._add(family.cls, "vertex_field_data", elements * size)
-        return np.flatnonzero(running)
+                    size = cls.fields[name].element.size_bytes
+                    self._add(cls, "vertex_field_data", tiles, values.length, size)
+        return running[-1] if len(running) == 2 else np.unique(np.concatenate(running))
 
-    def _add(self, cls: type[Vertex], category: Category, bytes_by_tile: Int64) -> None:
+    def _add(
+        self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
+    ) -> None:
+        """Add what vertices have some numbers of, each of so many bytes."""
         found = self.found.setdefault(cls, {})
-        found[category] = found.get(category, np.int64(0)) + bytes_by_tile
+        if category not in found:
+            found[category] = np.zeros(self._target.tiles, np.int64)
+        if tiles.count == 1:
+            found[category][tiles.at(0)] += numbers.at(0) * size
+        else:
+            found[category] += by_tile(tiles, numbers) * size
 
     def _instance(self, cls: type[Vertex]) -> int:
         """Return the bytes of a vertex, with the gaps between its fields."""
+        if cls not in self._instances:
+            self._instances[cls] = self._size(cls)
+        return self._instances[cls]
+
+    def _size(self, cls: type[Vertex]) -> int:
         end = widest = 0
         for field in cls.fields.values():
             if field.is_edge or field.depth:
@@ -115,19 +127,6 @@ class VertexBytes:
         if layout in (VectorLayout.SHORT_SPAN, VectorLayout.ONE_PTR, VectorLayout.COMPACT_PTR):
             return pointer
         return int(self._target.cost("scaled_pointer_bytes"))
-
-
-def tiles_of(family: Family, num_tiles: int) -> VertexTiles:
-    """Return the tile of each vertex of a family.
-
-    Args:
-        family: the vertices.
-        num_tiles: tiles of the graph.
-    """
-    vertices = family.vertices
-    if isinstance(vertices, VertexBlock):
-        return vertices.tiles
-    return VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
 
 
 def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:

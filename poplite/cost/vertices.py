@@ -145,7 +145,7 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
     if isinstance(vertices, VertexBlock):
         yield _Part(family, vertices.tiles, None, vertices.estimates)
         return
-    tiles = VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
+    tiles = family.tiles(num_tiles)
     estimates = [vertex.estimate for vertex in vertices]
     given = [(k, each) for k, each in enumerate(estimates) if each is not None]
     if not given:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.cost.homes import FEW, Homes, are_few, walk
+from poplite.cost.homes import FEW, Homes, walk
 from poplite.cost.pieces import Pieces, by_source
 from poplite.intervals import Int64, merge
 from poplite.series import Steps
 from poplite.sweep import sorted_order, union
-from poplite.vertex_block import VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View
 from poplite.view.digits import Digit, coalesce, digits_of
@@ -27,27 +26,17 @@ from poplite.view.expand import split_run, strided_runs
 from poplite.view.kernels.homes import away
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import Family, FieldEdges
+    from poplite.compile.edges import FieldEdges
     from poplite.edges import Edges
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
 """What is found of a piece."""
 
+MOST_FEW = 2 * FEW
+"""Pieces of few runs that are listed; where there are more, compiled code finds them."""
+
 MOST_SHAPES = 64
 """Different sets of vertices that tiles have, of which what they touch is found at once."""
-
-
-def tiles_of(family: Family, num_tiles: int) -> VertexTiles:
-    """Return the tile of each vertex of a family.
-
-    Args:
-        family: vertices that all have one.
-        num_tiles: tiles of the graph.
-    """
-    vertices = family.vertices
-    if isinstance(vertices, VertexBlock):
-        return vertices.tiles
-    return VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
 
 
 class Touched(NamedTuple):
@@ -205,18 +194,24 @@ class Wanted:
     """
 
     def __init__(self, seen: Touched, homes: Homes, width: int, num_tiles: int) -> None:
-        self._seen, self._homes, self._width, self._num_tiles = seen, homes, width, num_tiles
+        self._seen, self._width, self._num_tiles = seen, width, num_tiles
         self._few: Pieces | None = None
         count = len(seen.tile)
-        if are_few(homes, seen.begin, seen.end):
-            rows: list[list[int]] = [[0] * FEW for _ in _COLUMNS]
-            given = [column.tolist() for column in seen]
-            self.count = walk(homes, away, *given, count, [], [], 0, num_tiles, *rows, FEW)
-            self._few = self._made(np.array(rows)[:, : self.count])
-        else:
-            self._held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
-            none = [self._held[:0]] * len(_COLUMNS)
-            self.count = walk(homes, away, *seen, count, self._held, self._least, 0, 0, *none, 0)
+        if count <= FEW:
+            tile, begin, end = (column.tolist() for column in seen)
+            few = homes.few(begin, end)
+            if few is not None:
+                rows: list[list[int]] = [[0] * MOST_FEW for _ in _COLUMNS]
+                given = tile, begin, end, count
+                self.count = walk(few, away, *given, [], [], 0, num_tiles, *rows, MOST_FEW)
+                if self.count <= MOST_FEW:
+                    self._few = self._made(np.array(rows)[:, : self.count])
+                    return
+        self._segments = homes.many(seen.begin)
+        self._held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
+        none = [self._held[:0]] * len(_COLUMNS)
+        sums = self._held, self._least
+        self.count = walk(self._segments, away, *seen, count, *sums, 0, 0, *none, 0)
 
     def held(self) -> Int64:
         """Return int64[tiles], how many pieces each tile has."""
@@ -240,7 +235,7 @@ class Wanted:
         found = np.empty((len(_COLUMNS), room), np.int64)
         if room:
             seen, sums = self._seen, (self._held, self._least)
-            walk(self._homes, away, *seen, len(seen.tile), *sums, low, high, *found, room)
+            walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *found, room)
         return self._made(found, self._least)
 
     def _made(self, found: Int64, least: Int64 | None = None) -> Pieces:

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import index as whole_number
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from poplite.errors import TensorIndexError
 from poplite.intervals import Int64
 from poplite.source import here
+from poplite.whole import whole_number
 from poplite.words import clipped
 
 SHOWN = 100
@@ -50,13 +50,10 @@ def place(key: object, count: int, noun: str) -> int:
     2
     """
     fix = f"use an index from {-count} to {count - 1}" if count else "there are none"
-    try:
-        if isinstance(key, bool | np.bool_ | np.ndarray):
-            raise TypeError
-        number = whole_number(key)  # type: ignore[arg-type]  # checked by this very call
-    except TypeError:
+    number = None if isinstance(key, np.ndarray) else whole_number(key)
+    if number is None:
         what = f"{noun} {clipped(key)}, not a whole number"
-        raise TensorIndexError(what, at=here(), fix=fix) from None
+        raise TensorIndexError(what, at=here(), fix=fix)
     if -count <= number < count:
         return number % count
     raise TensorIndexError(f"{noun} {number} of {count:,}", at=here(), fix=fix)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.compile.edges import edge_table
+from poplite.cost import accesses
 from poplite.cost.liveness import Lifetimes, lifetimes
 from poplite.program import If, Loop, Program, Repeat, RepeatWhile, Switch, WriteUndef
 from poplite.view import addresses
@@ -200,12 +202,15 @@ def programs(draw: st.DrawFn, *, shared: bool) -> tuple[pl.Graph, Program]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(programs(shared=False))
-def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program]) -> None:
+@given(programs(shared=False), st.booleans())
+def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program], one_by_one: bool) -> None:
+    """In one go, and a variable at a time."""
     graph, program = case
     live, always = expected(graph, program)
     constants = {v.name for v in graph.variables if v.constant}
-    found = found_by(graph, lifetimes(graph, {"main": program}, edge_table))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(accesses, "BLOCK", 1 if one_by_one else accesses.BLOCK)
+        found = found_by(graph, lifetimes(graph, {"main": program}, edge_table))
     assert found == ({n: s for n, s in live.items() if n not in constants}, always | constants)
 
 

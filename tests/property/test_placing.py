@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.cost import addresses
+from poplite.cost import addresses, spread
 from poplite.cost.addresses import Placing, alike
 from poplite.cost.spread import Spread
 from poplite.series import compact, counting
@@ -99,10 +99,12 @@ def test_compiled_and_not_the_addresses_are_the_same(things: list[Thing]) -> Non
         assert placed(things) == plain
 
 
-@given(st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), max_size=4))
-def test_tiles_are_alike_that_hold_the_same(rows: list[list[int]]) -> None:
+@given(st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), max_size=4), st.booleans())
+def test_tiles_are_alike_that_hold_the_same(rows: list[list[int]], few: bool) -> None:
     spreads = [Spread.of(np.array(row)) for row in rows]
-    tiles, kinds = alike(spreads, 5)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(spread, "FEW", spread.FEW if few else 0)
+        tiles, kinds = alike(spreads, 5)
     columns = [tuple(row[tile] for row in rows) for tile in range(5)]
     for tile in range(5):
         assert columns[tiles[kinds[tile]]] == columns[tile]

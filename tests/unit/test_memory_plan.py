@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -163,6 +164,28 @@ def chain(count: int = 4) -> tuple[pl.Graph, list[pl.Tensor], list[pl.Program]]:
         pl.Copy(a, b[: a.num_elements]) for a, b in zip(tensors, tensors[1:], strict=False)
     ]
     return graph, tensors, copies
+
+
+def test_peaks_are_the_first_steps_with_the_most_bytes() -> None:
+    graph, size = pl.Graph(pl.Target(tiles=12)), 36
+    numbers = np.random.default_rng(2).integers(0, 12, 12)
+    tensors = [
+        graph.add_variable(pl.INT, (size,), mapping="linear" if k % 3 == 0 else int(numbers[k]))
+        for k in range(12)
+    ]
+    program = pl.Sequence(
+        *(pl.Copy(a[: size - k], b[: size - k]) for k, (a, b) in enumerate(pairwise(tensors))),
+        pl.Copy(tensors[4], tensors[7]),
+        pl.Copy(tensors[7], tensors[2]),
+    )
+    plan = plan_of(graph, program)
+    live = np.stack([plan.not_always_live_in(step) for step in range(13)])
+    assert live.any(axis=1).sum() > 5
+    assert plan.not_always_live().tolist() == live.max(axis=0).tolist()
+    first = np.where(live.any(axis=0), live.argmax(axis=0), NO_STEP)
+    assert plan.peak_step.tolist() == first.tolist()
+    assert [step.most for step in plan.steps] == live.max(axis=1).tolist()
+    assert [step.tile for step in plan.steps] == live.argmax(axis=1).tolist()
 
 
 def test_what_lives_at_other_times_shares_memory() -> None:

@@ -70,10 +70,11 @@ def away(
                     least[own] = home if home < least[own] else least[own]
                     piece += 1
                 elif low <= home and home < high:
-                    source[piece], to[piece], at[piece] = home, own, start + places[k]
-                    size[piece], jumps[piece] = rest - start, is_behind
+                    if piece < room:
+                        source[piece], to[piece], at[piece] = home, own, start + places[k]
+                        size[piece], jumps[piece] = rest - start, is_behind
+                        was_written = 1
                     piece += 1
-                    was_written = 1
                 is_behind = 0
             start = rest
     return piece
@@ -112,7 +113,7 @@ def stretches(
     for e in range(count):
         top = row
         position = pieces = one = other = 0
-        goes_on, is_own = -1, False
+        goes_on, last, is_own = -1, -1, False
         for i in range(first[e], first[e + 1]):
             start, stop = begin[i], begin[i] + size[i]
             while start < stop:
@@ -120,11 +121,12 @@ def stretches(
                     k = another_segment(breaks, buckets, shift, k, start)
                 step = (stop if stop < breaks[k + 1] else breaks[k + 1]) - start
                 place = start + places[k]
-                if place != goes_on:
+                if place != goes_on or tiles[k] != last:
                     pieces += 1
+                    last = tiles[k]
                     one = mixed(one, place, position, FIRST_FACTOR)
                     other = mixed(other, place, position, SECOND_FACTOR)
-                    is_own = tiles[k] == tile[e]
+                    is_own = last == tile[e]
                     if is_own:
                         if row < room:
                             edge[row], at[row], within[row], length[row] = e, place, position, 0

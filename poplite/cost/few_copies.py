@@ -1,0 +1,83 @@
+"""What a Copy of few runs takes, in plain Python: tens of microseconds, no array, no code to load.
+
+The same as `poplite.cost.exchange` finds: pieces, what stays on its tile, and what goes to others.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+from poplite.cost.copies import one_row_cycles
+from poplite.cost.homes import FEW, Homes, walk
+from poplite.cost.spread import Spread
+from poplite.cost.step import Cause, Phase
+from poplite.cost.traffic import FEW as FEW_PIECES
+from poplite.cost.traffic import exchange_of_few
+from poplite.view.few import few_runs
+from poplite.view.kernels.homes import pair
+
+if TYPE_CHECKING:
+    from poplite.program import TensorCopy
+    from poplite.target import Target
+    from poplite.view import View
+
+
+def phases_of_few(
+    target: Target, homes: Homes, copy: TensorCopy, views: tuple[View, View]
+) -> tuple[Phase, ...] | None:
+    """Return what a Copy takes; None where it is not so simple.
+
+    Args:
+        target: the machine.
+        homes: where elements are.
+        copy: within each replica.
+        views: of its source and of its destination, of at least one element.
+    """
+    runs, other_runs = few_runs(views[0]), few_runs(views[1])
+    if runs is None or other_runs is None:
+        return None
+    (begin, size), (others, sizes) = runs, other_runs
+    if len(begin) + len(others) > FEW:
+        return None
+    ends = [first + count for first, count in zip(begin, size, strict=True)]
+    ends += [first + count for first, count in zip(others, sizes, strict=True)]
+    segments = homes.few([*begin, *others], ends)
+    if segments is None:
+        return None
+    columns = [[0] * FEW_PIECES for _ in range(5)]
+    found = walk(segments, pair, begin, size, others, sizes, len(begin), *columns, FEW_PIECES)
+    if found > FEW_PIECES:
+        return None
+    rows = list(islice(zip(*columns, strict=True), found))
+    if found > 1:
+        rows.sort(key=lambda row: (row[1], row[3]))
+    own = target.tiles_per_ipu
+    if target.ipus > 1 and any(row[0] // own != row[1] // own for row in rows):
+        return None
+    width = copy.source.element_type.size_bytes
+    what = f"'{copy.source.name}' -> '{copy.destination.name}'"
+    stays = [row for row in rows if row[0] == row[1]]
+    phases = []
+    if stays:
+        if len(stays) > 1:
+            return None
+        _, tile, _, _, count = stays[0]
+        num_bytes = count * width
+        phases.append(
+            Phase(
+                "copy",
+                Spread.at_tile(tile, one_row_cycles(target, num_bytes)),
+                copied=Spread.at_tile(tile, num_bytes),
+                causes=(Cause(what, "is copied on its tile", copy.location, num_bytes),),
+            )
+        )
+    if len(rows) > len(stays):
+        source, to, at, into, count = zip(*rows, strict=True)
+        jumps = (True, *[a[1] != b[1] or a[3] + a[4] != b[3] for a, b in pairwise(rows)])
+        moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
+        cause = Cause(what, "goes to other tiles", copy.location, moved)
+        low = min(at)
+        given = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
+        phases.append(exchange_of_few(target, given, (cause,), homes.exchanges))
+    return tuple(phases)
