@@ -11,7 +11,7 @@ Source: Poplar API reference, "Graph::setFieldSize", "Graph::getMaxFieldDim".
 from __future__ import annotations
 
 from collections.abc import Sized
-from operator import index as whole_number
+from operator import index
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from poplite.layouts import LARGEST_COUNT, PLAIN
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.vertex import Vertex
+from poplite.whole import whole_number
 from poplite.words import clipped, counted
 
 
@@ -74,11 +75,8 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
 
 
 def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
-    try:
-        count = -1 if isinstance(size, bool) else whole_number(size)  # type: ignore[arg-type]
-    except TypeError:
-        count = -1
-    if not 0 <= count <= LARGEST_COUNT:
+    count = whole_number(size)
+    if count is None or not 0 <= count <= LARGEST_COUNT:
         raise TensorIndexError(
             f"{vertex}: field '{field.name}' is given size {clipped(size)}",
             at=at,
@@ -259,7 +257,7 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
         TensorIndexError: for a dimension that the field does not have.
     """
     try:
-        number = whole_number(dim)  # type: ignore[arg-type]
+        number = index(dim)  # type: ignore[arg-type]
     except TypeError:
         number = -1
     if not 0 <= number < field.depth:

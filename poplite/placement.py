@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import index as whole_number
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.few import FEW, few_runs
 from poplite.view.memory import in_memory_order
 from poplite.view.space import NOWHERE
+from poplite.whole import whole_number
 from poplite.words import clipped
 
 if TYPE_CHECKING:
@@ -58,16 +58,13 @@ def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> 
     >>> tile_number(np.int32(3), "'x'", 4, here())
     3
     """
-    try:
-        if isinstance(tile, bool | np.bool_):
-            raise TypeError
-        number = whole_number(tile)  # type: ignore[arg-type]
-    except TypeError:
+    number = whole_number(tile)
+    if number is None:
         raise InvalidTileMapping(
             f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
             at=at,
             fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
-        ) from None
+        )
     if not 0 <= number < num_tiles:
         raise no_such_tile(what, number, num_tiles, at)
     return number

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from operator import index as whole_number
 from typing import TypeVar
 
 from poplite.errors import GraphReplicationError
 from poplite.source import SourceLocation
 from poplite.target import Target
+from poplite.whole import whole_number
 from poplite.words import clipped, counted
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
     >>> part_of(Target(tiles=8, ipus=4), 2, here())
     (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
     """
-    count = whole(replicas)
+    count = whole_number(replicas)
     if count is None or not 1 <= count <= MOST_REPLICAS:
         raise GraphReplicationError(
             f"Graph: replication_factor={clipped(replicas)} is no whole number from 1 to "
@@ -75,7 +75,7 @@ def replica_number(value: object, count: int, what: str, at: SourceLocation) -> 
     Raises:
         GraphReplicationError: when there is no such replica.
     """
-    number = whole(value)
+    number = whole_number(value)
     if number is None or not 0 <= number < count:
         raise GraphReplicationError(
             f"{what}: there is no replica {clipped(value)}",
@@ -120,18 +120,3 @@ def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocatio
         )
     checked = {replica_number(key, count, what, at): value for key, value in values.items()}
     return {number: checked[number] for number in sorted(checked)}
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number that is no bool; None for anything else.
-
-    Args:
-        value: anything.
-
-    >>> whole(2), whole(True), whole(2.0)
-    (2, None, None)
-    """
-    try:
-        return None if isinstance(value, bool) else whole_number(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None

@@ -24,7 +24,6 @@ model too:
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -34,6 +33,7 @@ from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName,
 from poplite.machine import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
+from poplite.whole import whole_number
 from poplite.words import clipped, counted
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
@@ -155,15 +155,15 @@ class Target:
         >>> Target(tiles=8, ipus=2).ipu_of(5)
         1
         """
-        is_number = isinstance(tile, SupportsIndex) and not isinstance(tile, bool)
-        if not is_number or not 0 <= operator.index(tile) < self.tiles:
+        number = whole_number(tile)
+        if number is None or not 0 <= number < self.tiles:
             raise InvalidTileMapping(
                 f"ipu_of: no tile {clipped(tile)} on {self!r}",
                 at=here(),
                 found=f"tiles are 0 to {self.tiles - 1}",
                 fix="target.ipu_of(0)",
             )
-        return operator.index(tile) // self.tiles_per_ipu
+        return number // self.tiles_per_ipu
 
     @property
     def memory_bytes(self) -> int:
@@ -334,14 +334,11 @@ def _costs(
 
 
 def _count(name: str, value: object, default: Any) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        count = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
+    count = whole_number(value)
+    if count is None:
         number = _number(value)
         nearest = max(1, round(number)) if math.isfinite(number) else default
-        raise _refused(name, f"{value!r} is not a whole number", nearest) from None
+        raise _refused(name, f"{value!r} is not a whole number", nearest)
     if count < 1:
         raise _refused(name, f"{count} but at least 1 is needed", 1)
     return count

@@ -15,7 +15,6 @@ Source: Poplar API reference, "Graph::createVirtualGraph".
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
@@ -24,6 +23,7 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.source import here
+from poplite.whole import whole_number
 from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
@@ -126,12 +126,13 @@ class VirtualGraph(Graph):
 
     def _tile(self, tile: object, what: str, at: SourceLocation) -> int:
         count = self.target.tiles
-        if isinstance(tile, SupportsIndex) and not isinstance(tile, bool) and index(tile) >= count:
+        number = whole_number(tile)
+        if number is not None and number >= count:
             raise InvalidTileMapping(
-                f"{what}: tile {index(tile)}, but the virtual graph has {counted(count, 'tile')}",
+                f"{what}: tile {number}, but the virtual graph has {counted(count, 'tile')}",
                 at=at,
                 found=f"it counts from 0: {self!r}",
-                fix=f"virtual.convert_top_level_graph_tile_to_tile({index(tile)}), if that is a "
+                fix=f"virtual.convert_top_level_graph_tile_to_tile({number}), if that is a "
                 "number of the top-level graph",
             )
         return int(self._tiles[super()._tile(tile, what, at)])
@@ -180,12 +181,13 @@ def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocatio
 
 
 def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
-    if not isinstance(value, SupportsIndex) or isinstance(value, bool):
+    number = whole_number(value)
+    if number is None:
         raise _refused(parent, f"{clipped(value)} is no tile number", at)
-    if not 0 <= index(value) <= parent.target.tiles:
+    if not 0 <= number <= parent.target.tiles:
         tiles = counted(parent.target.tiles, "tile")
-        raise _refused(parent, f"tiles up to {index(value)}, but the graph has {tiles}", at)
-    return index(value)
+        raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}", at)
+    return number
 
 
 def _listed(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> Int64:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
 import shutil
-import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import settings
+
+from helpers.scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,74 +33,23 @@ def root() -> Path:
     return ROOT
 
 
-def load_script(path: Path) -> ModuleType:
-    """Import a script by its path, as `example_<name>` or `benchmark_<name>`."""
-    name = f"{path.parent.name.rstrip('s')}_{path.stem}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # vertex classes look their module up
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+def of_script(file: str) -> Callable[[], ModuleType]:
+    """Return the fixture that is a script as a module."""
+
+    @pytest.fixture(scope="session")
+    def module() -> ModuleType:
+        return script(ROOT / file)
+
+    return module
 
 
-@pytest.fixture(scope="session")
-def pi() -> ModuleType:
-    """examples/pi.py."""
-    return load_script(ROOT / "examples" / "pi.py")
-
-
-@pytest.fixture(scope="session")
-def first_tiles() -> ModuleType:
-    """examples/first_tiles.py."""
-    return load_script(ROOT / "examples" / "first_tiles.py")
-
-
-@pytest.fixture(scope="session")
-def heat() -> ModuleType:
-    """examples/heat.py."""
-    return load_script(ROOT / "examples" / "heat.py")
-
-
-@pytest.fixture(scope="session")
-def sort() -> ModuleType:
-    """examples/sort.py."""
-    return load_script(ROOT / "examples" / "sort.py")
-
-
-@pytest.fixture(scope="session")
-def bfs() -> ModuleType:
-    """examples/bfs.py."""
-    return load_script(ROOT / "examples" / "bfs.py")
-
-
-@pytest.fixture(scope="session")
-def matvec() -> ModuleType:
-    """examples/matvec.py."""
-    return load_script(ROOT / "examples" / "matvec.py")
-
-
-@pytest.fixture(scope="session")
-def streams() -> ModuleType:
-    """examples/streams.py."""
-    return load_script(ROOT / "examples" / "streams.py")
-
-
-@pytest.fixture(scope="session")
-def photo() -> ModuleType:
-    """examples/photo.py."""
-    return load_script(ROOT / "examples" / "photo.py")
-
-
-@pytest.fixture(scope="session")
-def rows() -> ModuleType:
-    """benchmarks/rows.py."""
-    return load_script(ROOT / "benchmarks" / "rows.py")
-
-
-@pytest.fixture(scope="session")
-def fidelity_rows() -> ModuleType:
-    """benchmarks/fidelity_rows.py."""
-    return load_script(ROOT / "benchmarks" / "fidelity_rows.py")
+pi = of_script("examples/pi.py")
+first_tiles = of_script("examples/first_tiles.py")
+heat = of_script("examples/heat.py")
+sort = of_script("examples/sort.py")
+bfs = of_script("examples/bfs.py")
+matvec = of_script("examples/matvec.py")
+streams = of_script("examples/streams.py")
+photo = of_script("examples/photo.py")
+rows = of_script("benchmarks/rows.py")
+fidelity_rows = of_script("benchmarks/fidelity_rows.py")

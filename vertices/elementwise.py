@@ -23,6 +23,7 @@ from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.partition import cut
 from poplite.program import Execute, Sequence
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.target import Target
 from poplite.template import refusal
@@ -84,8 +85,11 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
 
     Raises:
         TensorCreationError: when the shapes differ.
-        ElementTypeError: when the element types differ, or `Add` does not take them.
+        ElementTypeError: when the element types differ, `Add` does not take them, or one of them
+            is no tensor.
+        GraphConnectionError: for a tensor of another graph.
         InvalidTileMapping: when an element of `a` has no tile.
+        ControlProgramError: when the graph is none.
 
     >>> graph = Graph()
     >>> p = graph.add_variable("float32", (2,), mapping=0, initial_value=[1, 2])
@@ -93,6 +97,10 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
     >>> total.shape, program
     ((2,), <Sequence 1 step>)
     """
+    usage = "add(graph, a, b)"
+    check_graph(usage, graph)
+    for tensor in (a, b):
+        graph._own(tensor, "add", here(), usage)
     if a.shape != b.shape:
         raise TensorCreationError(
             f"add: shapes {a.shape} and {b.shape} differ",

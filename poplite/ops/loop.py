@@ -23,6 +23,7 @@ from poplite.errors import (
 )
 from poplite.graph import Graph
 from poplite.program import Execute, Program, RepeatWhileTrue, Sequence
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
@@ -64,7 +65,7 @@ def counted_loop(
 
     Raises:
         ControlProgramError: when the step is no whole number above 0, a bound has not one
-            element, or the body is neither a program nor makes one.
+            element, the body is neither a program nor makes one, or the graph is none.
         ElementTypeError: when a bound is neither a number nor a tensor of UNSIGNED_INT.
         SizeOverflowError: when a number does not fit UNSIGNED_INT.
         GraphConnectionError: when a bound belongs to another graph.
@@ -76,6 +77,7 @@ def counted_loop(
     >>> counted_loop(graph, 0, 10, 2, lambda i: Copy(i, last))
     <Sequence 'counted_loop' 3 steps>
     """
+    check_graph("counted_loop(graph, 0, 10, 1, body)", graph)
     bounds = _bound(graph, begin, "begin"), _bound(graph, end, "end")
     by = _step(step)
     tile = _tile(graph, *bounds)

@@ -61,7 +61,8 @@ def matmul(
         TensorCreationError: for shapes that do not fit each other or the plan, and an empty name.
         GraphConnectionError: for a tensor of another graph.
         InvalidTileMapping: when elements have no tile.
-        ControlProgramError: when the program is no Sequence, or takes no more steps.
+        ControlProgramError: for a graph or program that is none, and a program that takes no more
+            steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -103,6 +104,7 @@ def create_matmul_input_lhs(graph: Graph, plan: MatMulPlan, name: str = "lhs") -
 
     Raises:
         TensorCreationError: for a plan of more tiles than the graph has, and a name that is none.
+        ControlProgramError: for a graph that is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -130,6 +132,7 @@ def create_matmul_input_rhs(graph: Graph, plan: MatMulPlan, name: str = "rhs") -
 
     Raises:
         TensorCreationError: for a plan of more tiles than the graph has, and a name that is none.
+        ControlProgramError: for a graph that is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))

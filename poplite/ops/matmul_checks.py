@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from poplite.errors import (
-    ControlProgramError,
     ElementTypeError,
     InvalidMachineModel,
     SizeOverflowError,
@@ -14,12 +13,13 @@ from poplite.errors import (
 from poplite.graph import Graph
 from poplite.ops.matmul_grid import MatMulPlan, Three
 from poplite.program import Sequence
-from poplite.replicas import whole
+from poplite.program.sequence import check_appended, check_graph
 from poplite.source import here
 from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
 from poplite.types import FLOAT, HALF, ElementType
+from poplite.whole import whole_number
 from poplite.words import clipped
 
 MOST_PRODUCTS = 2**50
@@ -65,7 +65,7 @@ def check_request(
             found="the AMP unit multiplies HALF with partials of HALF or FLOAT, FLOAT with FLOAT",
             fix="plan_matmul(target, HALF, ...); integers take a vertex of your own",
         )
-    rows, depth, columns = (whole(size) for size in sizes)
+    rows, depth, columns = (whole_number(size) for size in sizes)
     given = [clipped(size) for size in sizes]
     what = f"matmul of [{given[0]}, {given[1]}] and [{given[1]}, {given[2]}]"
     if rows is None or depth is None or columns is None or min(rows, depth, columns) < 0:
@@ -100,6 +100,7 @@ def check_operands(graph: Graph, left: Tensor, right: Tensor, program: Sequence)
         ControlProgramError: as `matmul` says.
     """
     at, usage = here(), "matmul(graph, left, right, program)"
+    check_appended(usage, graph, program)
     for tensor in (left, right):
         graph._own(tensor, "matmul", at, usage)
     if left.element_type is not right.element_type or left.element_type not in (HALF, FLOAT):
@@ -118,14 +119,6 @@ def check_operands(graph: Graph, left: Tensor, right: Tensor, program: Sequence)
             found="as many columns of the left as rows of the right matrix are needed",
             fix="reshape or transpose one of them: right.T",
         )
-    if not isinstance(program, Sequence):
-        raise ControlProgramError(
-            f"matmul: {clipped(program, 80)} is no Sequence to add steps to",
-            at=at,
-            fix=f"program = Sequence(); {usage}",
-        )
-    if program.used_at is not None:
-        program.add(Sequence())  # refuses, before anything is made
     for tensor in (left, right):
         graph.tile_mapping(tensor)  # raises where an element has no tile
 
@@ -141,7 +134,9 @@ def check_plan(graph: Graph, plan: MatMulPlan, what: str) -> None:
     Raises:
         TensorCreationError: when it is something else, leaves out products, or takes more tiles
             than there are.
+        ControlProgramError: when the graph is none.
     """
+    check_graph(f"{what}(graph, plan)", graph)
     again = "plan_matmul(graph.target, element, rows, depth, columns)"
     if not isinstance(plan, MatMulPlan):
         raise TensorCreationError(

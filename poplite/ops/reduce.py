@@ -25,18 +25,14 @@ import math
 from collections.abc import Sequence
 
 from poplite import indexing
-from poplite.errors import (
-    ControlProgramError,
-    ElementTypeError,
-    GraphConnectionError,
-    TensorCreationError,
-)
+from poplite.errors import ElementTypeError, GraphConnectionError, TensorCreationError
 from poplite.graph import Graph
 from poplite.ops.build import OPERATIONS, Builder, Operation
 from poplite.ops.order import ordered
 from poplite.partition import map_linearly
 from poplite.program import Copy, Program
 from poplite.program import Sequence as Steps
+from poplite.program.sequence import check_appended
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
@@ -80,7 +76,8 @@ def reduce(
             elements of the tensor, the least or greatest of no elements, and an empty name.
         GraphConnectionError: for a tensor of another graph, and an output that cannot be written.
         InvalidTileMapping: when elements have no tile.
-        ControlProgramError: when the program is no Sequence, or takes no more steps.
+        ControlProgramError: for a graph or program that is none, and a program that takes no more
+            steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -118,8 +115,9 @@ def _checked(
     program: Steps,
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the shape of the result, and the dimensions that disappear."""
-    at = here()
-    graph._own(tensor, "reduce", at, "reduce(graph, tensor, [0], 'add', program)")
+    at, usage = here(), "reduce(graph, tensor, [0], 'add', program)"
+    check_appended(usage, graph, program)
+    graph._own(tensor, "reduce", at, usage)
     chosen = [indexing.dimension(d, tensor) for d in indexing.numbers(dims, "dims", tensor)]
     if len({*chosen}) < len(chosen):
         twice = next(d for d in chosen if chosen.count(d) > 1)
@@ -134,7 +132,7 @@ def _checked(
             f"reduce: {clipped(operation)} is no operation",
             at=at,
             found=f"operations are {', '.join(map(repr, OPERATIONS))}",
-            fix="reduce(graph, tensor, [0], 'add', program)",
+            fix=usage,
         )
     is_logical, element = operation.startswith("logical"), tensor.element_type
     if element in (QUARTER, QUARTER_METADATA) or is_logical != (element is BOOL):
@@ -146,14 +144,6 @@ def _checked(
             if is_logical or element is BOOL
             else "numbers other than QUARTER: let a vertex convert them to HALF or FLOAT",
         )
-    if not isinstance(program, Steps):
-        raise ControlProgramError(
-            f"reduce: {clipped(program, 80)} is no Sequence to add steps to",
-            at=at,
-            fix="program = Sequence(); reduce(graph, tensor, [0], 'add', program)",
-        )
-    if program.used_at is not None:
-        program.add(Steps())  # refuses, before anything is made
     kept = tuple(size for d, size in enumerate(tensor.shape) if d not in chosen)
     outputs = math.prod(kept)
     if outputs and not tensor.num_elements and OPERATIONS[operation].identity is None:

@@ -139,7 +139,7 @@ def cycle_count(
 
 
 def _check(call: str, graph: object, sequence: object, sync_type: object) -> None:
-    check_appended(call, graph, sequence)
+    check_appended(f"{call}(graph, sequence)", graph, sequence)
     if not isinstance(sync_type, SyncType):
         raise ElementTypeError(
             f"{call}: {clipped(sync_type)} is no SyncType",

@@ -144,7 +144,7 @@ def set_floating_point_behaviour(
     >>> print(sequence.children[0])
     SetFloatingPointBehaviour inv div0 oflo nanoo
     """
-    check_appended("set_floating_point_behaviour", graph, sequence, ", ...")
+    check_appended("set_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
     sequence.add(SetFloatingPointBehaviour(behaviour))
 
 
@@ -165,7 +165,7 @@ def get_and_modify_floating_point_behaviour(
     Raises:
         ControlProgramError: for a graph, sequence or behaviour that is none.
     """
-    check_appended("get_and_modify_floating_point_behaviour", graph, sequence, ", ...")
+    check_appended("get_and_modify_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
     sequence.add(ModifyFloatingPointBehaviour(clear, set))
 
 
@@ -180,7 +180,7 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
     Raises:
         ControlProgramError: for a graph or sequence that is none, or no truth value.
     """
-    check_appended("set_stochastic_rounding", graph, sequence, ", ...")
+    check_appended("set_stochastic_rounding(graph, sequence, ...)", graph, sequence)
     sequence.add(SetStochasticRounding(on))
 
 

@@ -19,10 +19,10 @@ from poplite.mapping import ranges
 from poplite.program.base import Program, set_once
 from poplite.program.leaves import check_copied
 from poplite.program.marks import Mark
-from poplite.replicas import whole
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
+from poplite.whole import whole_number
 from poplite.words import clipped, counted, fitted
 
 SHOWN = 4
@@ -107,7 +107,7 @@ def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
         pairs = list(given.items())
     elif isinstance(given, Sequence):
         pairs = list(enumerate(given))
-    numbers = [(whole(sender), whole(receiver)) for sender, receiver in pairs]
+    numbers = [(whole_number(sender), whole_number(receiver)) for sender, receiver in pairs]
     to_of = {sender: to for sender, to in numbers if sender is not None and to is not None}
     times = Counter(to_of.values())
     faults = {

@@ -138,23 +138,42 @@ class Block(Program):
         return fitted(f"<Block '{{}}' {counted(self.num_steps, 'step')}>", self.name)
 
 
-def check_appended(call: str, graph: object, sequence: object, more: str = "") -> None:
-    """Check what a function is given that appends to a sequence.
+def check_appended(usage: str, graph: object, sequence: object) -> None:
+    """Check what a function is given that appends to a sequence, before it makes anything.
 
     Args:
-        call: the function.
+        usage: a call of the function, for messages.
         graph: what stands for a graph.
         sequence: what stands for a sequence.
-        more: further arguments, for the message.
 
     Raises:
-        ControlProgramError: when one of them is none.
+        ControlProgramError: when one of them is none, or the sequence is part of something.
     """
-    for name, value, kind in (("graph", graph, Graph), ("sequence", sequence, Sequence)):
-        if not isinstance(value, kind):
-            raise ControlProgramError(
-                f"{call}: {clipped(value, 60)} is no {name}",
-                at=here(),
-                found=of_type(value),
-                fix=f"{call}(graph, sequence{more})",
-            )
+    check_graph(usage, graph)
+    if not isinstance(sequence, Sequence):
+        raise _is_no("sequence", usage, sequence)
+    if sequence.used_at is not None:
+        sequence.add(Sequence())  # refuses
+
+
+def check_graph(usage: str, graph: object) -> None:
+    """Check what a function is given that makes something in a graph.
+
+    Args:
+        usage: a call of the function, for messages.
+        graph: what stands for a graph.
+
+    Raises:
+        ControlProgramError: when it is none.
+    """
+    if not isinstance(graph, Graph):
+        raise _is_no("graph", usage, graph)
+
+
+def _is_no(kind: str, usage: str, value: object) -> ControlProgramError:
+    return ControlProgramError(
+        f"{usage.partition('(')[0]}: {clipped(value, 60)} is no {kind}",
+        at=here(),
+        found=of_type(value),
+        fix=usage,
+    )

@@ -220,7 +220,10 @@ def _run(
     compute_set = graph.add_compute_set(case.vertex.__name__)
     edges = {name: _connected(case.fields[name], placed) for name, placed in places.items()}
     graph.add_vertex(compute_set, case.vertex, tile=TILE, **case.state, **edges)
-    engine = Engine(graph, Execute(compute_set), checks="strict", interpret=interpret)
+    # Nobody asks what it takes: nothing is priced or compiled in order to count it.
+    options = {"debug.instrument": False}
+    step = Execute(compute_set)
+    engine = Engine(graph, step, checks="strict", interpret=interpret, options=options)
     before = {
         name: [
             _fill(engine, place, row) for place, row in zip(placed, _start(case, name), strict=True)

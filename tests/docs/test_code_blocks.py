@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from helpers.pages import BLOCK, blocks, run
+
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 PHOTO = (
     "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && "
@@ -63,14 +62,6 @@ SHELL_COMMANDS = {
 """Each command of a `sh` block, and where it is run."""
 
 
-def blocks(path: Path, language: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of a file's blocks in one language."""
-    text = path.read_text()
-    for match in BLOCK.finditer(text):
-        if match[1] == language:
-            yield text[: match.start()].count("\n") + 2, match[2]
-
-
 def commands(path: Path) -> list[str]:
     """Return the commands of a file's `sh` blocks, continued lines joined."""
     joined = "".join(block for _, block in blocks(path, "sh")).replace("\\\n", " ")
@@ -83,10 +74,7 @@ def test_python_blocks_run(
     path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": f"blocks_of_{path.stem}"}
-    for line, text in blocks(path, "python"):
-        padded = "\n" * (line - 1) + text  # tracebacks show the file's own lines
-        exec(compile(padded, str(path), "exec", dont_inherit=True), names)
+    run(path, f"blocks_of_{path.stem}")
     if path.name == "README.md":
         assert capsys.readouterr().out.startswith("3.1415")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import warnings
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers import scripts
+from helpers.pages import blocks
 from poplite.compute.kinds import element_kind
 from poplite.errors import VertexCompileError
 from poplite.types import ELEMENT_TYPES
@@ -65,20 +66,12 @@ def rows(head: list[str]) -> list[Row]:
 
 def page_class() -> str:
     """Return the block of the page that defines class Rows."""
-    blocks: list[str] = re.findall(
-        r"^```python\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL
-    )
-    return next(block for block in blocks if "class Rows" in block)
+    return next(text for _, text in blocks(DOCUMENT, "python") if "class Rows" in text)
 
 
 def load(text: str, path: Path) -> type[pl.Vertex]:
     path.write_text("import poplite as pl\n" + text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    vertex: type[pl.Vertex] = module.Rows
+    vertex: type[pl.Vertex] = scripts.load(path).Rows
     return vertex
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 
 
 def test_the_known_numbers_are_reached(bfs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,7 +19,7 @@ def test_the_known_numbers_are_reached(bfs: ModuleType, capsys: pytest.CaptureFi
     assert "WRONG" not in captured.err
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 def test_distances(bfs: ModuleType, interpret: bool) -> None:
     matrix = bfs.adjacency()
     entries = [

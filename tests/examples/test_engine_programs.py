@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.running import python
 from poplite.partition import grid_blocks
 
 Floats = npt.NDArray[np.float32]
@@ -62,18 +61,9 @@ for name, (engine, tensor) in programs.items():
 
 def left(root: Path, threads: int) -> list[list[str]]:
     """Run the programs on so many threads; return name, whether shared, and digest of each."""
-    done = subprocess.run(
-        [sys.executable, "-c", ON_THREADS],
-        env={
-            **os.environ,
-            "NUMBA_NUM_THREADS": str(threads),
-            "PYTHONPATH": f"{root}{os.pathsep}{root / 'benchmarks'}",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    path = f"{root}{os.pathsep}{root / 'benchmarks'}"
+    numbers = {"NUMBA_NUM_THREADS": str(threads), "PYTHONPATH": path}
+    done = python(root, "-c", ON_THREADS, **numbers)
     return [line.split(": ") for line in done.stdout.splitlines()]
 
 

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from helpers.running import python
+
 
 @pytest.fixture(scope="module")
 def printed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
     """The files written, each with the size that was printed."""
     folder = tmp_path_factory.mktemp("gallery") / "all"
-    done = subprocess.run(
-        [sys.executable, root / "examples" / "gallery.py", folder],
-        cwd=folder.parent,
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python(folder.parent, root / "examples" / "gallery.py", folder)
     lines = [line.split("  ") for line in done.stdout.splitlines()]
     return {Path(path): size for path, size in lines}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 
 
 def test_the_known_numbers_are_reached(
@@ -26,7 +27,7 @@ def test_the_plan(matvec: ModuleType) -> None:
     assert min(matvec.cost(split) for split in range(1, 160)) == 392
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @pytest.mark.parametrize("split", [1, 2, 7, 40, 159])
 def test_the_product(matvec: ModuleType, split: int, interpret: bool) -> None:
     graph, program, y = matvec.build(split)

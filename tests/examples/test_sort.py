@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 
 
 def test_the_known_numbers_are_reached(
@@ -20,7 +21,7 @@ def test_the_known_numbers_are_reached(
     assert "WRONG" not in captured.err
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 def test_every_number_is_where_it_belongs(sort: ModuleType, interpret: bool) -> None:
     keys = sort.keys()
     assert keys[:4].tolist() == [-2114231048, -593107977, -858853142, -1647809727]

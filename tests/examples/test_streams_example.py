@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.vertices import Add
 
 
@@ -29,7 +30,7 @@ def test_all_parts_are_as_expected(streams: ModuleType, capsys: pytest.CaptureFi
     assert "all elements of all blocks agree: True  as expected" in lines
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 def test_both_ways_of_adding(streams: ModuleType, interpret: bool) -> None:
     engine = pl.Engine(*streams.build(), interpret=interpret)
     assert all(got == expected for _, got, expected in streams.run_programs(engine, "here"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from helpers.running import python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
         "errors source types machine machine_vertices target links intervals quarter values words "
-        "files floating_point options",
+        "whole files floating_point options",
         "jit",
         "view",
         "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "
@@ -61,9 +61,11 @@ NUMBA_MODULES = frozenset(
         "poplite.simulator.launching",
         "poplite.simulator.pricing.compiled",
         "poplite.simulator.pricing.module",
+        "poplite.simulator.pricing.running",
         "poplite.simulator.rounding",
         "poplite.simulator.tallying",
         "poplite.simulator.traps",
+        "poplite.simulator.vertex_copies",
     }
 )
 """Modules that may import numba or llvmlite at top level; others load them to compile."""
@@ -177,10 +179,7 @@ def test_viz_is_imported_lazily_by_all_but_tools(module: str) -> None:
 
 def test_import_poplite_loads_nothing_heavy_or_optional() -> None:
     program = f"import sys, poplite; print([m for m in {OPTIONAL!r} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert python(ROOT, "-c", program).stdout.strip() == "[]"
 
 
 def test_public_names_exist() -> None:
@@ -194,10 +193,7 @@ def test_a_name_is_imported_when_it_is_used() -> None:
         "import sys, poplite; early = 'numpy' in sys.modules; poplite.Graph; "
         "print(early, 'numpy' in sys.modules, 'Graph' in vars(poplite))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False True True"
+    assert python(ROOT, "-c", program).stdout.strip() == "False True True"
 
 
 def test_type_checkers_see_the_names_where_they_are_made() -> None:

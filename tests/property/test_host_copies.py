@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 
 SIZE, ROWS = 6, 4
 Int = np.int32
@@ -157,7 +158,7 @@ class Ahead(pl.StreamCallback):
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @settings(max_examples=60, deadline=None)
 @given(tree=st.lists(TREES, max_size=6), pattern=st.lists(st.booleans(), max_size=4))
 def test_memory_streams_and_rows(

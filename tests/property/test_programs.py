@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 
 NUMBERS = 3
 LEVELS = 4
@@ -279,7 +280,7 @@ class Drawn:
         return pl.Call(function), meaning
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(seed=st.integers(0, 10**9))
 def test_engines_do_what_the_tree_says(interpret: bool, seed: int) -> None:
     drawn = Drawn(Random(seed))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.partition import map_blocks, map_linearly
 
 Array = npt.NDArray[Any]
@@ -97,7 +97,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @settings(max_examples=60)
 @given(
     case=st.sampled_from(CASES),

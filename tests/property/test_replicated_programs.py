@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 
 ROWS, COLUMNS, TILES = 4, 6, 3
 
@@ -128,7 +128,7 @@ class Drawn:
         return pl.Sequence(test, pl.Switch(rest, cases, self.part(level)))
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(
     seed=st.integers(0, 10**9),
     replicas=st.integers(2, 3),
@@ -159,7 +159,7 @@ def test_replicas_do_what_each_does_alone(
                 np.testing.assert_array_equal(engine.read(shared, replica=replica), expected)
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(seed=st.integers(0, 10**9), replicas=st.integers(1, 4))
 def test_copies_between_replicas_do_what_numpy_does(
     interpret: bool, seed: int, replicas: int

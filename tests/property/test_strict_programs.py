@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 
 LENGTH = 6
 
@@ -137,7 +138,7 @@ class Drawn:
             assert counts == ([] if known.all() else [int((~known).sum())])
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(seed=st.integers(0, 10**9))
 def test_strict_checks_say_what_masks_say(interpret: bool, seed: int) -> None:
     random = Random(seed)
@@ -162,7 +163,7 @@ def test_strict_checks_say_what_masks_say(interpret: bool, seed: int) -> None:
     drawn.check(fresh)
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(seed=st.integers(0, 10**9))
 def test_what_stays_unwritten_is_known(interpret: bool, seed: int) -> None:
     random = Random(seed)

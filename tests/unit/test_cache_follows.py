@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers import scripts
 from poplite.jit import objects
 from poplite.simulator.identity import code_identity
 
@@ -142,12 +142,7 @@ CHANGES = {
 def load(folder: Path, text: str) -> ModuleType:
     path = folder / "program.py"
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location("cache_program", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.load(path, "cache_program")
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from llvmlite import ir
 
+from helpers.running import words_of
 from poplite.quarter import QuarterFormat, QuarterMetadata, decode, encode
 from poplite.simulator import codecs
 
@@ -187,19 +185,6 @@ print("f16c" in features.replace("-f16c", ""), bool(same.all()))
 
 
 def test_a_processor_without_f16c_gets_the_bit_code(tmp_path: Path) -> None:
-    (tmp_path / "triple.py").write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, "triple.py"],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "NUMBA_CPU_NAME": "generic",
-            "NUMBA_CPU_FEATURES": "",
-            "POPLITE_CACHE_DIR": str(tmp_path / "cache"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert [line for line in done.stderr.splitlines() if "poplite: compiling" not in line] == []
-    assert done.stdout.split() == ["False", "True"]
+    processor = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    cache = str(tmp_path / "cache")
+    assert words_of(tmp_path, PROGRAM, POPLITE_CACHE_DIR=cache, **processor) == ["False", "True"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import sys
 import textwrap
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers import scripts
 from poplite.compute import check
 from poplite.errors import TensorIndexError, VertexCompileError
 from poplite.simulator.identity import code_identity
@@ -213,21 +213,11 @@ FIRST_LINE = HEAD.count("\n") + 1
 _numbers = itertools.count()
 
 
-def imported(path: Path) -> Any:
-    """Import a file; what a module holds is Any."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def load(folder: Path, body: str) -> Any:
     """Import a module whose class V computes the body."""
     path = folder / f"helpers_{next(_numbers)}.py"
     path.write_text(HEAD + textwrap.indent(textwrap.dedent(body), " " * 8))
-    return imported(path)
+    return scripts.load(path)
 
 
 def run(vertex: type[pl.Vertex], *, interpret: bool, n: int = 7) -> tuple[list[float], list[int]]:
@@ -463,7 +453,7 @@ def test_nothing_runs_after_a_fault_in_a_helper(interpret: bool, tmp_path: Path)
     head = HEAD.replace("class V(Base):\n", "class V(Base):\n" + text)
     path.write_text(head + textwrap.indent(body, " " * 8))
     with pytest.raises(TensorIndexError, match="index 7 of 3"):
-        run(imported(path).V, interpret=interpret)
+        run(scripts.load(path).V, interpret=interpret)
 
 
 def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
@@ -475,7 +465,7 @@ def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
         """Return the identity of the class in a copy of the module that was edited."""
         path = tmp_path / f"{name}.py"
         path.write_text(Path(module.__file__).read_text().replace(old, new))
-        again = imported(path)
+        again = scripts.load(path)
         again.V.__module__ = module.V.__module__
         return repr(code_identity(again.V))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 import traceback
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.scripts import load
 from poplite.compute import InterpretedSelf, check, interpreted
 from poplite.compute.kinds import Kind
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
@@ -119,17 +118,6 @@ def run(vertex: type[pl.Vertex], **values: Any) -> None:
 def line_of(text: str) -> int:
     lines = Path(__file__).read_text().splitlines()
     return next(n for n, line in enumerate(lines, 1) if text in line)
-
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    del sys.modules[path.stem]
-    return module
 
 
 def test_a_loop_that_never_runs_still_widens() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import textwrap
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.scripts import load
 from poplite.compute import check
 from poplite.errors import VertexCompileError
 
@@ -54,12 +54,7 @@ _numbers = itertools.count()
 def define(body: str, folder: Path) -> type[pl.Vertex]:
     path = folder / f"vertex_{next(_numbers)}.py"
     path.write_text(HEAD + textwrap.indent(textwrap.dedent(body), " " * 8))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    vertex: type[pl.Vertex] = module.V
+    vertex: type[pl.Vertex] = load(path).V
     return vertex
 
 
@@ -319,13 +314,8 @@ def test_a_decorated_compute_is_refused(tmp_path: Path) -> None:
         "def plain(function):\n    return function\n"
         "class V(pl.Vertex):\n    @plain\n    def compute(self):\n        pass\n"
     )
-    spec = importlib.util.spec_from_file_location("decorated", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     with pytest.raises(VertexCompileError, match="a decorator"):
-        check(module.V)
+        check(load(path).V)
 
 
 ACCEPTED = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers import scripts
 from poplite.types import ELEMENT_TYPES, ElementType
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "arithmetic.md"
@@ -77,12 +77,7 @@ def source(rows: list[Row]) -> str:
 def load(text: str, folder: Path) -> type[pl.Vertex]:
     path = folder / "table.py"
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location("table", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    vertex: type[pl.Vertex] = module.Table
+    vertex: type[pl.Vertex] = scripts.load(path).Table
     return vertex
 
 

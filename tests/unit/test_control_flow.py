@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+from helpers.running import both_forms
 
 
 class Add(pl.Vertex):

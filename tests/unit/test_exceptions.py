@@ -5,9 +5,7 @@ from __future__ import annotations
 import bdb
 import copy
 import math
-import os
 import pickle
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import python
 from poplite.compile import rows
 from poplite.compute import check, compiled_form
 from poplite.jit import build
@@ -524,17 +523,11 @@ def test_assertions_as_python_has_them(tmp_path: Path) -> None:
     """In a file that pytest does not rewrite, with and without -O, from one cache folder."""
     script = tmp_path / "check.py"
     script.write_text(PROGRAM)
-    environment = {**os.environ, "POPLITE_CACHE_DIR": str(tmp_path / "cache")}
+    cache = str(tmp_path / "cache")
     eight = "Check 0 on tile 0: ValueError: eight\n7\n"
     refused = "Check 0 on tile 0: AssertionError: x is -1\n-1\n"
     for options, told in (([], refused), (["-O"], "0\n"), ([], refused)):
-        done = subprocess.run(
-            [sys.executable, *options, str(script)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = python(tmp_path, *options, script, POPLITE_CACHE_DIR=cache)
         assert done.stdout == 2 * (told + eight)
 
 

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tracemalloc
 import types
 import zipfile
@@ -20,6 +18,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.running import python
 from poplite.compile.codec import coder_of
 from poplite.compile.coders import ArrayCoder
 from poplite.compile.executable import Executable
@@ -27,8 +26,6 @@ from poplite.compile.opcodes import END
 from poplite.compile.validate_code import OPERANDS
 from poplite.compute import code_of
 from poplite.vertices.elementwise import Add
-
-ROOT = Path(__file__).resolve().parents[2]
 
 VERTICES = '''
 from typing import Generic, TypeVar
@@ -150,17 +147,7 @@ BUILT = MODEL + "executable = pl.compile_graph(*build())\n" + RUN
 def script(folder: Path, text: str, *arguments: str, **variables: str) -> str:
     """Run a script in a process of its own, in a folder; return what it prints."""
     (folder / "main.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "main.py", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(folder, "main.py", *arguments, **variables).stdout
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-
-FORMS = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+from helpers.running import both_forms
 
 
 def made(interpret: bool = False) -> tuple[pl.Engine, pl.Tensor, pl.Tensor]:
@@ -22,7 +21,7 @@ def made(interpret: bool = False) -> tuple[pl.Engine, pl.Tensor, pl.Tensor]:
     return pl.Engine(graph, pl.Repeat(2, call), interpret=interpret), x, y
 
 
-@FORMS
+@both_forms
 def test_inputs_and_outputs(interpret: bool) -> None:
     engine, x, y = made(interpret)
     engine.write(x, [1, 2, 3, 4])
@@ -43,7 +42,7 @@ def test_inputs_and_outputs(interpret: bool) -> None:
     assert engine.read(y).T.ravel().tolist() == [0, 5, 1.5, 2, 0, 0]
 
 
-@FORMS
+@both_forms
 def test_inputs_are_read_only_and_outputs_cannot_be_replaced(interpret: bool) -> None:
     engine, x, _ = made(interpret)
     engine.write(x, [1, 2, 3, 4])
@@ -108,7 +107,7 @@ def test_calls_that_do_not_fit() -> None:
 # Handles
 
 
-@FORMS
+@both_forms
 def test_handles_read_and_write_any_view(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.HALF, (4, 6), "x", mapping="linear", initial_value=0)
@@ -149,7 +148,7 @@ def test_handles_check_like_tensors() -> None:
         graph.create_host_read("y", 3)  # type: ignore[arg-type]
 
 
-@FORMS
+@both_forms
 def test_handles_of_quarters(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     metadata = pl.QuarterMetadata("F143", scale=2)
@@ -164,7 +163,7 @@ def test_handles_of_quarters(interpret: bool) -> None:
 # Code that is loaded
 
 
-@FORMS
+@both_forms
 def test_a_function_with_a_buffer_is_loaded_before_it_is_called(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=0)
@@ -188,7 +187,7 @@ def test_a_function_with_a_buffer_is_loaded_before_it_is_called(interpret: bool)
         graph.add_function_buffer(pl.Copy(y, x))  # type: ignore[arg-type]
 
 
-@FORMS
+@both_forms
 def test_handles_of_replicas(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2, ipus=2), replication_factor=2)
     x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=0)

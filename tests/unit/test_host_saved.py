@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 def test_handles_lead_to_everything(tmp_path: Path, interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.FLOAT, (2, 4), "x", mapping="linear")

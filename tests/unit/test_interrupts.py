@@ -13,31 +13,10 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import SOON
+from helpers.vertices import Count, Spin
 
 Checks = Literal["fast", "strict"]
-SOON = 10.0
-"""Seconds that a run may take to end on a crowded machine; alone it is a tenth of a second."""
-
-
-class Spin(pl.Vertex):
-    """Takes about a nanosecond a round, and leaves 2 in `x` when it is done."""
-
-    rounds: pl.State[pl.INT]
-    x: pl.InOut[pl.FLOAT]
-
-    def compute(self) -> None:
-        self.x = 1.0
-        total = 4.0
-        for _ in range(self.rounds):
-            total = total * 0.5 + 1.0
-        self.x = total
-
-
-class Count(pl.Vertex):
-    n: pl.InOut[pl.INT]
-
-    def compute(self) -> None:
-        self.n += 1
 
 
 @contextmanager

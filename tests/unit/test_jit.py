@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.scripts import load
 from poplite.jit import objects
 from poplite.simulator.identity import code_identity
 
@@ -177,11 +177,7 @@ def test_identity_follows_numbers_of_modules_within_modules(tmp_path: Path) -> N
         "class V(pl.Vertex):\n    x: pl.InOut[pl.INT]\n"
         "    def compute(self):\n        self.x = self.x * outer.inner.F\n"
     )
-    spec = importlib.util.spec_from_file_location("nested", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(path)
     before = repr(code_identity(module.V))
     module.outer.inner.F = 5
     assert repr(code_identity(module.V)) != before

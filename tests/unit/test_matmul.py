@@ -288,7 +288,7 @@ def test_operands_must_fit() -> None:
         pl.ops.matmul(graph, a, unmapped, program)
     with pytest.raises(pl.GraphConnectionError, match="matmul"):
         pl.ops.matmul(graph, a, other, program)
-    with pytest.raises(pl.ControlProgramError, match="is no Sequence to add steps to"):
+    with pytest.raises(pl.ControlProgramError, match="matmul: <Execute .* is no sequence"):
         pl.ops.matmul(graph, a, b, pl.Execute(graph.add_compute_set("none")))  # type: ignore[arg-type]
     assert program.is_empty
     assert [v.name for v in graph.variables] == ["a", "b", "whole", "unmapped"]

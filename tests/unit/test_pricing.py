@@ -12,24 +12,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.shapes import fields_of
+from helpers.pricing import MK2, Dot, Sort, slots
 from poplite.simulator.pricing import is_data_dependent, slots_of
-
-MK2 = pl.Target()
-
-
-class Dot(pl.Vertex):
-    """A row of a matrix by a vector."""
-
-    a: pl.Input[pl.Vector[pl.FLOAT]]
-    b: pl.Input[pl.Vector[pl.FLOAT]]
-    y: pl.Output[pl.FLOAT]
-
-    def compute(self) -> None:
-        total = 0.0
-        for i in range(len(self.a)):
-            total += self.b[i] * self.a[i]
-        self.y = total
 
 
 class Bump(pl.Vertex):
@@ -43,21 +27,6 @@ class Bump(pl.Vertex):
         while i < self.n:
             self.x[i] += 1
             i += 1
-
-
-class Heat2(pl.Vertex):
-    """The heat equation on rows."""
-
-    alpha: pl.State[pl.FLOAT]
-    old: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
-    new: pl.Output[pl.Vector[pl.Vector[pl.FLOAT]]]
-
-    def compute(self) -> None:
-        for r in range(len(self.new)):
-            for c in range(len(self.new[r])):
-                near = self.old[r][c + 1] + self.old[r + 2][c + 1]
-                near = near + self.old[r + 1][c] + self.old[r + 1][c + 2]
-                self.new[r][c] = self.alpha * self.old[r + 1][c + 1] + 0.1 * near
 
 
 class Triangle(pl.Vertex):
@@ -105,21 +74,6 @@ class Primes(pl.Vertex):
         self.found = count
 
 
-class Sort(pl.Vertex):
-    """Insertion sort: what is done hangs on data."""
-
-    x: pl.InOut[pl.Vector[pl.FLOAT]]
-
-    def compute(self) -> None:
-        for i in range(1, len(self.x)):
-            j = i
-            while j > 0 and self.x[j - 1] > self.x[j]:
-                larger = self.x[j - 1]
-                self.x[j - 1] = self.x[j]
-                self.x[j] = larger
-                j -= 1
-
-
 class Forever(pl.Vertex):
     """Ends for some numbers only."""
 
@@ -141,20 +95,6 @@ class Scale(pl.MultiVertex):
     def compute(self, worker: int) -> None:
         for i in range(worker, len(self.x), self.num_workers):
             self.x[i] = self.x[i] * 2.0
-
-
-def slots(cls: type[pl.Vertex], target: pl.Target = MK2, **words: int | tuple[int, int]) -> int:
-    """Return the slots of one vertex; a list is (rows, length of each)."""
-    shape: list[int] = []
-    for field in fields_of(cls):
-        given = words.get(field.name, target.workers if field.name == "num_workers" else 0)
-        if field.kind == "rows":
-            rows, length = given if isinstance(given, tuple) else (0, 0)
-            shape += [rows, rows * length]
-        elif field.kind != "nothing":
-            assert isinstance(given, int)
-            shape.append(given)
-    return int(slots_of(cls, np.array([shape], np.int64), target).slots[0])
 
 
 def test_formulas_have_higher_degrees_and_remainders() -> None:

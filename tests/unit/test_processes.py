@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 120
-"""Seconds for a script on a crowded machine."""
+from helpers.running import words_of
 
 PRELUDE = """
 import hashlib, multiprocessing, os, sys, threading
@@ -71,19 +66,7 @@ def expected():
 
 def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
     """Run a script in a process of its own and return the words it prints."""
-    path = tmp_path / "script.py"
-    path.write_text(PRELUDE + textwrap.dedent(script))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    told = [line for line in done.stderr.splitlines() if "poplite: compiling" not in line]
-    assert (done.returncode, told) == (0, [])
-    return done.stdout.split()
+    return words_of(tmp_path, PRELUDE + textwrap.dedent(script), **variables)
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "4"])

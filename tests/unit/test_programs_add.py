@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
-
-
-class Count(pl.Vertex):
-    n: pl.InOut[pl.INT]
-
-    def compute(self) -> None:
-        self.n += 1
+from helpers.vertices import Count
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.vertices.counting import count_reference
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 
 
 class Append(pl.Vertex):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.compile.compiler import compile_graph
 from poplite.compile.opcodes import MARK
 from poplite.program import walk
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.simulator.printing import format_tensor
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 
 
 def text(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float32, **style: Any) -> str:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.simulator import threads
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 
 
 class Below(pl.Vertex):

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
-
-
-class Count(pl.Vertex):
-    n: pl.InOut[pl.INT]
-
-    def compute(self) -> None:
-        self.n += 1
+from helpers.running import both_forms
+from helpers.vertices import Count
 
 
 class Bench:

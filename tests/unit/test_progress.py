@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.simulator import progress
 
 
@@ -125,7 +126,7 @@ def test_lines_where_nobody_looks_on(
     assert re.fullmatch(r"poplite: run 'main': 1,200 of 1,200 steps, \d+ s\n", err)
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 def test_steps_that_data_decide_on_have_no_total(
     graph: pl.Graph, interpret: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,7 +95,7 @@ def test_a_tensor_is_needed_of_this_graph() -> None:
 
 def test_a_sequence_is_needed_that_takes_steps() -> None:
     graph, x, program = graph_of((2, 3))
-    with pytest.raises(pl.ControlProgramError, match="is no Sequence to add steps to"):
+    with pytest.raises(pl.ControlProgramError, match="reduce: <Repeat .* is no sequence"):
         pl.ops.reduce(graph, x, [0], "add", pl.Repeat(2, program))  # type: ignore[arg-type]
     with pytest.raises(pl.ControlProgramError, match="became part of a program"):
         pl.ops.reduce(graph, x, [0], "add", program)  # the Repeat has it

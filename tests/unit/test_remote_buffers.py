@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 
-FORMS = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 Float = np.float32
 
 
@@ -33,7 +33,7 @@ def filled(engine: pl.Engine, rows: int = 5) -> Any:
     return table
 
 
-@FORMS
+@both_forms
 def test_one_row_by_number(interpret: bool) -> None:
     engine, x, row = made(interpret)
     table = filled(engine)
@@ -48,7 +48,7 @@ def test_one_row_by_number(interpret: bool) -> None:
     assert [engine.copy_from_remote_buffer("table", k).tolist() for k in range(5)] == table.tolist()
 
 
-@FORMS
+@both_forms
 def test_several_rows_at_once_in_any_order(interpret: bool) -> None:
     engine, x, row = made(interpret, offset=3)
     table = filled(engine)
@@ -61,7 +61,7 @@ def test_several_rows_at_once_in_any_order(interpret: bool) -> None:
     assert [engine.copy_from_remote_buffer("table", k).tolist() for k in range(5)] == table.tolist()
 
 
-@FORMS
+@both_forms
 def test_row_0_without_an_offset_and_contents_between_runs(interpret: bool) -> None:
     engine, x, _ = made(interpret, rows=1, offset=None)
     engine.write(x, [1, 2, 3])
@@ -71,7 +71,7 @@ def test_row_0_without_an_offset_and_contents_between_runs(interpret: bool) -> N
     assert engine.read(x).tolist() == [1, 2, 3]
 
 
-@FORMS
+@both_forms
 @pytest.mark.parametrize("numbers", [[5, 0, 0], [0, -1, 0], [0, 0, 2**31 - 1]])
 @pytest.mark.parametrize("program", ["get", "put"])
 def test_rows_that_are_not_there(interpret: bool, numbers: list[int], program: str) -> None:
@@ -91,7 +91,7 @@ def test_rows_that_are_not_there(interpret: bool, numbers: list[int], program: s
     engine.run(program)
 
 
-@FORMS
+@both_forms
 def test_an_unsigned_offset_that_lies_scattered(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.INT, (2, 2), "x", mapping="linear")

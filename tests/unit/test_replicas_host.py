@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-
-both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+from helpers.running import both_forms
 
 Ints = npt.NDArray[np.int32]
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 from pathlib import Path
@@ -15,10 +12,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-
-ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 120
-"""Seconds for a script on a crowded machine."""
+from helpers.running import both_forms, words_of
+from helpers.vertices import Spin
 
 PRELUDE = """
 import os, threading
@@ -63,20 +58,7 @@ def is_right(engine, x):
 
 def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
     """Run a script in a process of its own and return the words it prints."""
-    path = tmp_path / "script.py"
-    path.write_text(PRELUDE + textwrap.dedent(script))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    # Threads that compile at the same time may write between a line and its end.
-    told = [line for line in done.stderr.splitlines() if line and "compiling" not in line]
-    assert (done.returncode, told) == (0, [])
-    return done.stdout.split()
+    return words_of(tmp_path, PRELUDE + textwrap.dedent(script), **variables)
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3"])
@@ -111,21 +93,7 @@ def test_engines_with_replicas_in_threads_and_after_a_fork(tmp_path: Path) -> No
     assert run(tmp_path, script) == ["True", "True", "0", "True"]
 
 
-class Spin(pl.Vertex):
-    """Takes about a nanosecond a round, and leaves 2 in `x` when it is done."""
-
-    rounds: pl.State[pl.INT]
-    x: pl.InOut[pl.FLOAT]
-
-    def compute(self) -> None:
-        self.x = 1.0
-        total = 4.0
-        for _ in range(self.rounds):
-            total = total * 0.5 + 1.0
-        self.x = total
-
-
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @pytest.mark.parametrize("checks", ["fast", "strict"])
 def test_ctrl_c_cuts_all_replicas(checks: Literal["fast", "strict"], interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=6, ipus=3), replication_factor=3)

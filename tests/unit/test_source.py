@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
+from helpers.scripts import load
 from poplite.source import SourceLocation, here
 from poplite.vertices.counting import CountFrom
 
@@ -30,13 +30,7 @@ def test_frames_of_the_package_are_passed_over() -> None:
 def test_modules_whose_names_only_start_alike_are_the_users(tmp_path: Path) -> None:
     path = tmp_path / "poplite_models.py"
     path.write_text("from poplite.source import here\nLOCATION = here()\n")
-    spec = importlib.util.spec_from_file_location("poplite_models", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    location = module.LOCATION
-    assert location == SourceLocation(str(path), 2, "<module>")
+    assert SourceLocation(str(path), 2, "<module>") == load(path).LOCATION
 
 
 def test_code_without_a_module_name_is_the_users() -> None:

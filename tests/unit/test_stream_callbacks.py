@@ -8,23 +8,12 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
+from helpers.streams import made
 from poplite.streams import StreamCallback
 
-FORMS = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 NOT_AVAILABLE, SUCCESS = StreamCallback.Result.NOT_AVAILABLE, StreamCallback.Result.SUCCESS
 Int = np.int32
-
-
-def made(
-    times: int = 1, size: int = 4, depth: int = 1, interpret: bool = False
-) -> tuple[pl.Engine, pl.Tensor]:
-    """An engine that copies 'in' to x and x to 'out', some times."""
-    graph = pl.Graph(pl.Target(tiles=4))
-    x = graph.add_variable(pl.INT, (size,), "x", mapping="linear", initial_value=0)
-    source = graph.add_host_to_device_fifo("in", pl.INT, size, buffering_depth=depth)
-    sink = graph.add_device_to_host_fifo("out", pl.INT, size)
-    body = pl.Sequence(pl.Copy(source, x), pl.Copy(x, sink))
-    return pl.Engine(graph, pl.Repeat(times, body), interpret=interpret), x
 
 
 # The order of calls
@@ -65,7 +54,7 @@ class Recorded(StreamCallback):
         return calls
 
 
-@FORMS
+@both_forms
 def test_order_without_anything_ahead(interpret: bool) -> None:
     engine, _ = made(times=2, interpret=interpret)
     callback, taken = Recorded(), np.zeros(8, Int)
@@ -77,7 +66,7 @@ def test_order_without_anything_ahead(interpret: bool) -> None:
     assert taken.tolist() == [0] * 4 + [1] * 4
 
 
-@FORMS
+@both_forms
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_order_when_blocks_are_ready(interpret: bool, depth: int) -> None:
     engine, _ = made(times=4, depth=depth, interpret=interpret)
@@ -94,7 +83,7 @@ def test_order_when_blocks_are_ready(interpret: bool, depth: int) -> None:
     assert taken[::4].tolist() == [4, 5, 6, 7]
 
 
-@FORMS
+@both_forms
 def test_order_when_it_runs_dry(interpret: bool) -> None:
     engine, _ = made(times=4, depth=2, interpret=interpret)
     callback, taken = Recorded(ahead=2), np.zeros(16, Int)
@@ -110,7 +99,7 @@ def test_order_when_it_runs_dry(interpret: bool) -> None:
     assert taken[::4].tolist() == [0, 1, 2, 3]
 
 
-@FORMS
+@both_forms
 def test_connecting_again_drops_what_is_ready(interpret: bool) -> None:
     engine, x = made(depth=2, interpret=interpret)
     first, second = Recorded(ahead=9), Recorded()
@@ -126,7 +115,7 @@ def test_connecting_again_drops_what_is_ready(interpret: bool) -> None:
     assert engine.read(x).tolist() == [0] * 4
 
 
-@FORMS
+@both_forms
 def test_connecting_while_working_ahead_ends_that(interpret: bool) -> None:
     engine, x = made(times=2, depth=3, interpret=interpret)
 
@@ -151,7 +140,7 @@ def test_buffers_are_made_as_they_are_filled() -> None:
     assert engine.read(x).tolist() == [2] * 4
 
 
-@FORMS
+@both_forms
 def test_order_of_a_stream_to_the_host(interpret: bool) -> None:
     engine, _ = made(times=2, interpret=interpret)
 
@@ -190,7 +179,7 @@ def test_prefetch_must_say_whether_it_filled() -> None:
 # Callbacks that go wrong
 
 
-@FORMS
+@both_forms
 def test_an_exception_reaches_run_as_it_is(interpret: bool) -> None:
     engine, x = made(times=3, interpret=interpret)
     error = ZeroDivisionError("block 1")
@@ -210,13 +199,13 @@ def test_an_exception_reaches_run_as_it_is(interpret: bool) -> None:
     (note,) = error.__notes__
     assert "at step 1 of 2" in note
     assert "the callback of stream 'in', made at" in note
-    assert "test_stream_callbacks.py:" in note
+    assert "helpers/streams.py:" in note
     assert engine.read(x).tolist() == [0] * 4  # the block that failed did not arrive
     engine.run()
     assert engine.read(x).tolist() == [4] * 4
 
 
-@FORMS
+@both_forms
 def test_an_exception_while_taking(interpret: bool) -> None:
     engine, x = made(interpret=interpret)
 
@@ -231,7 +220,7 @@ def test_an_exception_while_taking(interpret: bool) -> None:
     assert engine.read(x).tolist() == [0, 1, 2, 3]
 
 
-@FORMS
+@both_forms
 def test_a_callback_may_not_run_the_engine(interpret: bool) -> None:
     engine, _ = made(interpret=interpret)
     engine.connect_stream_to_callback("in", lambda array: engine.run())
@@ -243,7 +232,7 @@ def test_a_callback_may_not_run_the_engine(interpret: bool) -> None:
     engine.run()
 
 
-@FORMS
+@both_forms
 def test_a_callback_cannot_write_beyond_its_block(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
@@ -267,7 +256,7 @@ def test_a_callback_cannot_write_beyond_its_block(interpret: bool) -> None:
         assert engine.read(y).tolist() == [9] * 4
 
 
-@FORMS
+@both_forms
 def test_connecting_within_a_callback_counts_from_the_next_block(interpret: bool) -> None:
     engine, _ = made(times=3, interpret=interpret)
     taken = np.zeros(12, Int)
@@ -305,7 +294,7 @@ def test_callables_that_cannot_be_hashed_or_compared() -> None:
 # Loading anew
 
 
-@FORMS
+@both_forms
 def test_load_begins_with_the_first_block_and_drops_what_is_ready(interpret: bool) -> None:
     engine, x = made(depth=2, interpret=interpret)
     callback, taken = Recorded(ahead=9), np.zeros(8, Int)
@@ -324,7 +313,7 @@ def test_load_begins_with_the_first_block_and_drops_what_is_ready(interpret: boo
 # Leaving a run early
 
 
-@FORMS
+@both_forms
 def test_ctrl_c_in_a_callback(interpret: bool) -> None:
     engine, x = made(times=3, interpret=interpret)
     blocks: list[int] = []
@@ -344,7 +333,7 @@ def test_ctrl_c_in_a_callback(interpret: bool) -> None:
     assert engine.read(x).tolist() == [5] * 4
 
 
-@FORMS
+@both_forms
 def test_stop_in_a_callback(interpret: bool) -> None:
     engine, _ = made(times=10, interpret=interpret)
     taken: list[int] = []
@@ -360,7 +349,7 @@ def test_stop_in_a_callback(interpret: bool) -> None:
     assert taken == [0, 4, 8]
 
 
-@FORMS
+@both_forms
 def test_an_exception_while_working_ahead(interpret: bool) -> None:
     engine, x = made(times=2, interpret=interpret)
 
@@ -380,7 +369,7 @@ def test_an_exception_while_working_ahead(interpret: bool) -> None:
     assert engine.read(x).tolist() == [3] * 4
 
 
-@FORMS
+@both_forms
 def test_a_step_inside_a_function_is_numbered_where_it_is_called(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
@@ -404,7 +393,7 @@ def test_a_step_inside_a_function_is_numbered_where_it_is_called(interpret: bool
 # Replicas
 
 
-@FORMS
+@both_forms
 def test_each_replica_has_callbacks_of_its_own(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2, ipus=2), replication_factor=2)
     x = graph.add_variable(pl.INT, (4,), "x", mapping=0)

@@ -9,27 +9,16 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
+from helpers.streams import made
 
-FORMS = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
 Int = np.int32
-
-
-def made(
-    times: int = 1, size: int = 4, depth: int = 1, interpret: bool = False
-) -> tuple[pl.Engine, pl.Tensor]:
-    """An engine that copies 'in' to x and x to 'out', some times."""
-    graph = pl.Graph(pl.Target(tiles=4))
-    x = graph.add_variable(pl.INT, (size,), "x", mapping="linear", initial_value=0)
-    source = graph.add_host_to_device_fifo("in", pl.INT, size, buffering_depth=depth)
-    sink = graph.add_device_to_host_fifo("out", pl.INT, size)
-    body = pl.Sequence(pl.Copy(source, x), pl.Copy(x, sink))
-    return pl.Engine(graph, pl.Repeat(times, body), interpret=interpret), x
 
 
 # What is moved
 
 
-@FORMS
+@both_forms
 def test_rings_go_round_and_stay_where_they_are(interpret: bool) -> None:
     engine, x = made(times=5, interpret=interpret)
     given, taken = np.arange(12, dtype=Int).reshape(3, 4), np.zeros(8, Int)
@@ -43,7 +32,7 @@ def test_rings_go_round_and_stay_where_they_are(interpret: bool) -> None:
     assert taken.tolist() == [9, 9, 9, 9, 0, 1, 2, 3]
 
 
-@FORMS
+@both_forms
 def test_an_array_of_one_block_is_the_same_place_each_time(interpret: bool) -> None:
     engine, _ = made(times=3, interpret=interpret)
     block, taken = np.full(4, 7, Int), np.zeros(4, Int)
@@ -56,7 +45,7 @@ def test_an_array_of_one_block_is_the_same_place_each_time(interpret: bool) -> N
     assert taken.tolist() == [1, 2, 3, 4]
 
 
-@FORMS
+@both_forms
 @pytest.mark.parametrize("kind", [pl.FLOAT, pl.HALF, pl.BOOL, pl.UNSIGNED_CHAR, pl.LONGLONG])
 def test_every_element_type_and_any_view(interpret: bool, kind: Any) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
@@ -79,7 +68,7 @@ def test_every_element_type_and_any_view(interpret: bool, kind: Any) -> None:
     assert engine.read(whole).tolist() == expected.tolist()
 
 
-@FORMS
+@both_forms
 def test_functions_fill_and_take_in_loops_branches_and_functions(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=0)
@@ -99,7 +88,7 @@ def test_functions_fill_and_take_in_loops_branches_and_functions(interpret: bool
     assert taken == [[0, 0], [1, 1], [2, 2]]
 
 
-@FORMS
+@both_forms
 def test_five_runs_of_five_blocks(interpret: bool) -> None:
     """The second program of Graphcore's prefetch example."""
 
@@ -135,7 +124,7 @@ def test_five_runs_of_five_blocks(interpret: bool) -> None:
     assert [value for name, value in calls if name == "out"][::5] == [2.0, 4.0, 4.0, 10.0, 10.0]
 
 
-@FORMS
+@both_forms
 def test_strict_checks_know_what_came_from_the_host(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x, y = (graph.add_variable(pl.INT, (4,), name, mapping=0, initial_value=0) for name in "xy")
@@ -322,7 +311,7 @@ def test_a_copy_of_a_stream_is_a_copy() -> None:
 # QUARTER
 
 
-@FORMS
+@both_forms
 def test_quarter_streams_move_codes_of_known_metadata(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     metadata = pl.QuarterMetadata("F143", scale=1)

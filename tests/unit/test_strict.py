@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.vertices import Count
 
 
 class Sum(pl.Vertex):
@@ -41,13 +42,6 @@ class Pass(pl.Vertex):
     def compute(self) -> None:
         for i in range(len(self.x)):
             self.y[i] = self.x[i]
-
-
-class Count(pl.Vertex):
-    n: pl.InOut[pl.INT]
-
-    def compute(self) -> None:
-        self.n += 1
 
 
 class Head(pl.Vertex):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.running import python
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 U = TypeVar("U", bound=pl.ElementType[Any])
@@ -462,5 +462,4 @@ engine.run()
 print(engine.read(x))
 """
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout == "Twice[INT] 0 on tile 0\n[6 8]\n"
+    assert python(tmp_path, script).stdout == "Twice[INT] 0 on tile 0\n[6 8]\n"

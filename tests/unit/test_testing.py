@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import python
 from poplite import testing
 from poplite.mapping import TileMapping
 from poplite.sorted_regions import SortedRegions
@@ -165,7 +165,7 @@ def test_wrong_groups_are_noticed(column: str, monkeypatch: pytest.MonkeyPatch) 
         testing.check_sorted_regions(t.tensor, t.addresses, np.zeros(6, np.int64))
 
 
-def test_all_but_the_strategies_work_without_hypothesis() -> None:
+def test_all_but_the_strategies_work_without_hypothesis(root: Path) -> None:
     program = (
         "import sys; sys.modules['hypothesis'] = None\n"
         "from poplite.testing import check_tensor, variables\n"
@@ -173,10 +173,7 @@ def test_all_but_the_strategies_work_without_hypothesis() -> None:
         "try:\n    from poplite.testing import tensors\n"
         "except ImportError as error:\n    print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == (
+    assert python(root, "-c", program).stdout == (
         "strategies of poplite.testing need Hypothesis, which is not installed\n"
         "  try: pip install hypothesis\n"
     )

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from helpers.running import python
 from poplite.compile.compiler import compile_graph
 from poplite.testing.fuzz_files import Tally, fuzz, program, try_file
 from poplite.testing.mutations import mutated
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +55,7 @@ def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_pat
 
 
 def test_the_command(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "poplite.testing.fuzz_files", "--files", "20", "--seed", "3"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = ("-m", "poplite.testing.fuzz_files", "--files", "20", "--seed", "3")
+    done = python(tmp_path, *command, TMPDIR=str(tmp_path))
     assert done.stdout.startswith("20 files: Tally(refused=")
     assert list(tmp_path.glob("poplite-fuzz-*")) == []

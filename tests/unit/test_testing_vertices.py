@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.pages import blocks
 from poplite.testing import assert_vertex
 from poplite.testing.regions import laid_out
 from poplite.vertices import Add, add_reference
@@ -171,9 +171,8 @@ def test_layouts_hold_each_element_once(length: int, seed: int) -> None:
 
 
 def test_the_documented_test_file_runs_with_the_plugin(root: Path, tmp_path: Path) -> None:
-    page = (root / "docs" / "testing.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (block,) = (text for text in blocks if "poplite_engine" in text)
+    page = blocks(root / "docs" / "testing.md", "python")
+    (block,) = (text for _, text in page if "poplite_engine" in text)
     (tmp_path / "test_axpy.py").write_text(block)
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "error"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

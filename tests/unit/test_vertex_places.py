@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import python
 
 
 def run(vertex: type[pl.Vertex], x: list[float], element: Any = pl.INT, **fields: Any) -> list[Any]:
@@ -156,10 +155,7 @@ def test_programs(how: str, future: str, tmp_path: Path) -> None:
     text = future + SCRIPT
     (tmp_path / "program.py").write_text(text)
     arguments = {"script": ["program.py"], "-m": ["-m", "program"], "-c": ["-c", text]}[how]
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[5 7 9]\n[5 7 9]\n"
+    assert python(tmp_path, *arguments).stdout == "[5 7 9]\n[5 7 9]\n"
 
 
 # -- state vectors ---------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What several test modules share; `pythonpath` of pyproject.toml makes it importable."""

@@ -1,0 +1,6 @@
+"""How to draw values for each vertex of the repository, and what NumPy expects."""
+
+from helpers.recipes import benchmarks, docs, examples, vertices
+
+RECIPES = benchmarks.RECIPES | docs.RECIPES | examples.RECIPES | vertices.RECIPES
+"""By file and class; the tables are in modules named after the folders."""

@@ -1,0 +1,262 @@
+"""The vertices of benchmarks/."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helpers.recipes.shared import (
+    Expected,
+    Floats,
+    Recipe,
+    Values,
+    axpy,
+    diffuse,
+    dot,
+    floats,
+    in_order,
+    increment,
+    of_two,
+    sum_,
+)
+from helpers.vertex_classes import Key
+
+
+def sum_of_two(rng: np.random.Generator) -> tuple[Values, Expected]:
+    a, b = floats(rng, 1)[0], floats(rng, 1)[0]
+    return {"a": a, "b": b, "total": floats(rng, 1)[0]}, {"total": a + b}
+
+
+def product(rows: int, cols: int) -> Recipe:
+    """Return the recipe of a matrix product of this shape, added in order."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        inner = 4 * int(rng.integers(1, 3))
+        a, b = floats(rng, rows, inner), floats(rng, inner, cols)
+        c = np.zeros((rows, cols), np.float32)
+        for k in range(inner):
+            c = c + a[:, k : k + 1] * b[k]
+        return {"a": a, "b": b, "c": floats(rng, rows * cols)}, {"c": c.ravel()}
+
+    return recipe
+
+
+def blur_of_vectors(vectors: int, dtype: type[np.floating[Any]] = np.float32) -> Recipe:
+    """Return the recipe of a blur whose pixels have so many elements, all in one vector."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        height, width = (int(v) for v in rng.integers(1, 7, 2))
+        image = floats(rng, height + 2, width + 2, vectors).clip(-6e3, 6e3).astype(dtype)
+        x = image.astype(np.float32)
+        left, middle, right = x[:, :-2], x[:, 1:-1], x[:, 2:]
+        corners = left[:-2] + right[:-2] + left[2:] + right[2:]
+        sides = middle[:-2] + left[1:-1] + right[1:-1] + middle[2:]
+        quarter, eighth, sixteenth = (np.float32(2.0**-n) for n in (2, 3, 4))
+        y = (sixteenth * corners + quarter * middle[1:-1] + eighth * sides).astype(dtype)
+        values = {"x": image.ravel(), "y": y.ravel() * 0, "width": width, "height": height}
+        return values, {"y": y.ravel()}
+
+    return recipe
+
+
+def around(x: Floats, ndim: int) -> list[Floats]:
+    """Return the inside of the first dimensions of a block, and its neighbours there."""
+    parts = []
+    for axis, step in ((0, 0), *((axis, step) for axis in range(ndim) for step in (1, -1))):
+        cut = [slice(1, -1)] * ndim
+        cut[axis] = slice(1 + step, x.shape[axis] - 1 + step)
+        parts.append(x[tuple(cut)])
+    return parts
+
+
+def heat_3d(rng: np.random.Generator) -> tuple[Values, Expected]:
+    height, width, depth = (int(v) for v in rng.integers(1, 5, 3))
+    old, alpha = floats(rng, height + 2, width + 2, depth + 2), floats(rng, 1)[0]
+    inside, down, up, right, left, deeper, higher = around(old, 3)
+    near = down + up + (right + left) + (deeper + higher)
+    new = (np.float32(1) - np.float32(6) * alpha) * inside + alpha * near
+    state = {"height": height, "width": width, "depth": depth, "alpha": float(alpha)}
+    rows = {"old": old.reshape(-1, depth + 2), "new": floats(rng, height * width, depth)}
+    return {**rows, **state}, {"new": new.reshape(height * width, depth)}
+
+
+def heat_pairs(dimensions: int) -> Recipe:
+    """Return the recipe of heat by pairs of cells along the last dimension."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        *sizes, pairs = (int(v) for v in rng.integers(1, 5, dimensions))
+        old = floats(rng, *(size + 2 for size in sizes), pairs + 1)
+        alpha, new = floats(rng, 1)[0], floats(rng, *sizes, 2 * pairs)
+        inside, down, up, *beside = (part[..., 1:-1] for part in around(old, dimensions - 1))
+        middle, *_ = around(old, dimensions - 1)
+        left, right = middle[..., :-2] + inside, inside + middle[..., 2:]
+        # In the order of each vertex.
+        near = left + up + down + (beside[1] + beside[0]) if beside else up + left + down
+        beta = np.float32(1) - np.float32(2 * dimensions) * alpha
+        made = new.copy()
+        made[..., 1 : 2 * pairs - 2 : 2] = beta * inside + alpha * near
+        made[..., 2 : 2 * pairs - 1 : 2] = right
+        state = dict(zip(("height", "width"), sizes, strict=False))
+        rows = {"old": old.reshape(-1, pairs + 1), "new": new.reshape(-1, 2 * pairs)}
+        return {**rows, **state, "pairs": pairs, "alpha": float(alpha)}, {"new": made}
+
+    return recipe
+
+
+def at_distances(x: Floats) -> list[list[Floats]]:
+    """Return, for each dimension, the inside of a block moved by -2, -1, 0, 1 and 2."""
+    moved = []
+    for axis in range(x.ndim):
+        inside = x[
+            tuple(slice(2 * (k != axis), n - 2 * (k != axis)) for k, n in enumerate(x.shape))
+        ]
+        size = x.shape[axis] - 4
+        moved.append([inside.take(range(by, by + size), axis) for by in range(5)])
+    return moved
+
+
+def diffusion(rng: np.random.Generator) -> tuple[Values, Expected]:
+    height, width, depth = (int(v) for v in rng.integers(1, 4, 3))
+    old = rng.standard_normal((height + 4, width + 4, depth + 4), np.float32)
+    alpha, dt, r0, *rates = rng.random(6, np.float32)
+    change: Any = 0
+    for rate, (far, near, e, next_, last) in zip(rates, at_distances(old), strict=True):
+        sides = np.float32(0.083333333) * (far + last), np.float32(1.3333333) * (near + next_)
+        change = change + rate * (np.float32(-2.5) * e - sides[0] + sides[1])
+    new = (dt * (alpha * change + r0 * e)).reshape(-1, depth)
+    sizes = {"height": height, "width": width, "depth": depth}
+    names = ("alpha", "dt", "r0", "r1", "r2", "r3")
+    state = dict(zip(names, map(float, (alpha, dt, r0, *rates)), strict=True))
+    return {"old": old.reshape(-1, depth + 4), "new": new * 0, **sizes, **state}, {"new": new}
+
+
+def wave(rng: np.random.Generator) -> tuple[Values, Expected]:
+    height, width, depth = (int(v) for v in rng.integers(1, 4, 3))
+    now = rng.standard_normal((height + 4, width + 4, depth + 4), np.float32)
+    before, damp, speed = rng.random((3, height, width, depth), np.float32) + np.float32(0.5)
+    r0, r1 = rng.random(2, np.float32)
+    (x0, x1, e, x3, x4), (y0, y1, _, y3, y4), (z0, z1, _, z3, z4) = at_distances(now)
+    far = (x0 + y0) + (z0 + z4) + (y4 + x4)
+    near = (x1 + y1) + (z1 + z3) + (y3 + x3)
+    r2 = np.float32(1) / (speed * speed)
+    inertia = r2 * (np.float32(2) * r0 * e - r0 * before)
+    pull = np.float32(0.013333333) * near - np.float32(0.00083333332) * far - np.float32(0.075) * e
+    new = (r1 * damp * e + inertia + pull) / (r0 * r2 + r1 * damp)
+    blocks = {"before": before, "damp": damp, "speed": speed, "new": new * 0}
+    rows = {name: block.reshape(-1, depth) for name, block in blocks.items()}
+    sizes = {"height": height, "width": width, "depth": depth, "r0": float(r0), "r1": float(r1)}
+    return {"now": now.reshape(-1, depth + 4), **rows, **sizes}, {"new": new}
+
+
+def heart(rng: np.random.Generator) -> tuple[Values, Expected]:
+    height, width = (int(v) for v in rng.integers(1, 5, 2))
+    e_in, r = (
+        rng.random((height + 2, width + 2), np.float32),
+        rng.random((height, width), np.float32),
+    )
+    names = ("delta", "epsilon", "my1", "my2", "h", "dt", "k", "a", "b")
+    constants = dict(zip(names, rng.random(9, np.float32) + np.float32(0.5), strict=True))
+    delta, epsilon, my1, my2, h, dt, k, a, b = constants.values()
+    e, down, up, right, left = around(e_in, 2)
+    one, near = np.float32(1), down + up + (right + left)
+    change = delta / (h * h) * (np.float32(-4) * e + near)
+    change = change - k * e * (e - a) * (e - one) - e * r
+    recovery = (-epsilon - my1 * r / (my2 + e)) * (r + k * e * (e - (b + one)))
+    state = {name: float(value) for name, value in constants.items()}
+    values = {"e_in": e_in, "e_out": r * 0, "r": r, "height": height, "width": width, **state}
+    return values, {"e_out": e + change * dt, "r": r + recovery * dt}
+
+
+def count_all(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = rng.integers(-(2**31), 2**31, int(rng.integers(0, 20)), np.int32)
+    return {"x": x, "n": len(x)}, {"x": x + np.int32(1)}
+
+
+def collatz(rng: np.random.Generator) -> tuple[Values, Expected]:
+    numbers = rng.integers(-2, 100, int(rng.integers(0, 9)), np.int32)
+    steps = np.zeros_like(numbers)
+    for i, number in enumerate(numbers.tolist()):
+        while number > 1:
+            number = number // 2 if number % 2 == 0 else 3 * number + 1
+            steps[i] += 1
+    return {"numbers": numbers, "steps": ~steps}, {"steps": steps}
+
+
+def triad(rng: np.random.Generator) -> tuple[Values, Expected]:
+    values, expected = of_two(lambda b, c: b + np.float32(0.1) * c, ("b", "c", "a"))(rng)
+    return {**values, "q": float(np.float32(0.1))}, expected
+
+
+def scale_add(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 2, int(rng.integers(0, 40)))
+    return {"x": x, "y": y}, {"y": y + np.float32(2) * x}
+
+
+def rotate(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 2, int(rng.integers(0, 40)))
+    cosine, sine = rng.standard_normal(2, np.float32)
+    made = {"x_out": cosine * x - sine * y, "y_out": sine * x + cosine * y}
+    angle = {"cosine": float(cosine), "sine": float(sine)}
+    return {**angle, "x": x, "y": y, "x_out": y, "y_out": x}, made
+
+
+def fixed(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, y = floats(rng, 2, int(rng.integers(0, 20)))
+    return {"x": x, "around": floats(rng, 8, 3), "y": y}, {"y": x}
+
+
+def gelu(rng: np.random.Generator) -> tuple[Values, Expected]:
+    half = floats(rng, int(rng.integers(0, 40))).clip(-9, 9).astype(np.float16)
+    x = half.astype(np.float32)
+    one, a, b = (np.float32(v) for v in (1, 0.79788456, 0.044715))
+    made = np.float32(0.5) * x * (one + np.tanh(a * (x + b * x * x * x)))
+    return {"x": half, "out": half * 0}, {"out": made.astype(np.float16)}
+
+
+def cholesky(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(1, 7))
+    root = np.tril(rng.random((n, n), np.float32) + np.eye(n, dtype=np.float32))
+    a = root @ root.T
+    made = a.copy()
+    for i in range(n):
+        for k in range(i + 1):
+            rest = in_order(made[i, k], -made[i, :k] * made[k, :k])[0]
+            made[i, k] = np.sqrt(rest) if i == k else rest / made[k, k]
+    return {"n": n, "a": a.ravel()}, {"a": made.ravel()}
+
+
+RECIPES: dict[Key, Recipe] = {
+    ("benchmarks/engine_accounting.py", "Collatz"): collatz,
+    ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
+    ("benchmarks/executable.py", "Add"): sum_of_two,
+    ("benchmarks/engine_bulk.py", "Add"): sum_of_two,
+    ("benchmarks/engine_heat.py", "Diffuse"): diffuse,
+    ("benchmarks/engine_matmul.py", "Product"): product(16, 128),
+    ("benchmarks/engine_matmul.py", "SquareProduct"): product(32, 32),
+    ("benchmarks/engine_reduction.py", "Sum"): sum_("x", "total"),
+    ("benchmarks/fidelity_blur.py", "Blur"): blur_of_vectors(4, np.float16),
+    ("benchmarks/fidelity_blur.py", "BlurOfOne"): blur_of_vectors(1),
+    ("benchmarks/fidelity_blur.py", "BlurOfTwo"): blur_of_vectors(2),
+    ("benchmarks/fidelity_heat.py", "AlievPanfilov"): heart,
+    ("benchmarks/fidelity_heat.py", "Diffusion"): diffusion,
+    ("benchmarks/fidelity_heat.py", "Heat2DPairs"): heat_pairs(2),
+    ("benchmarks/fidelity_heat.py", "Heat3D"): heat_3d,
+    ("benchmarks/fidelity_heat.py", "Heat3DPairs"): heat_pairs(3),
+    ("benchmarks/fidelity_heat.py", "Wave"): wave,
+    ("benchmarks/fidelity_loops.py", "AddConstant"): increment,
+    ("benchmarks/fidelity_loops.py", "AddInts"): of_two(np.add, ("a", "b", "out"), np.int32),
+    ("benchmarks/fidelity_loops.py", "Count"): count_all,
+    ("benchmarks/fidelity_loops.py", "Gelu"): gelu,
+    ("benchmarks/fidelity_loops.py", "Greater"): of_two(np.maximum, ("a", "b", "out")),
+    ("benchmarks/fidelity_loops.py", "TriadOfVectors"): of_two(
+        lambda b, c: b + np.float32(3) * c, ("b", "c", "a")
+    ),
+    ("benchmarks/fidelity_programs.py", "Dot"): dot("a", "b", "out"),
+    ("benchmarks/fidelity_programs.py", "Fixed"): fixed,
+    ("benchmarks/fidelity_programs.py", "Sum"): sum_("x", "out"),
+    ("benchmarks/fidelity_vertices.py", "Cholesky"): cholesky,
+    ("benchmarks/fidelity_vertices.py", "Rotate"): rotate,
+    ("benchmarks/fidelity_vertices.py", "ScaleAdd"): scale_add,
+    ("benchmarks/fidelity_vertices.py", "Triad"): triad,
+}

@@ -1,0 +1,171 @@
+"""The vertices of the README and of docs/."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from helpers.recipes.shared import (
+    METADATA,
+    Expected,
+    Recipe,
+    Values,
+    axpy,
+    dot,
+    floats,
+    in_order,
+    slice_,
+    sum_,
+)
+from helpers.vertex_classes import Key
+
+
+def total(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    y = in_order(np.float32(0.1), x) * np.float32(3)
+    return {"x": x, "y": floats(rng, 1)}, {"y": y}
+
+
+def weighted_sum(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, weights = floats(rng, 3, int(rng.integers(1, 9))), floats(rng, 3)
+    y = in_order(np.float32(0), (weights[:, np.newaxis] * rows).reshape(-1))
+    return {"rows": rows, "weights": weights, "y": floats(rng, 1)}, {"y": y}
+
+
+def doubled(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40))).clip(-3e4, 3e4).astype(np.float16)
+    return {"x": x, "y": x[::-1].copy()}, {"y": x + x}
+
+
+def settle(rng: np.random.Generator) -> tuple[Values, Expected]:
+    goal, x = floats(rng, 1)[0], floats(rng, 1)
+    return {"goal": float(goal), "x": x}, {"x": (x + goal) / np.float32(2)}
+
+
+def add_one_number(rng: np.random.Generator) -> tuple[Values, Expected]:
+    by, x = (rng.integers(0, 2**32, n, np.uint32) for n in (1, int(rng.integers(0, 40))))
+    return {"by": by, "x": x}, {"x": x + by}
+
+
+def attend(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n, rows = (int(v) for v in rng.integers(1, 9, 2))
+    query, keys = floats(rng, n), floats(rng, rows, n)
+    scores = np.concatenate([in_order(np.float32(0), query * key) for key in keys])
+    return {"query": query, "keys": keys, "scores": scores * 0}, {"scores": scores.clip(0, 2)}
+
+
+def scaled(factor: float) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        x = floats(rng, 1)[0]
+        return {"x": x, "y": np.float32(0)}, {"y": x * np.float32(factor)}
+
+    return recipe
+
+
+def scale(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(0, 20))
+    values = [floats(rng, n), rng.integers(-(2**31), 2**31, n, np.int32)][int(rng.integers(2))]
+    factor = values.dtype.type(3)
+    return {"factor": factor, "x": values, "out": values * 0}, {"out": values * factor}
+
+
+def negate(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, 1)[0]
+    return {"x": x}, {"x": -x}
+
+
+def totals(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = rng.integers(-100, 100, int(rng.integers(0, 40)), np.int32)
+    partials = np.array([x[worker::6].sum() for worker in range(6)], np.int32)
+    return {"x": x, "partials": partials * 0}, {"partials": partials}
+
+
+def nothing(rng: np.random.Generator) -> tuple[Values, Expected]:
+    written: Expected = {
+        "z": rng.integers(0, 9, 2, np.int32),
+        "y": floats(rng, 1)[0],
+        "out": floats(rng, 2),
+    }
+    values = {"a": floats(rng, 1)[0], "n": np.int32(7), "flag": np.True_, "x": floats(rng, 3)}
+    return {"rows": floats(rng, 2, 3), "k": 2, "w": [1, 2], **values, **written}, written
+
+
+def quantise(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    with np.errstate(over="ignore"):
+        quarters = np.ldexp(x, -METADATA.scale).astype(ml_dtypes.float8_e4m3fnuz)
+    q = np.ldexp(quarters.astype(np.float32), METADATA.scale)
+    return {"x": x, "q": x * 0}, {"q": q}
+
+
+def halve(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = rng.integers(-(2**31), 2**31, (), np.int32)
+    half = np.array(n // 2 if n % 2 == 0 else n, np.int32)
+    written = {"n": half, "above_one": np.array(half > 1), "is_even": np.array(half % 2 == 0)}
+    return {"n": n, "above_one": np.False_, "is_even": np.False_}, written
+
+
+def grow(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = rng.integers(-1000, 1000, (), np.int32)
+    return {"n": n}, {"n": np.array(3 * n + 1, np.int32)}
+
+
+def invert(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = 1 + np.abs(floats(rng, int(rng.integers(0, 9)))) % np.float32(900)
+    return {"x": x}, {"x": np.float32(1) / x}
+
+
+def running(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 9)))
+    sums = [in_order(np.float32(0), x[: i + 1])[0] for i in range(len(x))]
+    return {"x": x}, {"x": np.array(sums, np.float32)}
+
+
+def inverse(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, 1)
+    with np.errstate(divide="ignore"):
+        return {"x": x}, {"x": np.float32(1) / x}
+
+
+def stored(rng: np.random.Generator) -> tuple[Values, Expected]:
+    y = np.zeros(int(rng.integers(0, 20)), np.float16)
+    return {"y": y}, {"y": y + np.float16(2050)}
+
+
+def shift(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, times = floats(rng, int(rng.integers(0, 20))), int(rng.integers(0, 5))
+    y = x
+    for _ in range(times):
+        y = y + np.float32(1)
+    return {"x": x, "times": times}, {"x": y}
+
+
+RECIPES: dict[Key, Recipe] = {
+    ("README.md", "Slice"): slice_,
+    ("docs/arithmetic.md", "Invert"): inverse,
+    ("docs/arithmetic.md", "Store"): stored,
+    ("docs/arithmetic.md", "Total"): total,
+    ("docs/costs.md", "Total"): sum_("x", "y"),
+    ("docs/guide.md", "Add"): add_one_number,
+    ("docs/guide.md", "Axpy"): axpy("factor"),
+    ("docs/guide.md", "Grow"): grow,
+    ("docs/guide.md", "Halve"): halve,
+    ("docs/guide.md", "Settle"): settle,
+    ("docs/guide.md", "Total"): sum_("x", "total"),
+    ("docs/testing.md", "Axpy"): axpy("a"),
+    ("docs/vertices.md", "Attend"): attend,
+    ("docs/vertices.md", "Axpy"): axpy("factor"),
+    ("docs/vertices.md", "Dot"): dot("a", "b", "y"),
+    ("docs/vertices.md", "Double"): doubled,
+    ("docs/vertices.md", "Half"): scaled(0.5),
+    ("docs/vertices.md", "Invert"): invert,
+    ("docs/vertices.md", "Negate"): negate,
+    ("docs/vertices.md", "Quantise"): quantise,
+    ("docs/vertices.md", "Rows"): nothing,
+    ("docs/vertices.md", "Running"): running,
+    ("docs/vertices.md", "Scale"): scale,
+    ("docs/vertices.md", "Shift"): shift,
+    ("docs/vertices.md", "Third"): scaled(1 / 3),
+    ("docs/vertices.md", "Total"): totals,
+    ("docs/vertices.md", "WeightedSum"): weighted_sum,
+}

@@ -1,0 +1,94 @@
+"""The vertices of examples/."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.recipes.shared import (
+    Expected,
+    Recipe,
+    Values,
+    diffuse,
+    dot,
+    floats,
+    increment,
+    of_two,
+    slice_,
+    sum_,
+)
+from helpers.vertex_classes import Key
+
+
+def blur(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, cols = (int(v) for v in rng.integers(1, 7, 2))
+    x = floats(rng, rows + 2, (cols + 2) * 4)
+    y = np.float32(0.0625) * x[:-2, :-8]
+    for r in range(3):
+        for c in range(3):
+            if (r, c) != (0, 0):
+                weight = np.float32((1, 2, 1)[r] * (1, 2, 1)[c] / 16)
+                y = y + weight * x[r : r + rows, 4 * c : 4 * (c + cols)]
+    return {"x": x, "y": floats(rng, rows, cols * 4)}, {"y": y}
+
+
+def sort_block(rng: np.random.Generator) -> tuple[Values, Expected]:
+    keys = rng.integers(-50, 50, int(rng.integers(0, 40)), np.int32)
+    return {"keys": keys}, {"keys": np.sort(keys)}
+
+
+def merge_split(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(1, 20))
+    left, right = (np.sort(rng.integers(low, 50, n, np.int32)) for low in (-50, -20))
+    if rng.integers(2):
+        left, right = left - 100, right
+    merged = np.sort(np.concatenate([left, right]))
+    swapped = np.array([left[-1] > right[0]])
+    scratch = np.zeros(2 * n, np.int32)
+    values: Values = {"left": left, "right": right, "scratch": scratch, "swapped": ~swapped}
+    halves = {"left": merged[:n], "right": merged[n:], "scratch": merged if swapped else scratch}
+    return values, {**halves, "swapped": swapped}
+
+
+def count(dtype: type[np.generic]) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        number = np.array(rng.integers(0, 1000), dtype)
+        return {"number": number}, {"number": number + np.array(1, dtype)}
+
+    return recipe
+
+
+def expand(rng: np.random.Generator) -> tuple[Values, Expected]:
+    block = rng.random((int(rng.integers(1, 9)), int(rng.integers(1, 9)))) < 0.3
+    rows, columns = np.nonzero(block)
+    starts = np.searchsorted(rows, np.arange(len(block) + 1)).astype(np.uint16)
+    frontier = rng.random(block.shape[1]) < 0.5
+    hit = np.asarray((block & frontier).any(axis=1))
+    matrix: Values = {"starts": starts, "columns": columns.astype(np.uint16)}
+    return {**matrix, "frontier": frontier, "hit": np.logical_not(hit)}, {"hit": hit}
+
+
+def update(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n, far = int(rng.integers(0, 20)), 2**31 - 1
+    reached = rng.random(n) < 0.5
+    distance = np.where(rng.random(n) < 0.5, far, 3).astype(np.uint32)
+    new = reached & (distance == far)
+    values = {"reached": reached, "level": np.uint32(4), "distance": distance, "frontier": ~new}
+    return values, {"distance": np.where(new, 4, distance).astype(np.uint32), "frontier": new}
+
+
+RECIPES: dict[Key, Recipe] = {
+    ("examples/bfs.py", "Count"): count(np.uint32),
+    ("examples/bfs.py", "Expand"): expand,
+    ("examples/bfs.py", "Update"): update,
+    ("examples/first_tiles.py", "SuffixSum"): sum_("tail", "total"),
+    ("examples/heat.py", "Diffuse"): diffuse,
+    ("examples/matvec.py", "Dot"): dot("row", "x", "partial"),
+    ("examples/matvec.py", "Sum"): sum_("partials", "y"),
+    ("examples/photo.py", "Blur"): blur,
+    ("examples/pi.py", "Slice"): slice_,
+    ("examples/sort.py", "Count"): count(np.int32),
+    ("examples/sort.py", "MergeSplit"): merge_split,
+    ("examples/sort.py", "SortBlock"): sort_block,
+    ("examples/streams.py", "Add"): of_two(np.add, ("x", "y", "z")),
+    ("examples/streams.py", "Increment"): increment,
+}

@@ -1,0 +1,119 @@
+"""The vertices of the library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helpers.recipes.shared import Expected, Recipe, Values, floats
+from helpers.vertex_classes import Key
+from poplite.vertices import add_reference
+from poplite.vertices.amp import amp_reference
+from poplite.vertices.partials import partials_reference
+from poplite.vertices.reduce import Join, columns_reference, rows_reference
+
+
+def amp(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, inner, cols = (int(v) for v in rng.integers((1, 0, 1), (20, 40, 9)))
+    dtype, out = rng.choice(["float32", "float16"], 2)
+    weights, x = (floats(rng, n).clip(-99, 99).astype(dtype) for n in (rows * inner, inner * cols))
+    made = amp_reference(weights.reshape(rows, inner), x.reshape(inner, cols), out)
+    before = floats(rng, rows * cols).clip(-6e4, 6e4).astype(out)
+    return {"weights": weights, "x": x, "out": before, "columns": cols}, {"out": made.ravel()}
+
+
+def count_from(rng: np.random.Generator) -> tuple[Values, Expected]:
+    begin, end = rng.integers(0, 2**32, 2, np.uint32)
+    values = {"begin": begin, "end": end, "index": ~begin, "goes_on": begin >= end}
+    return values, {"index": np.array(begin), "goes_on": np.array(begin < end)}
+
+
+def count_on(rng: np.random.Generator) -> tuple[Values, Expected]:
+    step, end, index = rng.integers(0, 2**32, 3, np.uint32)
+    beyond = int(index) + int(step)  # which may not fit 32 bits
+    goes_on = np.array(beyond < end)
+    values = {"step": int(step), "end": end, "index": index, "goes_on": ~goes_on}
+    return values, {"index": np.array(min(beyond, int(end)), np.uint32), "goes_on": goes_on}
+
+
+def add(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n = int(rng.integers(0, 40))
+    dtype = np.dtype(rng.choice(["float32", "float16", "int32", "uint32"]))
+    if dtype.kind == "f":
+        a, b = (floats(rng, n).clip(-6e4, 6e4).astype(dtype) for _ in "ab")
+    else:
+        limits = np.iinfo(dtype.name)
+        a, b = (rng.integers(limits.min, limits.max, n, dtype, endpoint=True) for _ in "ab")
+    return {"a": a, "b": b, "out": a[::-1].copy()}, {"out": add_reference(a, b)}
+
+
+def add_partials(rng: np.random.Generator) -> tuple[Values, Expected]:
+    n, others = int(rng.integers(1, 40)), int(rng.integers(0, 6))
+    dtype, out = rng.choice(["float32", "float16"], 2)
+    own, *rest = floats(rng, others + 1, n).clip(-9e3, 9e3).astype(dtype)
+    sent = np.array(rest, dtype).reshape(others, n)
+    made = partials_reference(own, sent, out)
+    return {"own": own, "others": sent.ravel(), "out": own.astype(out)}, {"out": made}
+
+
+def of_many(rng: np.random.Generator, join: Join, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Draw numbers that a reduction takes; NaN among them for the least and the greatest."""
+    if join in (np.logical_and, np.logical_or):
+        return rng.random(shape) < rng.random()
+    if rng.integers(2):
+        return rng.integers(-(2**31), 2**31, shape, np.int32)
+    x = floats(rng, *shape) + np.float32(0)  # one zero
+    if join in (np.minimum, np.maximum):
+        x[rng.random(shape) < 0.1] = np.nan
+    return x
+
+
+def rows(join: Join) -> Recipe:
+    """Return the recipe of a reduction of equally long rows."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        count, length = int(rng.integers(1, 5)), int(rng.integers(1, 40))
+        x = of_many(rng, join, (count, length))
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = rows_reference(join, x)
+        return {"x": x.ravel(), "out": x[:, 0]}, {"out": out}
+
+    return recipe
+
+
+def columns(join: Join) -> Recipe:
+    """Return the recipe of a reduction of some columns of a matrix."""
+
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        count, width = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+        stride = width + int(rng.integers(0, 9))
+        x = of_many(rng, join, (count, stride))
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = columns_reference(join, x[:, :width])
+        reads = x.ravel()[: (count - 1) * stride + width]
+        return {"x": reads, "out": x[0, :width], "stride": stride}, {"out": out}
+
+    return recipe
+
+
+RECIPES: dict[Key, Recipe] = {
+    ("vertices/amp.py", "AmpMatMul"): amp,
+    ("vertices/counting.py", "CountFrom"): count_from,
+    ("vertices/counting.py", "CountOn"): count_on,
+    ("vertices/elementwise.py", "Add"): add,
+    ("vertices/partials.py", "AddPartials"): add_partials,
+    ("vertices/reduce.py", "AllColumns"): columns(np.logical_and),
+    ("vertices/reduce.py", "AllRows"): rows(np.logical_and),
+    ("vertices/reduce.py", "AnyColumns"): columns(np.logical_or),
+    ("vertices/reduce.py", "AnyRows"): rows(np.logical_or),
+    ("vertices/reduce.py", "GreatestColumns"): columns(np.maximum),
+    ("vertices/reduce.py", "GreatestRows"): rows(np.maximum),
+    ("vertices/reduce.py", "LeastColumns"): columns(np.minimum),
+    ("vertices/reduce.py", "LeastRows"): rows(np.minimum),
+    ("vertices/reduce.py", "ProductColumns"): columns(np.multiply),
+    ("vertices/reduce.py", "ProductRows"): rows(np.multiply),
+    ("vertices/reduce.py", "SumColumns"): columns(np.add),
+    ("vertices/reduce.py", "SumRows"): rows(np.add),
+}

@@ -1,0 +1,34 @@
+"""Files that tests import by their path."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def load(path: Path, name: str = "", *, is_kept: bool = False) -> ModuleType:
+    """Import a file anew, as a module of this name or else of the file's.
+
+    Args:
+        path: the file.
+        name: of the module.
+        is_kept: whether it can be imported by that name from now on.
+    """
+    name = name or path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    if is_kept:
+        sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def script(path: Path) -> ModuleType:
+    """Import a script once for all tests, as `example_<name>` or `benchmark_<name>`."""
+    name = f"{path.parent.name.rstrip('s')}_{path.stem}"
+    # Kept, since vertex classes look their module up.
+    return sys.modules.get(name) or load(path, name, is_kept=True)
