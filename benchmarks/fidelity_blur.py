@@ -10,10 +10,10 @@ Three forms were measured.  `float` is plain code; in `float2` and `half4` a vec
 channels.  Their slots are those of plain code whose scalar is one vector, which is priced by itself
 and given to the vertices that move the data.
 
-A worker's rows are short: 8 pixels of the largest image on one IPU, 4 of the one that grows.  The
-end of a row counts as 4 slots here; what both images take beyond the model is as if it were 27 to
-54, and the one listing of such a loop that was published has 32.  So it seems to be most of what
-half4 lacks: a pixel is 23 slots (9 loads, 11 operations, a store, 2 for the loop) and took 28.2.
+A worker's rows are short: 8 pixels of the largest image on one IPU, 4 of the one that grows.  A
+row takes 18 slots beside its pixels, 16 of them for its four row pointers.  In half4 a pixel is 22
+slots (9 loads, 11 operations, a store, 1 for the loop), so 24.25 with its share of the row's end,
+and took 28.2: what is left seems to be constants of halves, which plain code does not make.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def lacks(phase: str = "compute") -> str:
     """Return what the model does not have of a phase; of a step, of what makes most of it."""
     if phase != "compute":
         return LACKS[phase]
-    return "what the end of a row of few pixels takes, constants of halves"
+    return "constants of halves, which the compiler makes again for every pixel"
 
 
 def profile() -> Iterable[Row]:

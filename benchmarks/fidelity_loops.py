@@ -139,18 +139,22 @@ def vectors(*names: str) -> Callable[[int], Lengths]:
     return lambda n: dict.fromkeys(names, n)
 
 
+PIXELS = 8
+"""What a worker has of each row of the image that was measured."""
+
+
 def blurs() -> Iterator[Row]:
-    """1 to 3: a pixel of the blurs on Mk1, whose compiler paired nothing."""
+    """1 to 3: a pixel of the blurs on Mk1, whose compiler paired nothing, in rows of 8 pixels."""
     for number, (name, measured) in enumerate(
         {"float": 93.2, "float2": 44.4, "half4": 28.2}.items(), 1
     ):
         form = FORMS[name]
 
         def lengths(n: int, size: int = form.vectors) -> Lengths:
-            return {"x": 4 * size * (n + 2), "y": 2 * size * n}
+            return {"x": (PIXELS + 2) * size * (n + 2), "y": PIXELS * size * n}
 
-        model = slope(form.priced, lengths, lambda n: {"width": n, "height": 2}, "gc2") / 2
-        lacks = "half: constants and moves between halves that plain code does not have"
+        row = slope(form.priced, lengths, lambda n: {"width": PIXELS, "height": n}, "gc2")
+        model, lacks = row / PIXELS, "constants and moves of halves that plain code does not have"
         yield Row(
             f"A{number}", f"blur {name}, a pixel", 1, "H LBM", "slots", measured, model, 0.20, "",
             lacks,

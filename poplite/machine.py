@@ -291,9 +291,19 @@ _SLOTS: _Rows = {
     "slot_double": (20, "slots", "model", f"a library call, {_BACK_END}"),
     "slot_branch": (1, "slots", "model", _BACK_END),
     "slot_switch": (3, "slots", "model", _BACK_END),
+    "farthest_step": (127, "elements", "model", f"by which an access moves on, {_BACK_END}"),
+    "slot_row_pointer": (
+        4,
+        "slots",
+        "derived",
+        f"32 slots for 7 rows of an outer loop, {_LISTING}",
+    ),
     "slot_entry": (8, "slots", "derived", f"entry and exit of a single loop nest, {_LISTING}"),
     "slot_entry_nested": (20, "slots", "derived", f"entry and exit otherwise, {_LISTING}"),
 }
+
+CODE_FACTS = (*_SLOTS, "repeat_limit")
+"""Names of the facts that compiled code is priced by."""
 
 _SAME_DIE: _Rows = {
     name: (value, unit, "assumed", f"as the C600's, the same die family: {source}")
@@ -323,6 +333,12 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
             "instructions/slot",
             "derived",
             "no pairs in the cycles of blur codelets, lbm-graphcore, and STREAM, ipu-hpc-cookbook",
+        ),
+        "interleaved_begin_bytes": (
+            131_072,
+            "B",
+            "derived",
+            "262,144 B less the 131,072 B that reports of full tiles call interleaved",
         ),
         "amp_half_row_cycles": (8, "cycles", "derived", f"256 MAC, 124.5 TFLOP/s; {_JIA}"),
         "amp_float_row_cycles": (16, "cycles", "derived", f"128 MAC, 31.1 TFLOP/s; {_JIA}"),

@@ -204,6 +204,9 @@ def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: 
     else:
         entry = builder.gep(proxy.table, [builder.shl(index, INDEX(1))])
         pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
+        if kind.vector.scope is None:  # no store changes a table, which no scope says here
+            for word in pair:
+                word.set_metadata("invariant.load", builder.module.add_metadata([]))
         offset, length = (builder.zext(word, INDEX) for word in pair)
     vector.data = builder.gep(proxy.data, [offset], inbounds=True)
     vector.length = length

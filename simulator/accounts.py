@@ -190,7 +190,7 @@ class Accounts:
                 replace(
                     each,
                     slots=each.slots * count if counted is None else counted.slots[k],
-                    source="counted" if counted and each.cls in counted.classes else each.source,
+                    source="counted" if counted and counted.is_counted[k] else each.source,
                     flops=None if each.flops is None else each.flops * count,
                 )
                 for k, each in enumerate(priced.types)

@@ -54,7 +54,7 @@ class CompiledSteps:
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
         phases = [phases_of(step) for step in executable.steps]
-        self.tallies = Tallies(executable, arena.addresses)
+        self.tallies = Tallies(executable, arena.addresses, interpret=False)
         drivers = _drivers(executable, self.tallies, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
@@ -195,8 +195,10 @@ def _drivers(
     for kind in kinds:
         cls, columns, falling, counting = kind
         place = f"{len(addresses) + 1:,} of {len(kinds):,}"
-        modes = modes_of(cls, executable.float_modes)
-        variant = Variant(executable.checks == "strict", falling, modes, counting=counting)
+        variant = Variant(counting=counting)
+        if counting is None:
+            modes = modes_of(cls, executable.float_modes)
+            variant = Variant(executable.checks == "strict", falling, modes)
         addresses[kind] = native.driver(cls, columns, variant, place)
         progress.update(lambda: len(addresses))
     return addresses

@@ -3,6 +3,7 @@
     fast checks     the driver itself counts: it runs `compute` as it was priced, block by block
     strict checks   a driver of its own counts, before the one that runs the vertices: it works
                     on copies of what vertices change, and touches nothing else
+    interpreted     the same, before Python runs the vertices
 
 Slots stand in a table of the compute set, by the number of the vertex; of a MultiVertex they are
 tile cycles.  Importing this module imports Numba.
@@ -13,26 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils
 
 from poplite.compile.descriptor import NUMBER, Columns, forms_of
 from poplite.compile.opcodes import CHUNK_SLOTS, FAULT_WORD
-from poplite.jit.context import emitted
 from poplite.simulator.accesses import load_element
-from poplite.simulator.driver import ARGUMENTS, DriverEmitter
+from poplite.simulator.driver import DriverEmitter, emitted_source
 from poplite.simulator.fields import INDEX, SelfType, element_access, storage_type
 from poplite.simulator.pricing.automatic import MOST_SLOTS
-from poplite.simulator.pricing.compiled import running_text
 from poplite.simulator.pricing.counted import OVER
-from poplite.simulator.pricing.parameters import Parameter, parameters_of
+from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
+from poplite.simulator.pricing.running import running_module
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.variant import Counting, Variant
+from poplite.simulator.vertex_copies import BYTES, VertexCopies
 from poplite.types import BOOL
 from poplite.vertex import Field, Vertex
-
-_BYTES = ir.IntType(8).as_pointer()
 
 
 def counting_source(
@@ -53,14 +51,7 @@ def counting_source(
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
         _CountingEmitter(context, builder, kind, columns, *args).emit()
 
-    walk = emitted(emit, ARGUMENTS, types.none)
-
-    def driver(
-        arena: Any, rows: Any, low: int, high: int, first: int, last: int, faults: Any
-    ) -> None:
-        walk(arena, rows, low, high, first, last, faults)
-
-    return driver, ARGUMENTS, types.none
+    return emitted_source(emit)
 
 
 class _CountingEmitter(DriverEmitter):
@@ -71,16 +62,16 @@ class _CountingEmitter(DriverEmitter):
         builder, cls, counting = self.builder, self.kind.cls, self.kind.variant.counting
         assert counting is not None
         self.costs = dict(counting.costs)
-        self.parameters = parameters_of(cls)
+        self.parameters = parameters_of(cls, self.kind.forms)
         self.is_apart = counting.apart
         name = f"counted.{id(cls)}"
-        text = running_text(cls, self.costs.__getitem__, name, apart=counting.apart)
+        cost, forms = self.costs.__getitem__, self.kind.forms
         library = self.context.codegen().create_library(name)
-        library.add_llvm_module(llvm.parse_assembly(text))
+        library.add_llvm_module(running_module(cls, forms, cost, name, apart=counting.apart))
         library.finalize()
         self.context.active_code_library.add_linking_library(library)
-        kinds = [_BYTES if p.what == "data" else INDEX for p in self.parameters]
-        kinds += [INDEX, _BYTES, INDEX, _BYTES, INDEX] if counting.apart else []
+        kinds = [BYTES if p.what in POINTERS else INDEX for p in self.parameters]
+        kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.apart else []
         self.compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), name)
         # The first word before the table is the size of the arena.
         place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
@@ -99,7 +90,8 @@ class _CountingEmitter(DriverEmitter):
             None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
             for p in self.parameters
         ]
-        apart = self._copied(given, fields) if self.is_apart else []
+        copies = VertexCopies(builder, given)
+        apart = self._apart(copies, fields) if self.is_apart else []
         builder.store(INDEX(0), self.most)
         if self.worker:
             number = next(p for p in self.parameters if p.field == "num_workers")
@@ -109,7 +101,7 @@ class _CountingEmitter(DriverEmitter):
         else:
             self._count(given, apart)
         if self.is_apart:
-            self._free(apart[3])
+            copies.free()
         self._write(parts[NUMBER, "number"])
 
     def _argument(
@@ -117,14 +109,29 @@ class _CountingEmitter(DriverEmitter):
     ) -> Any:
         """Emit an argument of the function."""
         builder = self.builder
+        if parameter.what in ("pairs", "wide"):
+            first = builder.shl(parts[number, "first"], INDEX(1))
+            return builder.bitcast(builder.gep(parts[number, parameter.what], [first]), BYTES)
         if parameter.what not in ("data", "value"):
             return parts[number, parameter.what]
         base = builder.bitcast(self.arena, storage_type(field.element).as_pointer())
-        data = builder.gep(base, [parts[number, "start"]])
+        where = "base" if (number, "base") in parts else "start"
+        data = builder.gep(base, [parts[number, where]])
         if parameter.what == "data":
-            return builder.bitcast(data, _BYTES)
+            return builder.bitcast(data, BYTES)
         value = load_element(self.context, builder, element_access(self.kind.cls, field), data)
         return builder.zext(value, INDEX) if field.element is BOOL else value
+
+    def _apart(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
+        """Emit copies of what would be changed; return the arguments for it."""
+        for first, parameter in enumerate(self.parameters):
+            if parameter.what == "data":
+                number, field = fields[parameter.field]
+                copies.add(field, self.kind.forms[number], first)
+        copies.make()
+        arena_bytes = self.builder.load(self.builder.gep(self.table, [INDEX(-1)]))
+        budget = INDEX(MOST_SLOTS * PARTS)
+        return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, given: list[Any], apart: list[Any]) -> None:
         """Call the function; the slowest worker decides."""
@@ -144,36 +151,3 @@ class _CountingEmitter(DriverEmitter):
             cycles = builder.mul(slots, INDEX(int(self.costs["workers"])))
             slots = builder.add(cycles, INDEX(int(self.costs["supervisor_overhead"])))
         builder.store(slots, builder.gep(self.table, [vertex]))
-
-    # -- what is changed ---------------------------------------------------------------------
-
-    def _copied(self, given: list[Any], fields: dict[str, tuple[int, Field]]) -> list[Any]:
-        """Put copies in place of what is read and written; return the arguments for it."""
-        builder = self.builder
-        changed = []
-        total: Any = INDEX(0)
-        for k, parameter in enumerate(self.parameters):
-            _, field = fields.get(parameter.field, (0, None))
-            if field is not None and parameter.what == "data" and field.reads and field.writes:
-                length = given[k + 1] if field.depth else INDEX(1)
-                size = builder.mul(length, INDEX(field.element.size_bytes))
-                changed.append((k, total, size))
-                # Each begins where any element may.
-                total = builder.and_(builder.add(builder.add(total, size), INDEX(7)), INDEX(-8))
-        copy = self._library("malloc", _BYTES, [INDEX])(builder.add(total, INDEX(8)))
-        for k, begin, size in changed:
-            own = builder.gep(copy, [begin])
-            self._library("memcpy", _BYTES, [_BYTES, _BYTES, INDEX])(own, given[k], size)
-            given[k] = own
-        arena_bytes = builder.load(builder.gep(self.table, [INDEX(-1)]))
-        budget = INDEX(MOST_SLOTS * PARTS)
-        return [budget, self.arena, arena_bytes, copy, total]
-
-    def _free(self, copy: Any) -> None:
-        self._library("free", ir.VoidType(), [_BYTES])(copy)
-
-    def _library(self, name: str, result: ir.Type, kinds: list[ir.Type]) -> Callable[..., Any]:
-        """Return what emits a call of the C library."""
-        kind = ir.FunctionType(result, kinds)
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return lambda *args: self.builder.call(function, args)

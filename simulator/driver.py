@@ -93,6 +93,17 @@ def driver_source(
             with builder.if_then(builder.icmp_unsigned("==", now, INDEX(mode))):
                 emit_in(mode, context, builder, args)
 
+    return emitted_source(emit)
+
+
+def emitted_source(
+    emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], None],
+) -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return a driver that is emitted, as `poplite.jit.build` takes it.
+
+    Args:
+        emit: called with target context, builder and the values of `ARGUMENTS`.
+    """
     walk = emitted(emit, ARGUMENTS, types.none)
 
     def driver(

@@ -39,6 +39,7 @@ from poplite.simulator import native
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.bound import CompiledSteps
 from poplite.simulator.compiled import CompiledProgram
+from poplite.simulator.counter import VertexCounter
 from poplite.simulator.engine_host import EngineHost
 from poplite.simulator.engine_reports import EngineReports
 from poplite.simulator.floats import Floats
@@ -74,7 +75,8 @@ class Engine(EngineHost, EngineReports):
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, "fast" does not; by default
             strict up to a million connected elements.
-        interpret: run every vertex as plain Python, for debugging; needs no Numba.
+        interpret: run every vertex as plain Python, for debugging. What data decide of cycles is
+            counted by compiled code, unless the option debug.instrument is False.
         progress: tell on standard error what is being done. Without it only compiling is
             told, when it takes longer than a second.
         seed: what stochastic rounding hangs on, from 0 to 2**63 - 1.
@@ -162,8 +164,12 @@ class Engine(EngineHost, EngineReports):
         executable, arena, computes = self._executable, self._arena, self._computes
         codes, counts, strict = executable.programs.items(), self._counts, self._strict
         if self.interpret:
+            counter = VertexCounter(executable, arena)
+            self._accounts.counted = counter.tallies.counted
             return {
-                name: InterpretedProgram(executable, code, counts[name], arena, computes, strict)
+                name: InterpretedProgram(
+                    executable, code, counts[name], arena, computes, counter, strict
+                )
                 for name, code in codes
             }
         steps = CompiledSteps(executable, arena, computes, progress)

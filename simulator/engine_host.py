@@ -22,7 +22,7 @@ from poplite.errors import (
     TensorMetadataError,
 )
 from poplite.quarter import QuarterMetadata
-from poplite.replicas import replica_number, whole
+from poplite.replicas import replica_number
 from poplite.simulator.connections import Connection, Feed, Ring
 from poplite.simulator.host import Host
 from poplite.simulator.links import unknown
@@ -31,6 +31,7 @@ from poplite.source import here
 from poplite.streams import StreamCallback
 from poplite.types import QUARTER
 from poplite.values import elements
+from poplite.whole import whole_number
 from poplite.words import clipped, counted
 
 
@@ -281,7 +282,7 @@ class EngineHost:
         known = self._host.links.remote
         if not isinstance(handle, str) or handle not in known:
             raise unknown("remote buffer", handle, list(known), call)
-        number, repeats = whole(row), known[handle].spec.repeats
+        number, repeats = whole_number(row), known[handle].spec.repeats
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
                 f"{call}: row {clipped(row)} of {counted(repeats, 'row')}",

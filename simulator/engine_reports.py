@@ -74,7 +74,7 @@ class EngineReports:
             bytes_copied=copied,
             bytes_gathered=gathered,
             runs_again=0 if self._strict is None else self._strict.runs_again,
-            steps=execution_steps(totals, self._executable, compilation),
+            steps=execution_steps(totals, self._executable, compilation.programs),
             cycles=sum(each.cycles for each in totals) if self._accounts.are_kept else None,
             target=self._executable.target,
         )
@@ -106,8 +106,8 @@ class EngineReports:
         5
         """
         # Few programs are traced.
-        from poplite.report.since import steps_since
         from poplite.report.trace import Trace
+        from poplite.simulator.reporting import steps_between
 
         if not self._accounts.are_kept:
             raise ControlProgramError(
@@ -123,7 +123,7 @@ class EngineReports:
                 fix="engine.tracing(), for the first 10,000 steps",
             )
         trace, recording = Trace(self._executable.target), Recording(LAUNCHES * limit)
-        earlier = self.report().execution.steps
+        earlier = self._accounts.totals()
         before, self._recording = self._recording, recording
         try:
             for program in self._programs.values():
@@ -133,8 +133,8 @@ class EngineReports:
             self._recording = before
             for program in self._programs.values():
                 program.record(before)
-            steps = steps_since(self.report().execution.steps, earlier)
-            ran = [steps[place] for place in recording.rows() if place in steps]
+            later = self._accounts.totals()
+            ran = steps_between(earlier, later, list(recording.rows()), self._executable)
             trace.steps = ran[:limit]
             trace.is_complete = not recording.is_full and len(ran) <= limit
 

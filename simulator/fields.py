@@ -192,6 +192,11 @@ def element_access(
     return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault, mode)
 
 
+def pair_type(form: RowForm) -> ir.Type:
+    """LLVM type of the numbers in a table of rows."""
+    return NARROW if form == "pairs" else INDEX
+
+
 def _member_type(
     cls: type[Vertex],
     field: Field,

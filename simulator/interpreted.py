@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.code import COMPUTE, FALLING, Code
+from poplite.compile.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
 from poplite.compile.executable import Executable
 from poplite.compile.moves import Moves
 from poplite.compile.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator import faults, plain
+from poplite.simulator.counter import VertexCounter
 from poplite.simulator.memory import Arena, Bytes
 from poplite.simulator.recording import Recording
 from poplite.simulator.strict import StrictChecks
@@ -27,6 +28,7 @@ class InterpretedProgram:
         counts: int64[rows], increased for each time a launch runs.
         arena: the memory.
         computes: the interpreted form of each vertex class.
+        counter: counts vertices.
         checks: the strict checks, if there are any.
     """
 
@@ -37,10 +39,11 @@ class InterpretedProgram:
         counts: npt.NDArray[np.int64],
         arena: Arena,
         computes: Mapping[type[Vertex], plain.Compute],
+        counter: VertexCounter,
         checks: StrictChecks | None = None,
     ) -> None:
         self._executable, self._code, self._counts = executable, code, counts
-        self._arena, self._computes = arena, computes
+        self._arena, self._computes, self._counter = arena, computes, counter
         self._actions: Sequence[Callable[[], object]] = ()
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._at = 0, list[int]()
@@ -86,7 +89,9 @@ class InterpretedProgram:
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
         counts = np.zeros(len(code.ops), np.int64)
-        program = InterpretedProgram(self._executable, code, counts, self._arena, self._computes)
+        program = InterpretedProgram(
+            self._executable, code, counts, self._arena, self._computes, self._counter
+        )
         program._returned = self._returned
         program._goes_on[:] = True  # they are parts of one step
         program.run((), self._watch)
@@ -154,6 +159,10 @@ class InterpretedProgram:
         phase = COMPUTE if is_falling else phase
         first: plain.VertexFault | None = None
         try:
+            if phase == COUNT:
+                self._counter.count(number, self._watch)
+            elif phase == TALLY:
+                self._counter.add_up(self._code, row)
             for part in phases_of(step)[phase]:
                 if isinstance(part, Moves):
                     to = step.replica_map if isinstance(step, CopyStep) else None
@@ -179,6 +188,8 @@ class InterpretedProgram:
         except BaseException:  # KeyboardInterrupt above all
             if isinstance(step, ComputeStep) and phase >= COMPUTE:
                 plain.move(step.restore if phase == COMPUTE else step.scatter, self._arena)
+                if phase == SCATTER:
+                    self._counter.add_up(self._code, row)
             raise
         if first is not None:
             code = self._code.called_from(calls)

@@ -48,14 +48,10 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ByView:
-    """A place that a view leads to.
+class _OfTensor:
+    """What a place has from its tensor."""
 
-    Attributes:
-        tensor: the tensor.
-    """
-
-    tensor: Tensor
+    tensor: Tensor | HostTensor
 
     @property
     def name(self) -> str:
@@ -71,6 +67,17 @@ class ByView:
     def shape(self) -> tuple[int, ...]:
         """That of the tensor."""
         return self.tensor.shape
+
+
+@dataclass(frozen=True, slots=True)
+class ByView(_OfTensor):
+    """A place that a view leads to.
+
+    Attributes:
+        tensor: the tensor.
+    """
+
+    tensor: Tensor
 
     def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
         """Return a copy of what is stored in a replica."""
@@ -88,7 +95,7 @@ class ByView:
 
 
 @dataclass(frozen=True, slots=True)
-class ByMoves:
+class ByMoves(_OfTensor):
     """A place that an executable knows.
 
     Attributes:
@@ -96,21 +103,6 @@ class ByMoves:
     """
 
     tensor: HostTensor
-
-    @property
-    def name(self) -> str:
-        """That of the tensor."""
-        return self.tensor.name
-
-    @property
-    def element_type(self) -> type[ElementType[Any]]:
-        """That of the tensor."""
-        return self.tensor.element_type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """That of the tensor."""
-        return self.tensor.shape
 
     def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
         """Return a copy of what is stored in a replica."""

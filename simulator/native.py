@@ -23,6 +23,9 @@ from poplite.vertex import Vertex
 
 _Source = tuple[Callable[..., Any], Sequence[Any], Any]
 
+DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
+"""A driver as Python calls it: arena, rows, low, high, first, last, faults."""
+
 _told: ContextVar[Callable[[str], None]] = ContextVar("told", default=lambda what: None)
 
 
@@ -117,7 +120,7 @@ def tally() -> int:
 @cache
 def move() -> Callable[[int, int, int], None]:
     """Return what moves bytes: takes the addresses of arena and records, and their number."""
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 5)(mover(False))
+    call = DRIVER(mover(False))
     return lambda arena, records, number: call(arena, records, 0, number, 0, 0, 0)
 
 

@@ -29,6 +29,7 @@ from poplite.report.lazy import LazySequence
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Programs
+from poplite.report.since import steps_since
 from poplite.series import Series
 from poplite.simulator.program_tree import program_trees
 from poplite.source import SourceLocation
@@ -96,14 +97,14 @@ def memory_of_plan(plan: MemoryPlan) -> Memory:
 
 
 def execution_steps(
-    totals: Sequence[StepTotal], executable: Executable, compilation: Compilation
+    totals: Sequence[StepTotal], executable: Executable, programs: Programs
 ) -> tuple[ExecutionStep, ...]:
     """Return what each place of each program took, of those that ran.
 
     Args:
         totals: what they took.
         executable: what ran.
-        compilation: what was compiled.
+        programs: what the steps are looked up in.
     """
     target, names = executable.target, _type_names(executable)
     return tuple(
@@ -127,11 +128,37 @@ def execution_steps(
                 for each in total.types
             ),
             target=target,
-            programs=compilation.programs,
+            programs=programs,
         )
         for total in totals
         if total.executions
     )
+
+
+def steps_between(
+    earlier: Sequence[StepTotal],
+    later: Sequence[StepTotal],
+    places: Sequence[tuple[str, int]],
+    executable: Executable,
+) -> list[ExecutionStep]:
+    """Return what some steps took from one moment to the next.
+
+    Args:
+        earlier: what all steps took until the earlier moment.
+        later: what they took until the later one.
+        places: program and row of each step that is wanted, in any order and any number of times.
+        executable: what ran.
+
+    Returns:
+        A step for each place, but none for places that did not run in between.
+    """
+    wanted, programs = set(places), Programs(lambda: program_trees(executable))
+    before, after = (
+        execution_steps([t for t in totals if (t.program, t.row) in wanted], executable, programs)
+        for totals in (earlier, later)
+    )
+    steps = steps_since(after, before)
+    return [steps[place] for place in places if place in steps]
 
 
 def _line_of(total: StepTotal, executable: Executable) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +12,8 @@ from poplite.compile.opcodes import LAUNCH
 from poplite.intervals import Int64
 from poplite.simulator import native
 from poplite.simulator.chunks import LaunchTable
-from poplite.simulator.tally import CountedTotals, StepTally, counting_of
+from poplite.simulator.countable import counting_of
+from poplite.simulator.tally import CountedTotals, StepTally
 from poplite.simulator.variant import Counting
 from poplite.vertex import Vertex
 
@@ -24,16 +24,25 @@ class Tallies:
     Args:
         executable: what it runs.
         arenas: address of the arena of each replica.
+        interpret: whether Python runs the vertices.
 
     Attributes:
         steps: the tables of each step whose vertices are counted.
     """
 
-    def __init__(self, executable: Executable, arenas: Sequence[int]) -> None:
+    def __init__(self, executable: Executable, arenas: Sequence[int], *, interpret: bool) -> None:
         self._programs = executable.programs
-        self._rows = list(_rows(executable))
-        steps = sorted({number for _, _, number in self._rows})
-        self.steps = {number: StepTally(executable, number, arenas) for number in steps}
+        rows = list(_rows(executable))
+        found = {
+            number: counting_of(executable, number, interpret=interpret)
+            for number in sorted({number for _, _, number in rows})
+        }
+        self.steps = {
+            number: StepTally(executable, number, arenas, counting)
+            for number, counting in found.items()
+            if counting
+        }
+        self._rows = [row for row in rows if row[2] in self.steps]
         self._totals: dict[tuple[str, int], tuple[StepTally, Int64]] = {}
         self._records: dict[int, Int64] = {}
         self._launches: dict[tuple[int, int], int] = {}
@@ -85,8 +94,7 @@ class Tallies:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
-            call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 5)
-            call(native.tally())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
+            native.DRIVER(native.tally())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
 
     def counted(self, program: str, row: int) -> CountedTotals | None:
         """Return what the vertices of a step took that were counted.
@@ -99,16 +107,9 @@ class Tallies:
         return None if found is None else found[0].totals(found[1])
 
 
-def _rows(executable: Executable) -> list[tuple[str, int, int]]:
-    """Return the program, the row and the step of each tally of which some vertices are counted."""
-    found = []
-    counted: dict[int, bool] = {}
+def _rows(executable: Executable) -> Iterator[tuple[str, int, int]]:
+    """Yield the program, the row and the step of each tally."""
     for name, code in executable.programs.items():
         is_tally = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == TALLY)
         for row in np.flatnonzero(is_tally).tolist():
-            number = int(code.ops[row, 1])
-            if number not in counted:
-                counted[number] = bool(counting_of(executable, number))
-            if counted[number]:
-                found.append((name, row, number))
-    return found
+            yield name, row, int(code.ops[row, 1])

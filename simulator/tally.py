@@ -11,24 +11,19 @@ those of the first.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
 from poplite.compile.executable import Executable
-from poplite.compile.step import ComputeStep
-from poplite.compute import check
-from poplite.cost.counted import may_hang_on_data
 from poplite.cost.step import StepCost, VertexCosts
 from poplite.intervals import Int64
-from poplite.machine import FACTS
 from poplite.report.execution import Source
 from poplite.series import Series, compact, constant
-from poplite.simulator.variant import Counting, modes_of
+from poplite.simulator.variant import Counting
 from poplite.target import Target
-from poplite.types import HALF, QUARTER
 from poplite.vertex import MultiVertex, Vertex
 
 (
@@ -43,7 +38,8 @@ from it, the most of them on other tiles; totals."""
 
 TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
 """Words of totals, behind which stand the cycles of each tile, and the slots of each family:
-executions; cycles of the slowest tile; the same with the phases beside."""
+executions; cycles of the slowest tile; the same with the phases beside.  The last word is that of
+no family."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +52,7 @@ class CountedTotals:
         elapsed: the same with the phases before and after that no sync parts from it.
         tile_cycles: int64[tiles], cycles of each tile, summed.
         slots: worker slots of each family of the step, summed; of a MultiVertex tile cycles.
-        classes: those that were counted; of the others it was known.
+        is_counted: whether a family was counted; of the others it was known.
     """
 
     executions: int
@@ -64,7 +60,7 @@ class CountedTotals:
     elapsed: int
     tile_cycles: Int64
     slots: tuple[int, ...]
-    classes: frozenset[type[Vertex]]
+    is_counted: tuple[bool, ...]
 
 
 class StepTally:
@@ -74,33 +70,49 @@ class StepTally:
         executable: what runs.
         number: of the step.
         arenas: address of the arena of each replica.
+        counting: of each class that is counted, how.
 
     Attributes:
-        counting: of each class that is counted, how.
+        counting: the same.
         slots: by arena, the address of the table.
     """
 
-    def __init__(self, executable: Executable, number: int, arenas: Sequence[int]) -> None:
+    def __init__(
+        self,
+        executable: Executable,
+        number: int,
+        arenas: Sequence[int],
+        counting: Mapping[type[Vertex], Counting],
+    ) -> None:
         self._executable, self._cost = executable, executable.costs[number]
-        self.counting = counting_of(executable, number)
+        self.counting = counting
         families, target = self._cost.vertices, executable.target
+        self._is_counted = [f.cls in counting and f.source == "automatic" for f in families]
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
+        # The vertices of a step are numbered through, and stand in the table in this order. There
+        # a driver writes down what all vertices of its class take, so that those of which it is
+        # given stand behind.
+        places = np.arange(count)
+        are_behind = [f.cls in counting and f.source == "given" for f in families]
+        given = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
+        places[given] = count + np.arange(len(given))
         # The word before each table is the size of the arena.
-        self._tables = np.zeros((len(arenas), 1 + count), np.int64)
+        self._tables = np.zeros((len(arenas), 1 + count + len(given)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
-        self._families = np.zeros(count, np.int64)
+        # What a driver writes down of these counts for nobody, which is one family more.
+        self._families = np.full(count + len(given), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
         for k, (family, own) in enumerate(zip(families, numbers, strict=True)):
-            self._families[own], tiles[own] = k, family.tiles.array()
+            self._families[places[own]], tiles[own] = k, family.tiles.array()
             alone[own] = issubclass(family.cls, MultiVertex)
-            if family.cls not in self.counting:
-                self._tables[:, 1 + own] = known_slots(family, target)[0].array()
+            if not self._is_counted[k]:
+                self._tables[:, 1 + places[own]] = known_slots(family, target)[0].array()
         self._used, compact = np.unique(tiles, return_inverse=True)
-        # The vertices of a step are numbered through, and start in this order.
-        self._shared, self._alone = np.flatnonzero(~alone), np.flatnonzero(alone)
-        self._shared_tiles, self._alone_tiles = compact[self._shared], compact[self._alone]
+        # They start in the order of their numbers.
+        self._shared, self._alone = places[~alone], places[alone]
+        self._shared_tiles, self._alone_tiles = compact[~alone], compact[alone]
         self._scratch = np.zeros(len(self._used) * (target.workers + 2), np.int64)
         around = beside(self._cost, target.tiles)
         self._beside = around[self._used]
@@ -113,7 +125,7 @@ class StepTally:
     def record(self) -> tuple[Int64, Int64]:
         """Return a record with totals of its own, and these totals."""
         used, workers = len(self._used), self._executable.target.workers
-        totals = np.zeros(TOTAL_WORDS + used + len(self._cost.vertices), np.int64)
+        totals = np.zeros(TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
         busy = self._scratch.ctypes.data
         cycles = busy + 8 * used * workers
         words = {
@@ -152,8 +164,8 @@ class StepTally:
             int(words[TOTAL_SLOWEST]),
             int(words[TOTAL_SEGMENT]),
             tile_cycles,
-            tuple(words[TOTAL_WORDS + len(self._used) :].tolist()),
-            frozenset(self.counting),
+            tuple(words[TOTAL_WORDS + len(self._used) : -1].tolist()),
+            tuple(self._is_counted),
         )
 
 
@@ -193,69 +205,3 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     if shape.only is None:
         return compact(priced.slots[shape.array()]), priced.source
     return constant(int(priced.slots[shape.only]), shape.count), priced.source
-
-
-def counting_of(executable: Executable, number: int) -> Mapping[type[Vertex], Counting]:
-    """Return how the classes of a compute set are counted of which data decide what they take.
-
-    Nothing is counted of a class of which some vertices were given an estimate, that works on
-    QUARTER (or on HALF, where the processor has none), whose lists have rows that are not evenly
-    spaced, or where lists must be copied as strict checks run: that is guessed.
-
-    Args:
-        executable: what runs.
-        number: of the step.
-    """
-    step, target = executable.steps[number], executable.target
-    if not isinstance(step, ComputeStep) or number >= len(executable.costs):
-        return {}
-    groups: dict[type[Vertex], list[bool]] = {}
-    for group in step.groups:
-        regular = all(form in (None, "stride") for form in group.forms)
-        groups.setdefault(group.cls, []).append(regular)
-    found = {}
-    for family in executable.costs[number].vertices:
-        cls = family.cls
-        others = [each for each in executable.costs[number].vertices if each.cls is cls]
-        automatic = all(each.source == "automatic" for each in others)
-        counted = automatic and may_hang_on_data(cls) and all(groups[cls])
-        if counted and _is_data_dependent(cls, target):
-            fields = cls.fields.values()
-            apart = _runs_apart(executable, cls)
-            copies_lists = apart and any(f.depth == 2 and f.reads and f.writes for f in fields)
-            elements = {field.element for field in fields}
-            has_code = QUARTER not in elements and (HALF not in elements or _has_half())
-            if has_code and not copies_lists:
-                found[cls] = Counting(apart, _costs(target))
-    return found
-
-
-def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
-    from poplite.simulator.pricing import is_data_dependent
-
-    return is_data_dependent(cls, target)
-
-
-def _has_half() -> bool:
-    """Tell whether the processor that code is made for converts halves."""
-    import llvmlite.binding as llvm
-
-    from poplite.simulator.codecs import half_in_hardware
-
-    chosen = any(os.environ.get(f"NUMBA_CPU_{choice}") for choice in ("NAME", "FEATURES"))
-    features = "" if chosen else llvm.get_host_cpu_features().flatten()
-    return half_in_hardware(llvm.get_process_triple(), features)
-
-
-def _runs_apart(executable: Executable, cls: type[Vertex]) -> bool:
-    """Tell whether a class is counted apart, as what runs does more than what is priced."""
-    checked = check(cls)
-    does_more = checked.raises or checked.result is not None
-    modes = modes_of(cls, executable.float_modes)
-    return executable.checks == "strict" or bool(modes) or does_more
-
-
-def _costs(target: Target) -> tuple[tuple[str, float], ...]:
-    slots = [name for name in FACTS[target.architecture] if name.startswith("slot_")]
-    more = ("issue_width", "pairing", "repeat_limit", "supervisor_overhead", "workers")
-    return tuple((name, target.cost(name)) for name in (*slots, *more))

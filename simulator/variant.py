@@ -15,7 +15,8 @@ class Counting:
     """How a driver counts what each vertex takes.
 
     Attributes:
-        apart: whether it does nothing else: vertices work on copies, and other drivers run them.
+        apart: whether it does nothing else: vertices work on copies, and other drivers run them, or
+            Python does.
         costs: what the prices are made of, and the other numbers of the machine that are needed.
     """
 

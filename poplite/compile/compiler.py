@@ -154,7 +154,7 @@ def compile_graph(
         may_overflow = asked.may_overflow is True
         memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
     is_random = any(mode & STOCHASTIC for mode in float_modes)
-    counted = frozenset[int]() if interpret else counted_steps(costs)
+    counted = counted_steps(costs)
     emitter = Emitter(steps, number_of, layout, is_random=is_random, counted=counted)
     for program in named.values():
         program.mark_used(here())

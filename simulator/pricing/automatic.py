@@ -19,7 +19,7 @@ from poplite.errors import VertexCompileError
 from poplite.intervals import Int64
 from poplite.jit import digest
 from poplite.jit.build import build_object
-from poplite.machine import FACTS
+from poplite.machine import CODE_FACTS
 from poplite.simulator.identity import code_identity
 from poplite.simulator.pricing.counted import OVER
 from poplite.simulator.pricing.formula import formula_text
@@ -86,14 +86,14 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
 
 def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
-    """Tell whether data decide how much vertices of a class take.
+    """Tell whether data decide how much vertices of a class take, if it is ever compiled.
 
     Args:
         cls: the vertex class.
         target: the machine.
     """
     taking = _taking(cls, target)
-    return taking is None or DATA in taking.deciding
+    return taking is not None and DATA in taking.deciding
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
         identity = code_identity(cls)
     except VertexCompileError:
         return None
-    names = (name for name in FACTS[target.architecture] if name.startswith("slot_"))
-    costs = [(n, target.cost(n)) for n in (*names, "issue_width", "pairing", "repeat_limit")]
+    costs = [(name, target.cost(name)) for name in CODE_FACTS]
 
     def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:
         from poplite.simulator.pricing.compiled import compile_slots

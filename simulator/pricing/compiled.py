@@ -6,7 +6,6 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
@@ -17,16 +16,15 @@ from poplite.jit.modules import compile_module
 from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
 from poplite.simulator.pricing.counted import (
     BlockCost,
-    Memory,
-    as_it_is,
     counted_text,
-    within,
+    declarations,
     without_memory,
 )
 from poplite.simulator.pricing.divisors import without_checks
 from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.module import optimize, priced_module
 from poplite.simulator.pricing.parameters import PRICED, Parameter, parameters_of
+from poplite.simulator.pricing.pointers import pointers_of
 from poplite.simulator.pricing.schedule import FREE, PARTS, block_parts
 from poplite.simulator.pricing.slots import Cost, prices_of
 from poplite.simulator.pricing.taint import deciding
@@ -55,56 +53,21 @@ def compile_slots(
         Object file, the symbols it takes from the process, and {"deciding": names of arguments that
         decide how much it takes}.
     """
-    module = priced_module(cls)
+    module, parameters = priced_module(cls), parameters_of(cls)
     blocks = blocks_of(module.get_function(PRICED))
-    text = _text(cls, module, cost, PRICED, without_memory, ["i64 %budget"])
+    lengths = frozenset(p.name for p in parameters if p.what in ("length", "rows"))
+    costs = block_costs(blocks, lengths, cost)
+    arguments = [*(parameter.declared for parameter in parameters), "i64 %budget"]
+    # What is loaded counts as zero, but not where it divides.
+    body, declared = without_checks(blocks), declarations(module)
+    text = counted_text(PRICED, arguments, body, costs, declared, without_memory)
     counted = llvm.parse_assembly(text)
-    counted.link_in(llvm.parse_assembly(str(_over_shapes(parameters_of(cls), exported))))
+    counted.link_in(llvm.parse_assembly(str(_over_shapes(parameters, exported))))
     for function in counted.functions:
         if not function.is_declaration and function.name != exported:
             function.linkage = "internal"
     optimize(counted)
     return *compile_module(counted, exported), {"deciding": sorted(deciding(blocks))}
-
-
-def running_text(cls: type[Vertex], cost: Cost, name: str, *, apart: bool) -> str:
-    """Return the text of a module whose function runs a vertex and returns what it took.
-
-    Args:
-        cls: the vertex class.
-        cost: facts of the machine.
-        name: of the function.
-        apart: whether it only counts: it takes, behind the arguments of `parameters_of`, a budget,
-            memory that it reads and memory that it changes, each with its bytes
-            (`poplite.simulator.pricing.counted.within`).
-    """
-    apart_arguments = ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
-    apart_arguments += ["ptr %copy", "i64 %copy.bytes"]
-    more = apart_arguments if apart else []
-    return _text(cls, priced_module(cls), cost, name, within if apart else as_it_is, more)
-
-
-def _text(
-    cls: type[Vertex],
-    module: llvm.ModuleRef,
-    cost: Cost,
-    name: str,
-    memory: Memory,
-    more: Sequence[str],
-) -> str:
-    """Return the text of a module with a counted function; `more` are its further arguments."""
-    blocks = blocks_of(module.get_function(PRICED))
-    parameters = parameters_of(cls)
-    lengths = frozenset(p.name for p in parameters if p.what in ("length", "rows"))
-    costs = block_costs(blocks, lengths, cost)
-    if not more:  # what runs may take for ever
-        costs = {block: replace(each, may_not_end=False) for block, each in costs.items()}
-    arguments = [f"{'ptr' if p.what == 'data' else 'i64'} %{p.name}" for p in parameters]
-    declared = (line for line in str(module).splitlines() if line.startswith("declare"))
-    declared = (line.split("#")[0] for line in declared)
-    if memory is without_memory:  # what is loaded counts as zero, but not where it divides
-        blocks = without_checks(blocks)
-    return counted_text(name, [*arguments, *more], blocks, costs, declared, memory)
 
 
 def block_costs(
@@ -120,7 +83,8 @@ def block_costs(
     by_name = {block.name: block for block in blocks}
     loops = loops_of(blocks)
     known = loop_costs(blocks, loops, lengths)
-    prices = prices_of(blocks, known.free, cost)
+    pointers = pointers_of(blocks, loops, cost("farthest_step"))
+    prices = prices_of(blocks, known.free | pointers.free, cost)
     pairs = cost("issue_width") > 1
     pairing = cost("pairing") if pairs else 0.0
     unbounded = {loop.header for loop in loops if not _is_one_product(loop, by_name)}
@@ -133,6 +97,7 @@ def block_costs(
     for number, block in enumerate(blocks):
         own = prices[block.name]
         parts = block_parts(block.instructions, own, pairing)
+        parts += int(PARTS * cost("slot_row_pointer") * pointers.made.get(block.name, 0))
         if not number:
             parts += int(PARTS * entry)
         is_short = pairs and block.name in known.repeated and not any(p.calls for p in own)

@@ -90,6 +90,16 @@ def counted_text(
     return "\n".join([*lines, "over:", f"ret i64 {OVER}", "}", ""])
 
 
+def declarations(module: object) -> list[str]:
+    """Return the declarations of what a module calls, without attributes.
+
+    Args:
+        module: an LLVM module; as text, or what prints as it.
+    """
+    lines = (line for line in str(module).splitlines() if line.startswith("declare"))
+    return [line.split("#")[0] for line in lines]
+
+
 def _named(name: str) -> str:
     return f"%{name}" if _PLAIN.fullmatch(name) else f'%"{name}"'
 

@@ -24,43 +24,50 @@ from poplite.compute import check, compiled_form
 from poplite.jit.context import compile_inlined
 from poplite.jit.modules import emitted_module
 from poplite.simulator import accesses, functions  # noqa: F401  (importing registers them)
-from poplite.simulator.fields import INDEX, RowsType, SelfType, VectorType, storage_type
+from poplite.simulator.fields import (
+    INDEX,
+    RowsType,
+    SelfType,
+    VectorType,
+    pair_type,
+    storage_type,
+)
 from poplite.simulator.pricing.blocks import blocks_of, has_constant_trip, loops_of
-from poplite.simulator.pricing.parameters import PRICED, parameters_of
+from poplite.simulator.pricing.parameters import POINTERS, PRICED, parameters_of
 from poplite.simulator.variant import Variant
 from poplite.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
-    from poplite.compile.descriptor import RowForm
+    from poplite.compile.descriptor import Forms
 
 _BYTES = ir.IntType(8).as_pointer()
 
 
-def priced_module(cls: type[Vertex]) -> llvm.ModuleRef:
+def priced_module(cls: type[Vertex], forms: Forms = ()) -> llvm.ModuleRef:
     """Return a module in which the function `PRICED` is `compute`, ready to be priced.
 
     Args:
         cls: the vertex class.
+        forms: of each field, how the rows of a list are found; by default they are evenly spaced.
 
     Raises:
         VertexCompileError: when its `compute` is outside the dialect.
     """
-    arguments = {p.name: _BYTES if p.what == "data" else INDEX for p in parameters_of(cls)}
+    forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
+    parameters = parameters_of(cls, forms)
+    arguments = {p.name: _BYTES if p.what in POINTERS else INDEX for p in parameters}
 
     def emit(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-        return _emit_call(context, builder, cls, dict(zip(arguments, args, strict=True)))
+        return _emit_call(context, builder, cls, forms, dict(zip(arguments, args, strict=True)))
 
     return folded(emitted_module(PRICED, arguments, emit))
 
 
 def _emit_call(
-    context: Any, builder: ir.IRBuilder, cls: type[Vertex], given: dict[str, Any]
+    context: Any, builder: ir.IRBuilder, cls: type[Vertex], forms: Forms, given: dict[str, Any]
 ) -> Any:
     """Emit a call of `compute`; return how it ended, lest LLVM drop what only decides that."""
     checked = check(cls)
-    forms: tuple[RowForm | None, ...] = tuple(
-        "stride" if field.depth == 2 else None for field in cls.fields.values()
-    )
     kind = SelfType(cls, forms, Variant(priced=True))
     worker = [types.int64] if issubclass(cls, MultiVertex) else []
     result = types.none if checked.result is None else types.boolean
@@ -75,8 +82,12 @@ def _emit_call(
             if isinstance(member, VectorType):
                 held.length = given[f"{name}.length"]
             elif isinstance(member, RowsType):
-                held.rows, held.length = given[f"{name}.rows"], given[f"{name}.length"]
-                held.stride = given[f"{name}.stride"]
+                held.rows = given[f"{name}.rows"]
+                if member.form == "stride":
+                    held.stride, held.length = given[f"{name}.stride"], given[f"{name}.length"]
+                else:
+                    table = given[f"{name}.{member.form}"]
+                    held.table = builder.bitcast(table, pair_type(member.form).as_pointer())
             value = held._getvalue()
         elif member == types.boolean:
             value = builder.trunc(value, ir.IntType(1))

@@ -2,25 +2,32 @@
 
     x: Input[Vector[FLOAT]]             ptr x, its length
     rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
+        where they are uneven           ptr rows, how many, ptr to a table of start and length
     first: State[INT]                   its value
     a: Input[FLOAT], k: State[FLOAT]    ptr
     worker of a MultiVertex             its number
 
-A shape is of `poplite.cost.shapes`.  The rows of a list count as equally long.
+A shape is of `poplite.cost.shapes`.  The rows of a list count as equally long, but where they are
+counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
+from poplite.compile.descriptor import Forms
 from poplite.cost.shapes import ShapeKind, fields_of
 from poplite.vertex import MultiVertex, Vertex
 
 PRICED = "priced"
 """Name of the function that is priced."""
 
-What = Literal["data", "length", "rows", "stride", "value", "worker"]
+What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
+
+POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
+"""What is an address; all others are numbers."""
 
 _OF: dict[ShapeKind, tuple[What, ...]] = {
     "nothing": ("data",),
@@ -51,17 +58,23 @@ class Parameter:
         """Its name in the function: that of the field where it is all the field has."""
         return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
 
+    @property
+    def declared(self) -> str:
+        """Its type and name, as LLVM writes them."""
+        return f"{'ptr' if self.what in POINTERS else 'i64'} %{self.name}"
 
-def parameters_of(cls: type[Vertex]) -> tuple[Parameter, ...]:
+
+def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]:
     """Return the arguments of the function that is priced, in order.
 
     Args:
         cls: the vertex class.
+        forms: of each field, how the rows of a list are found; by default they are evenly spaced.
     """
     parameters = [
         Parameter(field.name, what, field.kind, field.first_word)
-        for field in fields_of(cls)
-        for what in _OF[field.kind]
+        for field, form in zip_longest(fields_of(cls), forms)
+        for what in (("data", "rows", form) if form in ("pairs", "wide") else _OF[field.kind])
     ]
     if issubclass(cls, MultiVertex):
         parameters.append(Parameter("self", "worker", "nothing", 0))

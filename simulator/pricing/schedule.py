@@ -11,8 +11,10 @@ Sources: llvm-ipu, scheduling model and pairing pass; the share is fitted to 11 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal
 
 from poplite.simulator.pricing.blocks import Instruction
@@ -67,26 +69,34 @@ def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) ->
     needs = _needs(instructions, prices)
     urgency = _urgency(needs, prices)
     end = sum(price.slots for price in prices if price.ends)
-    waiting = [k for k, price in enumerate(prices) if price.slots and not price.ends]
-    finished: dict[int, int] = {}
-    busy_until: dict[Pipe | None, int] = {"main": 0, "aux": 0}
-    now = 0
-    while waiting:
-        for pipe in ("main", "aux"):
-            if busy_until[pipe] > now:
-                continue
-            ready = [
-                k
-                for k in waiting
-                if prices[k].pipe == pipe
-                and all(finished.get(before, now + 1) <= now for before in needs[k])
-            ]
-            if ready:
-                chosen = max(ready, key=lambda k: urgency[k])  # of equals the first
-                waiting.remove(chosen)
-                busy_until[pipe] = finished[chosen] = now + prices[chosen].slots
+    waiting = {k: len(needs[k]) for k, price in enumerate(prices) if price.slots and not price.ends}
+    after: dict[int, list[int]] = defaultdict(list)
+    for k in waiting:
+        for before in needs[k]:
+            after[before].append(k)
+    finishing: dict[int, list[int]] = defaultdict(list)
+    ready: dict[Pipe | None, list[tuple[int, int]]] = {"main": [], "aux": []}
+    free_at = dict.fromkeys(ready, 0)
+    begun = [k for k, missing in waiting.items() if not missing]
+    left, now = len(waiting), 0
+    while True:
+        for k in begun:
+            heappush(ready[prices[k].pipe], (-urgency[k], k))  # of equals the first
+        for pipe, queue in ready.items():
+            if queue and free_at[pipe] <= now:
+                _, chosen = heappop(queue)
+                free_at[pipe] = now + prices[chosen].slots
+                finishing[free_at[pipe]].append(chosen)
+                left -= 1
+        if not left:
+            return max(free_at.values()) + end
         now += 1
-    return max(finished.values(), default=0) + end
+        begun = []
+        for finished in finishing.pop(now, ()):
+            for k in after[finished]:
+                waiting[k] -= 1
+                if not waiting[k]:
+                    begun.append(k)
 
 
 def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int, int]:
@@ -116,8 +126,9 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
                 if before < k:
                     own |= {before} if prices[before].slots else needs[before]
         if instruction.opcode == "store":
-            own |= set(accesses)
-        if instruction.opcode in ("load", "store"):
+            own.update(accesses)
+            accesses.clear()  # what waits for this one waits for them
+        if instruction.opcode in ("load", "store") and prices[k].slots:
             accesses.append(k)
         needs[k] = own
     return needs

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-from types import FrameType
-
 import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.counting import Long, interrupted
 from poplite.compile.executable import Checks
 from poplite.cost.priced import StepTotal
 
@@ -28,19 +26,6 @@ class Triangle(pl.Vertex):
                 if j % 3 != 1:
                     total += self.scale * self.x[j]
             self.y[i] = total
-
-
-class Long(pl.Vertex):
-    """Takes a while, for as long as a number says."""
-
-    n: pl.Input[pl.INT]
-    y: pl.Output[pl.INT]
-
-    def compute(self) -> None:
-        number = 1
-        for _ in range(self.n):
-            number = number * 5 % 10007 if number % 7 != 3 else number + 1
-        self.y = number
 
 
 class Choose(pl.Vertex):
@@ -94,8 +79,8 @@ def test_where_both_exist_the_count_is_the_estimate(
         return total_of(engine)
 
     estimated = total("fast")
-    for name in ("may_hang_on_data", "is_data_dependent"):
-        monkeypatch.setattr(f"poplite.simulator.tally.{name}", lambda *_: True)
+    for name in ("countable.may_hang_on_data", "pricing.is_data_dependent"):
+        monkeypatch.setattr(f"poplite.simulator.{name}", lambda *_: True)
     counted = total(checks)
     assert (estimated.types[0].source, counted.types[0].source) == ("estimated", "counted")
     assert counted.types[0].slots == estimated.types[0].slots
@@ -122,19 +107,9 @@ def test_an_execution_that_was_done_when_the_run_was_left_is_counted() -> None:
     work = graph.add_compute_set("long")
     graph.add_vertex(work, Long, tile=0, n=n, y=y)
     engine = pl.Engine(graph, pl.Execute(work), checks="fast")
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        # Python hears of it once the vertex has run, behind which the slice is over.
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-        with pytest.raises(KeyboardInterrupt):
-            engine.run()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    # Python hears of it once the vertex has run, behind which the slice is over.
+    with pytest.raises(KeyboardInterrupt), interrupted(0.01):
+        engine.run()
     left = total_of(engine)
     assert left.executions == 1
     assert left.types[0].slots > 100_000_000

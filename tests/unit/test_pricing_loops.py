@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.pricing import MK2, Dot, slots
 from poplite.cost.shapes import fields_of
 from poplite.simulator.pricing import slots_of
 
-MK1, MK2 = pl.Target(architecture="gc2"), pl.Target()
+MK1 = pl.Target(architecture="gc2")
 
 
 class Triad(pl.Vertex):
@@ -23,20 +24,6 @@ class Triad(pl.Vertex):
     def compute(self) -> None:
         for i in range(self.n):
             self.a[i] = self.b[i] + 3.0 * self.c[i]
-
-
-class Dot(pl.Vertex):
-    """A row of a matrix by a vector."""
-
-    a: pl.Input[pl.Vector[pl.FLOAT]]
-    b: pl.Input[pl.Vector[pl.FLOAT]]
-    y: pl.Output[pl.FLOAT]
-
-    def compute(self) -> None:
-        total = 0.0
-        for i in range(len(self.a)):
-            total += self.b[i] * self.a[i]
-        self.y = total
 
 
 class Shift(pl.Vertex):
@@ -107,26 +94,13 @@ class Heat2(pl.Vertex):
                 self.new[r][c] = self.alpha * self.old[r + 1][c + 1] + 0.1 * near
 
 
-def slots(cls: type[pl.Vertex], target: pl.Target = MK2, **words: int | tuple[int, int]) -> int:
-    """Return the slots of one vertex; a list is (rows, length of each)."""
-    shape: list[int] = []
-    for field in fields_of(cls):
-        given = words.get(field.name, target.workers if field.name == "num_workers" else 0)
-        if field.kind == "rows":
-            rows, length = given if isinstance(given, tuple) else (0, 0)
-            shape += [rows, rows * length]
-        elif field.kind != "nothing":
-            assert isinstance(given, int)
-            shape.append(given)
-    return int(slots_of(cls, np.array([shape], np.int64), target).slots[0])
-
-
 # What the reference model says of the loops that it was fitted to, per unit: auto-cycles, section
-# 4.  Blur is of four channels, priced for a machine of one pipe.
+# 4.  Blur is of four channels, priced for a machine of one pipe; addresses are free in it, where
+# the reference left seven additions.
 @pytest.mark.parametrize(
     ("cls", "target", "name", "model"),
     [
-        (Blur, MK1, "width", 92.0),
+        (Blur, MK1, "width", 85.0),
         (Triad, MK1, "n", 6.0),
         (Dot, MK2, "a", 4.0),
         (Shift, MK2, "n", 4.0),
@@ -153,7 +127,7 @@ def test_a_pair_of_pipes_saves_what_the_share_of_pairs_allows() -> None:
     ("cls", "formula"),
     [
         (Dot, "11 + 4 len(a)"),
-        (Heat2, "11 + 7 len(new) + 10.41 len(new) len(new[0])"),
+        (Heat2, "11 + 18 len(new) + 10.41 len(new) len(new[0])"),
         (Shift, "10 + 4 n"),
     ],
 )
@@ -164,9 +138,9 @@ def test_affine_loops_have_formulas(cls: type[pl.Vertex], formula: str) -> None:
 
 
 def test_formulas_are_what_is_taken() -> None:
-    # 11 + 7 R + 10.41 R C, with 10.40625 in full.
+    # 11 + 18 R + 10.41 R C, with 10.40625 in full.
     for rows, columns in ((1, 1), (2, 7), (40, 31)):
-        expected = 11 + 7 * rows + (10 + 26 / 64) * rows * columns
+        expected = 11 + 18 * rows + (10 + 26 / 64) * rows * columns
         assert slots(Heat2, new=(rows, columns), old=(rows + 2, columns + 2)) == round(expected)
 
 

@@ -137,7 +137,7 @@ def report_of(*totals: StepTotal, ipus: int = 1, plan: MemoryPlan | None = PLAN)
     executable = compile_graph(graph, {"main": main}, "fast", options=unlimited)
     memory = None if plan is None else memory_of_plan(plan)
     compilation = replace(compilation_of(executable), modelled=memory)
-    steps = execution_steps(totals, executable, compilation)
+    steps = execution_steps(totals, executable, compilation.programs)
     steps = tuple(replace(step, at=Path(step.at).name.split(":")[0]) for step in steps)
     return Report(
         compilation,

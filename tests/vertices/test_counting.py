@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.vertices import CountFrom, CountOn, count_reference
 
 LAST = 2**32 - 1
@@ -29,7 +29,7 @@ def engine_of(interpret: bool, step: int) -> tuple[pl.Engine, dict[str, pl.Tenso
     return pl.Engine(graph, programs, interpret=interpret), fields
 
 
-@pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+@both_forms
 @given(begin=NUMBERS, end=NUMBERS, step=st.one_of(st.integers(1, 9), st.integers(1, LAST)))
 def test_the_first_indices(interpret: bool, begin: int, end: int, step: int) -> None:
     engine, fields = engine_of(interpret, step)

@@ -1,0 +1,416 @@
+"""The cycles of a program are the same in all of its forms, whatever data decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.counting import Long, interrupted
+from helpers.running import words_of
+from poplite.compile.executable import Checks
+from poplite.cost.priced import StepTotal
+
+
+class Find(pl.Vertex):
+    """Where a number stands in a sorted vector; raises an exception for none."""
+
+    x: pl.Input[pl.Vector[pl.INT]]
+    wanted: pl.State[pl.INT]
+    at: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        low = 0
+        high = len(self.x)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.x[middle] <= self.wanted:
+                low = middle
+            else:
+                high = middle
+        if self.x[low] != self.wanted:
+            raise ValueError("not there")
+        self.at = low
+
+
+class Sort(pl.Vertex):
+    """Sorts by exchanges of neighbours; tells how often it went through."""
+
+    x: pl.InOut[pl.Vector[pl.HALF]]
+    rounds: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        rounds = 0
+        moves = True
+        while moves:
+            moves = False
+            for i in range(len(self.x) - 1):
+                x, y = self.x[i], self.x[i + 1]
+                if x > y:
+                    self.x[i], self.x[i + 1] = y, x
+                    moves = True
+            rounds += 1
+        self.rounds = rounds
+
+
+class Collatz(pl.MultiVertex):
+    """Half-way to one: as many steps as each number takes, two at most."""
+
+    numbers: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.numbers), self.num_workers):
+            number = self.numbers[i]
+            steps = 0
+            while number > 1 and steps < 2:
+                number = number // 2 if number % 2 == 0 else 3 * number + 1
+                steps += 1
+            self.numbers[i] = number
+
+
+class Sift(pl.Vertex):
+    """Moves the largest number of each row to its end."""
+
+    rows: pl.InOut[pl.Vector[pl.Vector[pl.FLOAT]]]
+    scale: pl.Input[pl.FLOAT]
+
+    def compute(self) -> None:
+        for k in range(len(self.rows)):
+            for i in range(len(self.rows[k]) - 1):
+                if self.rows[k][i] * self.scale > self.rows[k][i + 1] * self.scale:
+                    larger = self.rows[k][i]
+                    self.rows[k][i] = self.rows[k][i + 1]
+                    self.rows[k][i + 1] = larger
+
+
+class Walk(pl.Vertex):
+    """A step of a search in breadth: marks who is next to those that are marked."""
+
+    neighbours: pl.Input[pl.Vector[pl.Vector[pl.INT]]]
+    seen: pl.InOut[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for k in range(len(self.neighbours)):
+            if self.seen[k] > 0:
+                for i in range(len(self.neighbours[k])):
+                    self.seen[self.neighbours[k][i]] += 1
+
+
+class Sum(pl.Vertex):
+    """Adds up rows as long as the sum is small."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        k = 0
+        while k < len(self.rows) and total < 1000:
+            for value in self.rows[k]:
+                total += value
+            k += 1
+        self.y = total
+
+
+class Below(pl.Vertex):
+    """Tells whether a number is small yet."""
+
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> bool:
+        if self.n % 2 == 0:
+            self.n = self.n // 2
+        else:
+            self.n = self.n - 1
+        return self.n < 3
+
+
+Built = tuple[pl.Graph, pl.Program]
+
+
+def searching() -> Built:
+    """Searches for several numbers on each of a few tiles."""
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.INT, (40,), "x", mapping=0, initial_value=3 * np.arange(40))
+    at = graph.add_variable(pl.INT, (15,), "at", mapping=1)
+    work = graph.add_compute_set("find")
+    for k in range(15):
+        graph.add_vertex(work, Find, tile=k % 3, x=x[: 40 - k], wanted=3 * k, at=at[k])
+    return graph, pl.Repeat(2, pl.Execute(work))
+
+
+def sorting() -> Built:
+    """Sorts on two replicas, of which each has its own numbers."""
+    graph = pl.Graph(pl.Target(tiles=8, ipus=2), replication_factor=2)
+    values = np.random.default_rng(3).standard_normal((30, 11)).astype(np.float16)
+    x = graph.add_variable(pl.HALF, values.shape, "x", mapping="linear", initial_value=values)
+    rounds = graph.add_variable(pl.INT, (30,), "rounds", mapping="linear")
+    work = graph.add_compute_set("sort")
+    graph.add_vertices(work, Sort, tile=np.arange(30) % 4, x=x, rounds=rounds)
+    return graph, pl.Sequence(pl.Execute(work), pl.Repeat(2, pl.Execute(work)))
+
+
+def halving() -> Built:
+    """Steps as long as some number is large, by all workers of two tiles and by one alone."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    numbers = np.array([97, 27, 6, 1, 54, 19, 3, 77, 2, 15])
+    x = graph.add_variable(pl.INT, (10,), "x", mapping="linear", initial_value=numbers)
+    n = graph.add_variable(pl.INT, (), "n", mapping=1, initial_value=45)
+    small = graph.add_variable(pl.BOOL, (), "small", mapping=0)
+    step, test = graph.add_compute_set("step"), graph.add_compute_set("test")
+    for tile, own in enumerate((x[:7], x[7:])):
+        graph.add_vertex(step, Collatz, tile=tile, numbers=own)
+    graph.add_vertex(test, Below, tile=1, n=n)
+    function = graph.add_function(pl.Execute(step))
+    body = pl.Sequence(pl.Call(function), pl.Call(function))
+    return graph, pl.RepeatWhileFalse(pl.Execute(test, small), small, body)
+
+
+def sifting() -> Built:
+    """Lists that are changed, in place and in copies, of one vertex and of many."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    values = np.random.default_rng(5).standard_normal((12, 8)).astype(np.float32)
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    scale = graph.add_variable(pl.FLOAT, (), "scale", mapping=0, initial_value=2)
+    work = graph.add_compute_set("sift")
+    for k, rows in enumerate((x[:3], x[3:6, 1:], x[6:9, :5], x[9:, ::2])):
+        graph.add_vertex(work, Sift, tile=k % 2, rows=rows, scale=scale)
+    return graph, pl.Repeat(3, pl.Execute(work))
+
+
+def uneven() -> Built:
+    """Lists of rows of different lengths, of which some are changed and others read."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    values = np.random.default_rng(6).standard_normal((12, 8)).astype(np.float32)
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    scale = graph.add_variable(pl.FLOAT, (), "scale", mapping=0, initial_value=2)
+    sift, walk = graph.add_compute_set("sift"), graph.add_compute_set("walk")
+    for k in range(4):
+        ragged = [x[3 * k + row, row : 8 - k] for row in (2, 0, 1)]
+        graph.add_vertex(sift, Sift, tile=k % 2, rows=ragged, scale=scale)
+    numbers = [3, 1, 2, 2, 0, 3, 3, 1, 0]
+    neighbours = graph.add_variable(pl.INT, (9,), "n", mapping=0, initial_value=numbers)
+    seen = graph.add_variable(pl.INT, (4,), "seen", mapping=1, initial_value=[1, 0, 0, 0])
+    cuts = [neighbours[a:b] for a, b in ((0, 1), (1, 4), (4, 4), (4, 9))]
+    graph.add_vertex(walk, Walk, tile=1, neighbours=cuts, seen=seen)
+    return graph, pl.Repeat(3, pl.Sequence(pl.Execute(sift), pl.Execute(walk)))
+
+
+def given() -> Built:
+    """Searches of which some have an estimate, beside one another and on a tile of their own."""
+    graph, program = searching()
+    (work,) = graph.compute_sets
+    for k, cycles in ((1, 1), (2, 5000), (9, 700)):
+        graph.set_perf_estimate(work.vertices[k], cycles)
+    return graph, program
+
+
+CLASSES = [Find, Sort, Collatz, Sift, Walk, Below]
+FORMS: Mapping[str, tuple[Checks, bool, bool]] = {
+    "fast": ("fast", False, False),
+    "strict": ("strict", False, False),
+    "interpreted": ("fast", True, False),
+    "strict and interpreted": ("strict", True, False),
+    "from a file": ("strict", False, True),
+    "interpreted from a file": ("fast", True, True),
+}
+"""Of each form its checks, whether it is interpreted, and whether it is loaded from a file."""
+
+
+def engine_of(built: Built, folder: Path, form: str) -> pl.Engine:
+    """Return an engine that runs a program in some form."""
+    checks, interpret, is_loaded = FORMS[form]
+    if not is_loaded:
+        return pl.Engine(*built, checks=checks, interpret=interpret)
+    file = folder / "program.poplite"
+    pl.compile_graph(*built, checks, interpret=interpret).save(file)
+    return pl.Engine(pl.Executable.load(file, CLASSES), interpret=interpret)
+
+
+def taken(engine: pl.Engine) -> list[tuple[object, ...]]:
+    """Return what each step took, in all detail."""
+    tiles = engine.executable.target.tiles
+    return [
+        (
+            *(total.name, total.executions, total.cycles, total.types),
+            *((p.kind, p.cycles, p.tile_cycles.dense(tiles).tolist()) for p in total.phases),
+        )
+        for total in engine._accounts.totals()
+    ]
+
+
+def counted_of(engine: pl.Engine) -> StepTotal:
+    """Return what the first step took that executes something."""
+    return next(total for total in engine._accounts.totals() if total.kind == "execute")
+
+
+@pytest.mark.parametrize("build", [searching, sorting, halving, sifting, uneven, given])
+def test_all_forms_count_alike(build: Callable[[], Built], tmp_path: Path) -> None:
+    found, cycles, memory = [], [], []
+    for form in FORMS:
+        engine = engine_of(build(), tmp_path, form)
+        engine.run()
+        engine.run()
+        sources = {each.source for total in engine._accounts.totals() for each in total.types}
+        assert sources == ({"counted", "given"} if build is given else {"counted"})
+        found.append(taken(engine))
+        cycles.append(engine.report().cycles)
+        size = engine.executable.layout.temporary_base
+        memory.append([part[:size].tobytes() for part in engine._arena.parts])
+    assert all(each == found[0] for each in found)
+    assert len(set(cycles)) == 1
+    assert all(each == memory[0] for each in memory)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_given_estimates_stand_beside_counts(form: str, tmp_path: Path) -> None:
+    counted, mixed = (engine_of(build(), tmp_path, form) for build in (searching, given))
+    for engine in (counted, mixed):
+        engine.run()
+    (all_of_them,) = counted_of(counted).types
+    told, rest = sorted(counted_of(mixed).types, key=lambda each: each.vertices)
+    assert (told.source, told.vertices, told.slots) == ("given", 3, 2 * (1 + 5000 + 700))
+    assert (rest.source, rest.vertices) == ("counted", 12)
+    assert 0 < all_of_them.slots - rest.slots < all_of_them.slots // 2
+    (compute,) = (p for p in counted_of(mixed).phases if p.kind == "compute")
+    assert compute.tile_cycles.dense(3)[2] == 2 * 6 * 5000  # five vertices, each with a worker
+
+
+def test_uneven_rows_take_a_look_up_each() -> None:
+    def slots(lengths: list[int]) -> int:
+        graph = pl.Graph(pl.Target(tiles=1))
+        x = graph.add_variable(pl.FLOAT, (4, 40), "x", mapping=0, initial_value=1)
+        y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+        work = graph.add_compute_set("sum")
+        rows = [x[k, :length] for k, length in enumerate(lengths)]
+        graph.add_vertex(work, Sum, tile=0, rows=rows, y=y)
+        engine = pl.Engine(graph, pl.Execute(work), checks="fast")
+        engine.run()
+        assert engine.read(y) == sum(lengths)
+        (found,) = counted_of(engine).types
+        assert found.source == "counted"
+        return found.slots
+
+    even = slots([20, 20, 20, 20])
+    assert even + 4 <= slots([7, 33, 1, 39]) <= even + 20
+    assert slots([7, 33, 1, 39]) == slots([39, 7, 33, 1]) == slots([1, 40, 19, 20])
+
+
+def test_what_faults_is_told_by_python_and_leaves_no_count() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x = graph.add_variable(pl.INT, (20,), "x", mapping=0, initial_value=np.arange(20))
+    at = graph.add_variable(pl.INT, (2,), "at", mapping=1, initial_value=[7, 8])
+    work = graph.add_compute_set("find")
+    for k in (0, 1):
+        graph.add_vertex(work, Find, tile=k, x=x, wanted=12, at=at[k])
+    engine = pl.Engine(graph, pl.Execute(work), interpret=True)
+    engine.write(x, np.zeros(20, np.int32))
+    with pytest.raises(pl.ApplicationRuntimeError, match="not there"):
+        engine.run()
+    assert engine.read(at).tolist() == [7, 8]
+    assert (counted_of(engine).executions, counted_of(engine).types[0].slots) == (0, 0)
+    engine.load()
+    engine.run()
+    assert engine.read(at).tolist() == [12, 12]
+    assert counted_of(engine).executions == 1
+
+
+def test_what_faults_while_it_is_counted_is_found_where_it_runs() -> None:
+    class Walk(pl.Vertex):
+        x: pl.InOut[pl.Vector[pl.INT]]
+
+        def compute(self) -> None:
+            i = 0
+            while self.x[i] != -1:
+                self.x[i] = 100 // self.x[i]
+                i += self.x[i]
+
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (5,), "x", mapping=0, initial_value=[50, 1, 4, 1, 3])
+    work = graph.add_compute_set("walk")
+    graph.add_vertex(work, Walk, tile=0, x=x)
+    found = []
+    for interpret in (True, False):
+        engine = pl.Engine(graph, pl.Execute(work), checks="strict", interpret=interpret)
+        with pytest.raises(pl.TensorIndexError, match="27") as caught:
+            engine.run()
+        found.append(str(caught.value))
+        assert engine.read(x).tolist() == [50, 1, 4, 1, 3]
+    assert found[0] == found[1]
+
+
+def test_what_prints_is_never_compiled_and_runs_once(capsys: pytest.CaptureFixture[str]) -> None:
+    class Tell(pl.Vertex):
+        n: pl.Input[pl.INT]
+
+        def compute(self) -> None:
+            i = 0
+            while i < self.n:
+                print("step", i)
+                i += 1
+
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=2)
+    work = graph.add_compute_set("tell")
+    graph.add_vertex(work, Tell, tile=0, n=n)
+    engine = pl.Engine(graph, pl.Execute(work), interpret=True)
+    engine.run()
+    assert capsys.readouterr().out == "step 0\nstep 1\n"
+    assert counted_of(engine).types[0].source == "guessed"
+    assert engine.report().execution.vertex_types()[0].source == "guessed"
+
+
+def test_an_interrupted_run_leaves_counts_that_go_on() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=100_000_000)
+    y = graph.add_variable(pl.INT, (), "y", mapping=0)
+    work = graph.add_compute_set("long")
+    graph.add_vertex(work, Long, tile=0, n=n, y=y)
+    engine, other = (pl.Engine(graph, pl.Execute(work), interpret=i) for i in (True, False))
+    with pytest.raises(KeyboardInterrupt), interrupted(0.01):
+        engine.run()
+    assert (counted_of(engine).executions, counted_of(engine).types[0].slots) == (0, 0)
+    for each in (engine, other):
+        each.write(n, 30)
+        each.run()
+    assert taken(engine) == taken(other)
+
+
+PROGRAM = """
+import sys
+
+import poplite as pl
+
+
+class Down(pl.Vertex):
+    n: pl.InOut[pl.INT]
+
+    def compute(self) -> None:
+        while self.n > 5:
+            self.n = self.n - 3
+
+
+graph = pl.Graph(pl.Target(tiles=1))
+n = graph.add_variable(pl.INT, (), "n", mapping=0, initial_value=100)
+work = graph.add_compute_set()
+graph.add_vertex(work, Down, tile=0, n=n)
+options = {{"debug.instrument": {instrument}}}
+engine = pl.Engine(graph, pl.Execute(work), interpret=True, options=options)
+engine.run()
+print(engine.read(n), *(name for name in ("numba", "llvmlite") if name in sys.modules))
+print(engine.report().cycles is not None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("instrument", "said"), [(False, ["4", "False"]), (True, ["4", "numba", "llvmlite", "True"])]
+)
+def test_nothing_is_compiled_where_nothing_is_counted(
+    instrument: bool, said: list[str], tmp_path: Path
+) -> None:
+    # That variable forbids only what compiled engines do.
+    variables = {"POPLITE_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "1"}
+    assert words_of(tmp_path, PROGRAM.format(instrument=instrument), **variables) == said
