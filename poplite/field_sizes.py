@@ -11,7 +11,6 @@ Source: Poplar API reference, "Graph::setFieldSize", "Graph::getMaxFieldDim".
 from __future__ import annotations
 
 from collections.abc import Sized
-from operator import index
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from poplite.layouts import LARGEST_COUNT, PLAIN
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.vertex import Vertex
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped, counted
 
 
@@ -75,7 +74,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
 
 
 def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
-    count = whole_number(size)
+    count = whole_or_none(size)
     if count is None or not 0 <= count <= LARGEST_COUNT:
         raise TensorIndexError(
             f"{vertex}: field '{field.name}' is given size {clipped(size)}",
@@ -256,11 +255,8 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
     Raises:
         TensorIndexError: for a dimension that the field does not have.
     """
-    try:
-        number = index(dim)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if not 0 <= number < field.depth:
+    number = whole_or_none(dim)
+    if number is None or not 0 <= number < field.depth:
         raise TensorIndexError(
             f"{vertex_class.__name__}: field '{field.name}' has "
             f"{counted(field.depth, 'dimension')}, and no dimension {clipped(dim)}",

@@ -25,7 +25,7 @@ from poplite.source import SourceLocation
 from poplite.streams import MAX_TRANSFER_BYTES, DataStream, transfer_text
 from poplite.tensor import Tensor
 from poplite.types import QUARTER, ElementType, element_type
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
@@ -110,7 +110,7 @@ def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
     Raises:
         TensorCreationError: when it is something else.
     """
-    number = whole_number(value)
+    number = whole_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
             f"{what}: {clipped(value)} {of}, but it has at least 1",

@@ -28,7 +28,7 @@ from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.few import FEW, few_runs
 from poplite.view.memory import in_memory_order
 from poplite.view.space import NOWHERE
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> 
     >>> tile_number(np.int32(3), "'x'", 4, here())
     3
     """
-    number = whole_number(tile)
+    number = whole_or_none(tile)
     if number is None:
         raise InvalidTileMapping(
             f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",

@@ -33,7 +33,7 @@ from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName,
 from poplite.machine import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped, counted
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
@@ -155,7 +155,7 @@ class Target:
         >>> Target(tiles=8, ipus=2).ipu_of(5)
         1
         """
-        number = whole_number(tile)
+        number = whole_or_none(tile)
         if number is None or not 0 <= number < self.tiles:
             raise InvalidTileMapping(
                 f"ipu_of: no tile {clipped(tile)} on {self!r}",
@@ -334,7 +334,7 @@ def _costs(
 
 
 def _count(name: str, value: object, default: Any) -> int:
-    count = whole_number(value)
+    count = whole_or_none(value)
     if count is None:
         number = _number(value)
         nearest = max(1, round(number)) if math.isfinite(number) else default

@@ -23,7 +23,7 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.source import here
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class VirtualGraph(Graph):
 
     def _tile(self, tile: object, what: str, at: SourceLocation) -> int:
         count = self.target.tiles
-        number = whole_number(tile)
+        number = whole_or_none(tile)
         if number is not None and number >= count:
             raise InvalidTileMapping(
                 f"{what}: tile {number}, but the virtual graph has {counted(count, 'tile')}",
@@ -181,7 +181,7 @@ def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocatio
 
 
 def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
-    number = whole_number(value)
+    number = whole_or_none(value)
     if number is None:
         raise _refused(parent, f"{clipped(value)} is no tile number", at)
     if not 0 <= number <= parent.target.tiles:

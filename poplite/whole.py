@@ -1,7 +1,7 @@
 """Whole numbers as users give them: of Python or of NumPy, but no truth values.
 
-whole_number(3), whole_number(np.int32(3))        3
-whole_number(True), whole_number(3.0)             None: the caller refuses them in its own words
+whole_or_none(3), whole_or_none(np.int32(3))        3
+whole_or_none(True), whole_or_none(3.0)             None: the caller refuses them in its own words
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from operator import index
 
 
-def whole_number(value: object) -> int | None:
+def whole_or_none(value: object) -> int | None:
     """Return a whole number that is no bool; None for anything else.
 
     Args:
         value: anything.
 
-    >>> whole_number(2), whole_number(True), whole_number(2.0)
+    >>> whole_or_none(2), whole_or_none(True), whole_or_none(2.0)
     (2, None, None)
     """
     try:

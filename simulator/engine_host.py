@@ -31,7 +31,7 @@ from poplite.source import here
 from poplite.streams import StreamCallback
 from poplite.types import QUARTER
 from poplite.values import elements
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped, counted
 
 
@@ -282,7 +282,7 @@ class EngineHost:
         known = self._host.links.remote
         if not isinstance(handle, str) or handle not in known:
             raise unknown("remote buffer", handle, list(known), call)
-        number, repeats = whole_number(row), known[handle].spec.repeats
+        number, repeats = whole_or_none(row), known[handle].spec.repeats
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
                 f"{call}: row {clipped(row)} of {counted(repeats, 'row')}",

@@ -1,15 +1,20 @@
-"""What a Copy of few runs takes, in plain Python: tens of microseconds, no array, no code to load.
+"""What a Copy of few runs takes, in plain Python: tens of microseconds, and no code to load.
 
 The same as `poplite.cost.exchange` finds: pieces, what stays on its tile, and what goes to others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from poplite.cost.copies import one_row_cycles
+import numpy as np
+
+from poplite.cost.copies import copy_phase, one_row_cycles
 from poplite.cost.homes import FEW, Homes, walk
+from poplite.cost.pairs import rows_of
+from poplite.cost.pieces import Pieces
 from poplite.cost.spread import Spread
 from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW as FEW_PIECES
@@ -60,18 +65,9 @@ def phases_of_few(
     stays = [row for row in rows if row[0] == row[1]]
     phases = []
     if stays:
-        if len(stays) > 1:
-            return None
-        _, tile, _, _, count = stays[0]
-        num_bytes = count * width
-        phases.append(
-            Phase(
-                "copy",
-                Spread.at_tile(tile, one_row_cycles(target, num_bytes)),
-                copied=Spread.at_tile(tile, num_bytes),
-                causes=(Cause(what, "is copied on its tile", copy.location, num_bytes),),
-            )
-        )
+        num_bytes = sum([row[4] for row in stays]) * width
+        cause = Cause(what, "is copied on its tile", copy.location, num_bytes)
+        phases.append(_copied(target, homes, stays, width, cause))
     if len(rows) > len(stays):
         source, to, at, into, count = zip(*rows, strict=True)
         jumps = (True, *[a[1] != b[1] or a[3] + a[4] != b[3] for a, b in pairwise(rows)])
@@ -81,3 +77,18 @@ def phases_of_few(
         given = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
         phases.append(exchange_of_few(target, given, (cause,), homes.exchanges))
     return tuple(phases)
+
+
+def _copied(
+    target: Target, homes: Homes, stays: Sequence[tuple[int, ...]], width: int, cause: Cause
+) -> Phase:
+    """Return the phase in which pieces are copied that stay on their tiles."""
+    if len(stays) == 1:
+        tile = stays[0][1]
+        cycles = one_row_cycles(target, cause.bytes)
+        copied = Spread.at_tile(tile, cause.bytes)
+        return Phase("copy", Spread.at_tile(tile, cycles), copied=copied, causes=(cause,))
+    source, to, at, into, size = np.array(stays, np.int64).T
+    jumps = np.ones(len(to), np.bool_)
+    pieces = Pieces(source, to, at, size, np.full(len(to), width), jumps)
+    return copy_phase(target, rows_of(homes, pieces, into), (cause,))

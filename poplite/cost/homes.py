@@ -86,6 +86,7 @@ class Homes:
         self.exchanges: dict[object, tuple[Spread, ...]] = {}
         self._few: dict[int, _Lists] = {}
         self._places: dict[int, Int64] = {}
+        self._complete: dict[int, bool] = {}
         self._spent, self._has_whole = 0, False
 
     def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
@@ -122,14 +123,19 @@ class Homes:
         """Return the segments of a variable from an address to another, None where not few."""
         own = self._few.get(number)
         if own is None:
-            breaks, tiles, places = self._columns(number)
-            if len(tiles) > FEW:
-                first, last = (breaks.searchsorted([low + 1, high]) - (1, 0)).tolist()
+            breaks, tiles = self._mappings[number].pieces()
+            base, first, last = self._bases[number], 0, len(tiles)
+            is_part = last > FEW
+            if is_part:
+                around = breaks.searchsorted([low - base + 1, high - base])
+                first, last = (around - (1, 0)).tolist()
                 if last - first > FEW:
                     return None
-                some = breaks[first : last + 1], tiles[first:last], places[first:last]
-                return some[0].tolist(), some[1].tolist(), some[2].tolist()
-            own = self._few[number] = breaks.tolist(), tiles.tolist(), places.tolist()
+            columns = breaks[first : last + 1] + base, tiles[first:last], self._distances(number)
+            own = columns[0].tolist(), columns[1].tolist(), columns[2][first:last].tolist()
+            if is_part:
+                return own
+            self._few[number] = own
         if len(own[1]) == 1:
             return own
         first, last = bisect_right(own[0], low) - 1, bisect_left(own[0], high)
@@ -138,12 +144,18 @@ class Homes:
     def _columns(self, number: int) -> tuple[Int64, Int32, Int64]:
         """Return all breaks, tiles and places of a variable."""
         breaks, tiles = self._mappings[number].pieces()
-        breaks = breaks + self._bases[number]
-        if len(tiles) == 1 or (tiles[1:] > tiles[:-1]).all():
-            return breaks, tiles, np.zeros(len(tiles), np.int64)
-        if number not in self._places:
-            self._places[number] = places_of(breaks, tiles)
-        return breaks, tiles, self._places[number]
+        return breaks + self._bases[number], tiles, self._distances(number)
+
+    def _distances(self, number: int) -> Int64:
+        """Return what leads from the addresses of each segment of a variable to places."""
+        found = self._places.get(number)
+        if found is None:
+            breaks, tiles = self._mappings[number].pieces()
+            # Nothing but zeros takes no memory.
+            zeros = np.broadcast_to(np.int64(0), len(tiles))
+            found = zeros if (tiles[1:] > tiles[:-1]).all() else places_of(breaks, tiles)
+            self._places[number] = found
+        return found
 
     def hold(self, begin: int, end: int, tile: int) -> bool:
         """Tell whether a stretch of the memory of a tile holds elements, as far as it is plain.
@@ -203,11 +215,17 @@ class Homes:
         [3, 2]
         """
         low, high = self._bases_array.searchsorted([at.min(), at.max()], side="right").tolist()
-        if low == high and self._mappings[low - 1].is_complete:
+        if low == high and self._is_complete(low - 1):
             return at
         first, distance = self._memory
         found: Int64 = at + distance[first.searchsorted(at, side="right") - 1]
         return found
+
+    def _is_complete(self, number: int) -> bool:
+        """Tell whether every element of a variable has a tile."""
+        if number not in self._complete:
+            self._complete[number] = self._mappings[number].is_complete
+        return self._complete[number]
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:

@@ -19,7 +19,7 @@ from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
 from poplite.types import FLOAT, HALF, ElementType
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped
 
 MOST_PRODUCTS = 2**50
@@ -65,7 +65,7 @@ def check_request(
             found="the AMP unit multiplies HALF with partials of HALF or FLOAT, FLOAT with FLOAT",
             fix="plan_matmul(target, HALF, ...); integers take a vertex of your own",
         )
-    rows, depth, columns = (whole_number(size) for size in sizes)
+    rows, depth, columns = (whole_or_none(size) for size in sizes)
     given = [clipped(size) for size in sizes]
     what = f"matmul of [{given[0]}, {given[1]}] and [{given[1]}, {given[2]}]"
     if rows is None or depth is None or columns is None or min(rows, depth, columns) < 0:

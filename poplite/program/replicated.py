@@ -22,7 +22,7 @@ from poplite.program.marks import Mark
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped, counted, fitted
 
 SHOWN = 4
@@ -107,7 +107,7 @@ def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
         pairs = list(given.items())
     elif isinstance(given, Sequence):
         pairs = list(enumerate(given))
-    numbers = [(whole_number(sender), whole_number(receiver)) for sender, receiver in pairs]
+    numbers = [(whole_or_none(sender), whole_or_none(receiver)) for sender, receiver in pairs]
     to_of = {sender: to for sender, to in numbers if sender is not None and to is not None}
     times = Counter(to_of.values())
     faults = {

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from poplite.errors import TensorIndexError
 from poplite.intervals import Int64
 from poplite.source import here
-from poplite.whole import whole_number
+from poplite.whole import whole_or_none
 from poplite.words import clipped
 
 SHOWN = 100
@@ -50,7 +50,7 @@ def place(key: object, count: int, noun: str) -> int:
     2
     """
     fix = f"use an index from {-count} to {count - 1}" if count else "there are none"
-    number = None if isinstance(key, np.ndarray) else whole_number(key)
+    number = None if isinstance(key, np.ndarray) else whole_or_none(key)
     if number is None:
         what = f"{noun} {clipped(key)}, not a whole number"
         raise TensorIndexError(what, at=here(), fix=fix)

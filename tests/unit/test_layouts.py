@@ -126,6 +126,8 @@ def test_limits_are_told(graph: pl.Graph) -> None:
         graph.max_field_dim(Sums, "y")
     with pytest.raises(pl.TensorIndexError, match="'x' has 1 dimension, and no dimension 'a' "):
         graph.max_field_dim(Sums, "x", "a")  # type: ignore[arg-type]
+    with pytest.raises(pl.TensorIndexError, match="no dimension False"):
+        graph.max_field_dim(Sums, "x", False)
     with pytest.raises(pl.UnknownField, match=r"has no field 'rosw' \(did you mean 'rows'\?\)"):
         graph.max_field_dim(Sums, "rosw")
     with pytest.raises(pl.ElementTypeError, match="3 is no vertex class"):

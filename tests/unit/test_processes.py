@@ -78,6 +78,39 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads:
     assert run(tmp_path, script, NUMBA_NUM_THREADS=threads) == ["True"] * 3
 
 
+def test_reports_do_not_depend_on_threads_or_hashes(tmp_path: Path) -> None:
+    script = """
+        class Collatz(pl.Vertex):
+            number: pl.Input[pl.INT]
+            steps: pl.Output[pl.INT]
+
+            def compute(self) -> None:
+                number, steps = self.number, 0
+                while number > 1:
+                    number = number // 2 if number % 2 == 0 else 3 * number + 1
+                    steps += 1
+                self.steps = steps
+
+        numbers = np.arange(20_000) % 997
+        graph = pl.Graph(pl.Target(tiles=64))
+        x, y = (graph.add_variable(pl.INT, (20_000,), name, mapping="linear") for name in "xy")
+        work = graph.add_compute_set("work")
+        graph.add_vertices(work, Collatz, tile=numbers % 64, number=x, steps=y)
+        engine = pl.Engine(graph, pl.Sequence(pl.Execute(work), pl.Copy(y, x)))
+        engine.write(x, numbers)
+        engine.run()
+        report = engine.report()
+        (types,) = report.execution.vertex_types()
+        print(types.source, report.cycles, hashlib.sha256(report.to_json().encode()).hexdigest())
+    """
+    found = [
+        run(tmp_path, script, NUMBA_NUM_THREADS=threads, PYTHONHASHSEED=seed)
+        for threads, seed in (("1", "0"), ("2", "1"), ("4", "2"))
+    ]
+    assert found[0][0] == "counted"
+    assert found[0] == found[1] == found[2]
+
+
 FORK = """
     if BEFORE:
         engine, x = build()
