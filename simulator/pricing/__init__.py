@@ -15,7 +15,9 @@
     formula     what it returns as a polynomial in lengths
     automatic   the slots of vertices of a class
 
-Method and error: mean 3 %, worst 14 % over 11 loops of the IPU's own compiler and hardware.
+Error: mean 4 %, worst 14 % over 8 loops of the IPU's own compiler and hardware.  Two more, of a few
+instructions, are 25 % and 43 % too low: one is repeated by hardware here and was not there, the
+other loaded its bound again each time.
 """
 
 from poplite.simulator.pricing.automatic import Priced as Priced

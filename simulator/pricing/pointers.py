@@ -43,7 +43,7 @@ class Pointers:
 
     Attributes:
         free: names of instructions that only make addresses that loops walk along.
-        made: by block, how many row pointers are made at its end, for the loop that follows.
+        made: by block, how many row pointers are made at its end, for the loops that follow.
     """
 
     free: frozenset[str]
@@ -119,13 +119,13 @@ class _Function:
         if opcode not in _COMPUTES:  # the same number, wider or narrower
             return self.sum_of(instruction.operands[0])
         two = _OF_TWO.search(text)
-        if two is None or (opcode == "or" and "disjoint" not in text):
+        if two is None or (opcode == "or" and "= or disjoint " not in text):
             return None
         first, second = self._value(two[1]), self._value(two[2])
         if opcode in ("mul", "shl"):
-            if second.keys() - {""}:
-                return None
             factor = second.get("", 0)
+            if second.keys() - {""} or (opcode == "shl" and not 0 <= factor < 64):
+                return None
             return _plus({}, first, factor if opcode == "mul" else 1 << factor)
         return _plus(first, second, -1 if opcode == "sub" else 1)
 

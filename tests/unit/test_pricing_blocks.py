@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import llvmlite.binding as llvm
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.simulator.pricing.blocks import Block, blocks_of, has_constant_trip, loops_of
+from poplite.simulator.pricing.blocks import (
+    Block,
+    Instruction,
+    blocks_of,
+    has_constant_trip,
+    loops_of,
+)
 from poplite.simulator.pricing.counted import BlockCost, counted_text, without_memory
 from poplite.simulator.pricing.loops import loop_costs
-from poplite.simulator.pricing.schedule import PARTS, block_parts, ideal_slots
+from poplite.simulator.pricing.schedule import PARTS, Price, block_parts, ideal_slots
 from poplite.simulator.pricing.slots import prices_of
 from poplite.simulator.pricing.taint import DATA, deciding
 
@@ -133,6 +143,50 @@ def test_a_share_of_the_pairs_is_found() -> None:
     # Load, product beside the other load, branch: 3 of 4 slots.
     found = [block_parts(block.instructions, prices, share) / PARTS for share in (0.0, 0.5, 1.0)]
     assert found == [4, 3.5, 3]
+
+
+def slots_by_looking_at_all(code: Sequence[Instruction], prices: Sequence[Price]) -> int:
+    """Return what `ideal_slots` does of instructions that do not end the block, step by step."""
+    needs = []
+    for k, each in enumerate(code):
+        made = {int(operand) for operand in each.operands}
+        if each.opcode == "store":
+            made |= {j for j in range(k) if code[j].opcode in ("load", "store")}
+        needs.append(made)
+    urgency = [price.slots for price in prices]
+    for k in reversed(range(len(code))):
+        for before in needs[k]:
+            urgency[before] = max(urgency[before], prices[before].slots + urgency[k])
+    finished: dict[int, int] = {}
+    busy, now = {"main": 0, "aux": 0}, 0
+    while len(finished) < len(code):
+        for pipe in ("main", "aux"):
+            ready = [
+                k
+                for k in range(len(code))
+                if k not in finished
+                and prices[k].pipe == pipe
+                and all(finished.get(before, now + 1) <= now for before in needs[k])
+            ]
+            if ready and busy[pipe] <= now:
+                chosen = max(ready, key=lambda k: urgency[k])
+                busy[pipe] = finished[chosen] = now + prices[chosen].slots
+        now += 1
+    return max(finished.values(), default=0)
+
+
+@given(st.data())
+def test_what_is_most_urgent_begins_first(data: st.DataObject) -> None:
+    code: list[Instruction] = []
+    prices: list[Price] = []
+    for k in range(data.draw(st.integers(0, 12))):
+        opcode = data.draw(st.sampled_from(("load", "store", "add", "fadd")))
+        operands = data.draw(st.sets(st.integers(0, k - 1), max_size=2)) if k else set()
+        used = tuple(str(each) for each in operands if code[each].opcode != "store")
+        code.append(Instruction(str(k), opcode, used, "float", "", ""))
+        slots = data.draw(st.sampled_from((1, 2, 11)))
+        prices.append(Price("aux" if opcode == "fadd" else "main", slots))
+    assert ideal_slots(code, prices) == slots_by_looking_at_all(code, prices)
 
 
 def test_loops_as_long_as_a_field_are_repeated_by_the_hardware() -> None:

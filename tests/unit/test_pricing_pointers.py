@@ -96,6 +96,11 @@ def test_what_stays_where_it_is_in_a_row_is_a_pointer_too() -> None:
         "%at = or i64 %i, %row",
         """%square = mul i64 %i, %i
   %at = sub i64 %i, %square""",
+        # Shifts that no number of 64 bits can take.
+        """%more = add i64 %n, 1
+  %less = sub i64 %n, %more
+  %at = shl i64 %i, %less""",
+        "%at = shl i64 %i, 64",
     ],
 )
 def test_other_addresses_are_computed(body: str) -> None:
