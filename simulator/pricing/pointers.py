@@ -33,6 +33,9 @@ _STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr (\S+), i64 (\S+)$")
 TERMS = 16
 """No address is the sum of more: what is, is not looked into."""
 
+WIDEST = 64
+"""Bits of the widest numbers that addresses are made of."""
+
 Sum = Mapping[str, int]
 """How often each name is in a sum; what is constant has no name."""
 
@@ -124,7 +127,7 @@ class _Function:
         first, second = self._value(two[1]), self._value(two[2])
         if opcode in ("mul", "shl"):
             factor = second.get("", 0)
-            if second.keys() - {""} or (opcode == "shl" and not 0 <= factor < 64):
+            if second.keys() - {""} or (opcode == "shl" and not 0 <= factor < WIDEST):
                 return None
             return _plus({}, first, factor if opcode == "mul" else 1 << factor)
         return _plus(first, second, -1 if opcode == "sub" else 1)
