@@ -270,11 +270,30 @@ def scope_of(
     for decorator in text.tree.decorator_list:
         if ast.unparse(decorator) != "staticmethod":
             scope.refuse(decorator, "a decorator", f"write {name} without one")
+    _check_depth(scope)
     docstring = ast.get_docstring(text.tree, clean=False) is not None
     for statement in body[docstring:]:
         _check(scope, statement)
     _Fold(scope).visit(text.tree)
     return scope
+
+
+DEEPEST = 200
+"""Levels of a function's text: Python's own `ast` and `copy` go down them by recursion."""
+
+
+def _check_depth(scope: Scope) -> None:
+    level: list[ast.AST] = [scope.text.tree]
+    for _ in range(DEEPEST):
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+    deep = next((node for node in level if hasattr(node, "lineno")), None)
+    if deep is not None:
+        scope.refuse(
+            deep,
+            f"text nested more than {DEEPEST} levels deep",
+            "give parts of an expression names, add up in a loop; branch in several steps",
+            found=f"a line of {len(scope.text.line(scope.place(deep).line)):,} characters",
+        )
 
 
 def _check(scope: Scope, statement: ast.stmt) -> None:

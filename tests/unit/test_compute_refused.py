@@ -301,6 +301,22 @@ def test_the_offending_line_is_named_and_shown(tmp_path: Path) -> None:
     assert caught.value.found == "self.out = undefined_name"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.out = " + " + ".join(["self.a"] * 250),
+        "if self.n == 0:\n    pass\n"
+        + "\n".join(f"elif self.n == {k}:\n    self.count = {k}" for k in range(1, 250)),
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused(body: str, tmp_path: Path) -> None:
+    vertex = define(body, tmp_path)
+    with pytest.raises(VertexCompileError, match="more than 200 levels deep") as caught:
+        check(vertex)
+    assert caught.value.at is not None
+    assert caught.value.found.endswith("characters")
+
+
 def test_declared_fields_are_listed(tmp_path: Path) -> None:
     with pytest.raises(VertexCompileError) as caught:
         check(define("self.out = self.q", tmp_path))
