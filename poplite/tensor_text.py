@@ -51,6 +51,8 @@ def name(tensor: TensorQueries) -> str:
     'concat(a, b)'
     """
     space = tensor.view.space
+    if isinstance(space, Storage) and space.num_elements:  # most tensors
+        return tensor.graph.variable_of(space).name
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
     if len(below) < 2:

@@ -131,8 +131,8 @@ class Homes:
                 first, last = (around - (1, 0)).tolist()
                 if last - first > FEW:
                     return None
-            columns = breaks[first : last + 1] + base, tiles[first:last], self._distances(number)
-            own = columns[0].tolist(), columns[1].tolist(), columns[2][first:last].tolist()
+            places = self._distances(number)[first:last].tolist() if len(tiles) > 1 else [0]
+            own = (breaks[first : last + 1] + base).tolist(), tiles[first:last].tolist(), places
             if is_part:
                 return own
             self._few[number] = own
