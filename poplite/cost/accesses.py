@@ -47,28 +47,37 @@ _Ranges = tuple[Int64, Int64, Int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """What a step does with pieces; a set of them is the bits of a number.
+class Flow:
+    """What a part of a program does to what is live; a set of pieces is the bits of a number.
 
     Attributes:
-        reads: pieces that it reads.
-        writes: pieces that it writes, wholly or in part.
-        ends: pieces of which it leaves nothing as it was.
-        is_undefining: whether what it writes is undefined from then on.
+        reads: pieces that may be read before it writes them.
+        ends: pieces of which it certainly leaves nothing as it was.
     """
 
     reads: int
-    writes: int
     ends: int
-    is_undefining: bool = False
 
     def before(self, after: int) -> int:
-        """Return what is live before the step.
+        """Return what is live before it.
 
         Args:
             after: what is live after it.
         """
         return self.reads | (after & ~self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Flow):
+    """What a step does with pieces.
+
+    Attributes:
+        writes: pieces that it writes, wholly or in part.
+        is_undefining: whether what it writes is undefined from then on.
+    """
+
+    writes: int
+    is_undefining: bool
 
     @property
     def touched(self) -> int:
@@ -120,8 +129,8 @@ class Pieces:
             access = {
                 self._leaves[n]: Access(
                     reads.get(n, 0),
-                    writes.get(n, 0),
                     covered.get(n, 0),
+                    writes.get(n, 0),
                     isinstance(self._leaves[n], WriteUndef),
                 )
                 for n in sorted(reads.keys() | writes.keys())

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from poplite.intervals import Int64
 
 if TYPE_CHECKING:
     from poplite.target import Target
+
+_Bytes = TypeVar("_Bytes", int, Int64)
 
 
 class Rows(NamedTuple):
@@ -85,7 +87,7 @@ def copy_phase(
     """
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
-    cycles[num_bytes > 0] += int(target.cost("worker_call"))
+    cycles[num_bytes > 0] += _row_costs(target)[0]
     return Phase(
         "copy", Spread.of(cycles), copied=Spread.of(num_bytes), buffers=buffers, causes=causes
     )
@@ -108,8 +110,7 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
     [11]
     """
     num_bytes = rows.bytes
-    whole = -(-num_bytes // int(target.cost("memcpy_bytes_per_cycle")))
-    whole += int(target.cost("copy_piece_cycles"))
+    whole = _row_cycles(target, num_bytes)
     word = int(target.cost("data_path_bytes"))
     alike = np.zeros(len(num_bytes), np.bool_)
     alike[1:] = (num_bytes[1:] <= word) & (num_bytes[1:] == num_bytes[:-1])
@@ -129,8 +130,13 @@ def one_row_cycles(target: Target, num_bytes: int) -> int:
         target: the machine.
         num_bytes: of the row.
     """
-    call, piece, bytes_per_cycle = _row_costs(target)
-    return call + piece - (-num_bytes // bytes_per_cycle)
+    return _row_costs(target)[0] + _row_cycles(target, num_bytes)
+
+
+def _row_cycles(target: Target, num_bytes: _Bytes) -> _Bytes:
+    """Return the cycles of rows by themselves, without the call of workers."""
+    _, piece, bytes_per_cycle = _row_costs(target)
+    return piece - (-num_bytes // bytes_per_cycle)
 
 
 @lru_cache(maxsize=8)

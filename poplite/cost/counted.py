@@ -23,17 +23,12 @@ def counted_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     Args:
         costs: of each step.
     """
-    known: dict[type[Vertex], bool] = {}
-
-    def may(cls: type[Vertex]) -> bool:
-        if cls not in known:
-            known[cls] = may_hang_on_data(cls)
-        return known[cls]
-
+    automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
+    varying = {cls for cls in automatic if may_hang_on_data(cls)}
     return frozenset(
         number
         for number, cost in enumerate(costs)
-        if any(each.source == "automatic" and may(each.cls) for each in cost.vertices)
+        if any(each.source == "automatic" and each.cls in varying for each in cost.vertices)
     )
 
 

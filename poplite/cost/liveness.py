@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from operator import and_, or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.cost.accesses import Access, Block, Pieces, places
+from poplite.cost.accesses import Block, Flow, Pieces, places
 from poplite.program import (
     If,
     Loop,
@@ -51,27 +51,7 @@ if TYPE_CHECKING:
     from poplite.graph import Graph
 
 
-class _Flow(NamedTuple):
-    """What a sub-tree does to what is live; of a step that is its `Access`.
-
-    Attributes:
-        reads: pieces that may be read before it writes them.
-        ends: pieces of which it certainly leaves nothing as it was.
-    """
-
-    reads: int
-    ends: int
-
-    def before(self, after: int) -> int:
-        """Return what is live before it.
-
-        Args:
-            after: what is live after it.
-        """
-        return self.reads | (after & ~self.ends)
-
-
-_IDLE = _Flow(0, 0)
+_IDLE = Flow(0, 0)
 """Of what does nothing."""
 
 
@@ -123,7 +103,7 @@ def lifetimes(
     always: dict[int, str] = {}
     live: dict[int, Series] = {}
     for block in pieces.blocks():
-        flows: dict[int, _Flow | Access] = {}
+        flows: dict[int, Flow] = {}
         for node in chain.from_iterable(nodes.values()):
             if id(node) not in flows:
                 flows[id(node)] = _flow(node, flows, block)
@@ -136,7 +116,7 @@ def lifetimes(
     return Lifetimes(steps, always, live)
 
 
-def _flow(node: Program, flows: Mapping[int, _Flow | Access], block: Block) -> _Flow | Access:
+def _flow(node: Program, flows: Mapping[int, Flow], block: Block) -> Flow:
     """Return what a program does to what is live, from what those below it do."""
     if not node.children:
         return block.access.get(node, _IDLE)
@@ -144,16 +124,16 @@ def _flow(node: Program, flows: Mapping[int, _Flow | Access], block: Block) -> _
         return _IDLE
     below = [flows[id(child)] for child in node.children]
     if isinstance(node, RepeatWhile):
-        test, body = _Flow(below[0].before(block.of_scalar(node)), below[0].ends), below[1]
-        return _Flow(test.before(body.reads), test.ends)
+        test, body = Flow(below[0].before(block.of_scalar(node)), below[0].ends), below[1]
+        return Flow(test.before(body.reads), test.ends)
     if isinstance(node, If | Switch):
         reads = reduce(or_, [each.reads for each in below], block.of_scalar(node))
-        return _Flow(reads, reduce(and_, [each.ends for each in below] or [0]))
+        return Flow(reads, reduce(and_, [each.ends for each in below] or [0]))
     reads = ends = 0
     for each in reversed(below):
         if each is not _IDLE:
             reads, ends = each.before(reads), ends | each.ends
-    return _Flow(reads, ends) if reads or ends else _IDLE
+    return Flow(reads, ends) if reads or ends else _IDLE
 
 
 def _reached(nodes: Sequence[Program]) -> set[int]:
@@ -165,9 +145,7 @@ def _reached(nodes: Sequence[Program]) -> set[int]:
     return reached
 
 
-def _after(
-    nodes: Sequence[Program], flows: Mapping[int, _Flow | Access], block: Block
-) -> Mapping[int, int]:
+def _after(nodes: Sequence[Program], flows: Mapping[int, Flow], block: Block) -> Mapping[int, int]:
     """Return what is live after each sub-tree of a program, in any of its places."""
     after = {id(nodes[-1]): 0}
     for node in reversed(nodes):
