@@ -96,13 +96,15 @@ MODULES = modules()
 
 
 def layer(module: str) -> int | None:
-    """Position of a module's layer; None for the package itself."""
+    """Position of a module's layer, that of the longest name listed; None for the package."""
     parts = module.split(".")
     if len(parts) == 1:
         return None
-    for position, names in enumerate(LAYERS):
-        if parts[1] in names:
-            return position
+    for length in range(len(parts), 1, -1):
+        name = ".".join(parts[1:length])
+        for position, names in enumerate(LAYERS):
+            if name in names:
+                return position
     raise AssertionError(f"{module} has no layer: add it to LAYERS where it belongs")
 
 
