@@ -22,8 +22,7 @@ from poplite.compile.opcodes import CHUNK_SLOTS, FAULT_WORD
 from poplite.simulator.accesses import load_element
 from poplite.simulator.driver import DriverEmitter, emitted_source
 from poplite.simulator.fields import INDEX, SelfType, element_access, storage_type
-from poplite.simulator.pricing.automatic import MOST_SLOTS
-from poplite.simulator.pricing.counted import OVER
+from poplite.simulator.pricing.counted import MOST_SLOTS, OVER
 from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
 from poplite.simulator.pricing.running import running_module
 from poplite.simulator.pricing.schedule import PARTS

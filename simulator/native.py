@@ -66,7 +66,7 @@ def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "
             return counting_source(cls, columns, variant.counting)
         return driver_source(cls, columns, variant)
 
-    name = digest("driver", code_identity(cls), columns, variant)
+    name = digest([__name__], "driver", code_identity(cls), columns, variant)
     try:
         return _built(f"vertex {place}: {cls.__name__}", name, source)
     except Exception as error:
@@ -102,7 +102,7 @@ def mover(streamed: bool) -> int:
 
         return move_source(streamed)
 
-    return _built("the mover of copies", digest("mover", streamed), source)
+    return _built("the mover of copies", digest([__name__], "mover", streamed), source)
 
 
 @cache
@@ -114,7 +114,7 @@ def tally() -> int:
 
         return tally_source()
 
-    return _built("the tally of compute sets", digest("tally"), source)
+    return _built("the tally of compute sets", digest([__name__], "tally"), source)
 
 
 @cache
@@ -133,7 +133,7 @@ def thread_kernel() -> int:
 
         return run_shares_source()
 
-    return _built("the kernel of threads", digest("thread kernel"), source)
+    return _built("the kernel of threads", digest([__name__], "thread kernel"), source)
 
 
 @cache
@@ -152,7 +152,7 @@ def interpreter_address() -> int:
 
         return interpret_source()
 
-    return _built("the interpreter", digest("interpreter"), source)
+    return _built("the interpreter", digest([__name__], "interpreter"), source)
 
 
 @cache
@@ -167,5 +167,5 @@ def enter() -> Callable[[int], int]:
 
         return enter_source()
 
-    place = _built("the entry of the interpreter", digest("enter"), source)
+    place = _built("the entry of the interpreter", digest([__name__], "enter"), source)
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(place)

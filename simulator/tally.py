@@ -22,24 +22,35 @@ from poplite.cost.step import StepCost, VertexCosts
 from poplite.intervals import Int64
 from poplite.report.execution import Source
 from poplite.series import Series, compact, constant
+from poplite.simulator.record_words import (
+    ALONE,
+    ALONE_COUNT,
+    ALONE_TILES,
+    BESIDE,
+    BUSY,
+    CYCLES,
+    FAMILIES,
+    LEAST,
+    MOST,
+    RECORD_WORDS,
+    REPLICAS,
+    SHARED,
+    SHARED_COUNT,
+    SHARED_TILES,
+    STRIDE,
+    TABLE,
+    TILES,
+    TOTAL_EXECUTIONS,
+    TOTAL_SEGMENT,
+    TOTAL_SLOWEST,
+    TOTAL_WORDS,
+    TOTALS,
+    VERTICES,
+    WORKERS,
+)
 from poplite.simulator.variant import Counting
 from poplite.target import Target
 from poplite.vertex import MultiVertex, Vertex
-
-(
-    REPLICAS, TABLE, STRIDE, VERTICES, FAMILIES, SHARED, SHARED_COUNT, SHARED_TILES, WORKERS, BUSY,
-    TILES, ALONE, ALONE_COUNT, ALONE_TILES, CYCLES, MOST, BESIDE, LEAST, TOTALS, RECORD_WORDS,
-) = range(20)  # fmt: skip
-"""Words of a record: how many replicas; the table of the first one, and words from one table to
-the next; vertices, and the family of each; those that share workers, and their tiles; the workers
-of a tile, and what each has been given; tiles that run any; MultiVertices, and their tiles; cycles
-of each tile in one replica, in the slowest one, and of the phases beside it that no sync parts
-from it, the most of them on other tiles; totals."""
-
-TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
-"""Words of totals, behind which stand the cycles of each tile, and the slots of each family:
-executions; cycles of the slowest tile; the same with the phases beside.  The last word is that of
-no family."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Compiled code that writes down what a compute set took, once its vertices were counted.
 
-It has the arguments of a driver, and its rows are one record (`poplite.simulator.tally`), so that
-the interpreter runs it as it runs everything else.
+It has the arguments of a driver, and its rows are one record (`poplite.simulator.record_words`),
+so that the interpreter runs it as it runs everything else.
 
 Importing this module imports Numba.
 """
@@ -15,7 +15,7 @@ from numba.core import types
 
 from poplite.simulator.driver import ARGUMENTS
 from poplite.simulator.launching import set_word, word
-from poplite.simulator.tally import (
+from poplite.simulator.record_words import (
     ALONE,
     ALONE_COUNT,
     ALONE_TILES,
@@ -70,7 +70,7 @@ def tally(arena: Any, record: Any, low: Any, high: Any, first: Any, last: Any, f
 
     Args:
         arena: not used.
-        record: see `poplite.simulator.tally`.
+        record: see `poplite.simulator.record_words`.
         low: not used, as are those behind it.
         high: -
         first: -

@@ -25,7 +25,7 @@ from poplite.compile.opcodes import LAUNCH
 from poplite.compile.step import ComputeStep
 from poplite.compile.transfers import HostAction
 from poplite.cost.memory import NO_STEP, MemoryPlan
-from poplite.cost.shapes import WORDS, fields_of
+from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost, VertexCosts
 from poplite.estimates import MOST

@@ -19,7 +19,7 @@ from operator import index as whole_number
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never
 
-from poplite.cost.shapes import ShapeField, fields_of
+from poplite.cost.shape_fields import ShapeField, fields_of
 from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
 from poplite.estimates import MOST, VertexPerfEstimate
 from poplite.fields import Field, definition_error

@@ -14,11 +14,11 @@ equally long: where they are not, they have as many elements together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.cost.shape_fields import fields_of, kind_of
 from poplite.errors import GraphConnectionError
 from poplite.intervals import Int64
 from poplite.series import Series, compact, constant
@@ -31,60 +31,13 @@ if TYPE_CHECKING:
     from poplite.compile.edges import Family
     from poplite.compute_set import VertexInstance
     from poplite.edges import Edges
-    from poplite.fields import Field
-    from poplite.vertex import Vertex
     from poplite.vertex_block import StateValues
-
-ShapeKind = Literal["nothing", "length", "rows", "value"]
-
-WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
-"""Words of a field of each kind; of "rows" they are rows and elements of all rows."""
 
 FEW = 64
 """Vertices that are compared without compiled code."""
 
 Column = int | Int64
 """A word of many vertices: one number for all, or int64[vertices]."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeField:
-    """What a shape tells of a field.
-
-    Attributes:
-        name: of the field.
-        kind: what its words are.
-        first_word: position of its first word in a shape.
-    """
-
-    name: str
-    kind: ShapeKind
-    first_word: int
-
-
-def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
-    """Return what a shape tells of each field of a class, in their order.
-
-    Args:
-        cls: a vertex class; no template.
-
-    >>> from poplite.types import FLOAT, INT
-    >>> from poplite.vertex import Input, Output, State, Vector, Vertex
-    >>> class Pick(Vertex):
-    ...     rows: Input[Vector[Vector[FLOAT]]]
-    ...     row: State[INT]
-    ...     y: Output[FLOAT]
-    ...     def compute(self) -> None:
-    ...         self.y = self.rows[self.row][0]
-    >>> [(field.name, field.kind, field.first_word) for field in fields_of(Pick)]
-    [('rows', 'rows', 0), ('row', 'value', 2), ('y', 'nothing', 3)]
-    """
-    found, word = [], 0
-    for field in cls.fields.values():
-        kind = _kind(field)
-        found.append(ShapeField(field.name, kind, word))
-        word += WORDS[kind]
-    return tuple(found)
 
 
 def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
@@ -118,7 +71,7 @@ def words_of(family: Family) -> list[Column]:
     edges = {part.field.name: part.edges for part in family.fields}
     columns: list[Column] = []
     for name, field in family.cls.fields.items():
-        kind = _kind(field)
+        kind = kind_of(field)
         if kind == "value":
             columns.append(_values(family.state[name]))
         elif kind != "nothing" and field.is_edge:
@@ -191,14 +144,6 @@ def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
         *(address(first), address(index)),
     )
     return first[:found].copy(), compact(index)
-
-
-def _kind(field: Field) -> ShapeKind:
-    if field.depth:
-        return "rows" if field.depth == 2 else "length"
-    # A number that is no float may decide how often something is done.
-    is_number = field.variable is None and field.element.dtype.kind != "f"
-    return "value" if is_number and not field.is_edge else "nothing"
 
 
 def _word(value: float) -> int:

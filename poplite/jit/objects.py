@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poplite.errors import FileLoadError
+from poplite.jit.sources import digest_of_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def cache_folder() -> Path:
@@ -39,66 +40,59 @@ def cache_folder() -> Path:
     return Path(base).absolute() / "poplite"
 
 
-def digest(*parts: object) -> str:
+def digest(makers: Sequence[str], *parts: object) -> str:
     """Return a name for code made from these parts on this machine with these versions.
 
     Args:
+        makers: names of the modules that make the code; the name follows their text, and that of
+            all modules of poplite that they import, directly and indirectly.
         parts: anything whose `repr` is the same whenever the code is the same.
+
+    Raises:
+        ModuleNotFoundError: when a module is not there.
+
+    >>> digest([__name__], "driver", 1) == digest([__name__], "driver", 2)
+    False
     """
     import hashlib
 
-    text = repr((_environment(), parts))
+    sources = digest_of_sources(*makers)
+    text = repr((_machine(), _choices(), sources, parts))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
-def _environment() -> tuple[str, ...]:
-    import hashlib
+def _machine() -> tuple[str, ...]:
     from importlib.metadata import version
 
     import llvmlite.binding as llvm
 
-    sources = hashlib.sha256()
-    for module in _modules():
-        sources.update(_content(module))
     return (
         sys.version,
         version("numba"),
         version("llvmlite"),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        *(os.environ.get(f"NUMBA_CPU_{choice}", "") for choice in ("NAME", "FEATURES")),
-        sources.hexdigest(),
     )
 
 
-def _modules() -> list[str]:
-    """Return the modules of this package that have a say in compiled code."""
-    from importlib import import_module
-    from pkgutil import iter_modules
+_CHOICES = (
+    *("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    "DISABLE_INTEL_SVML",
+)
+"""What may be chosen of Numba, as variables of the environment, that changes code made here.
 
-    packages = ("compile", "compute", "jit", "simulator", "simulator.pricing", "view.kernels")
-    inside = [
-        f"poplite.{package}.{module.name}"
-        for package in packages
-        for module in iter_modules(import_module(f"poplite.{package}").__path__)
-    ]
-    others = ("cost.shapes", "fields", "quarter", "types", "vertex")
-    return sorted(inside) + [f"poplite.{name}" for name in others]
+All others are about arrays, objects that are counted, debugging, or what Numba prints.
+"""
 
 
-def _content(module: str) -> bytes:
-    """Return a module's text, also from a zip file; where there is none, its byte code."""
-    import marshal
-    from importlib.util import find_spec
-
-    spec = find_spec(module)
-    assert spec is not None
-    loader: Any = spec.loader
+def _choices() -> tuple[object, ...]:
+    """Return what is chosen now: Numba looks at the environment each time it compiles."""
     try:
-        return bytes(loader.get_data(spec.origin))
-    except (AttributeError, OSError):  # frozen into a program
-        return marshal.dumps(loader.get_code(module), 2)  # later forms count references
+        file = Path(".numba_config.yaml").read_bytes()
+    except OSError:
+        file = b""
+    return (*(os.environ.get(f"NUMBA_{choice}", "") for choice in _CHOICES), file)
 
 
 def find(name: str) -> bytes | None:

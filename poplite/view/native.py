@@ -49,7 +49,8 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
         return function, [numba_type(kind) for kind in kinds], types.int64
 
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    place = build(digest("kernel", function.__module__, function.__qualname__), source)
+    name = digest([__name__, function.__module__], "kernel", function.__qualname__)
+    place = build(name, source)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
 
 

@@ -14,23 +14,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poplite.cost.shapes import WORDS, fields_of
+from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.errors import VertexCompileError
 from poplite.intervals import Int64
 from poplite.jit import digest
 from poplite.jit.build import build_object
 from poplite.machine import CODE_FACTS
 from poplite.simulator.identity import code_identity
-from poplite.simulator.pricing.counted import OVER
+from poplite.simulator.pricing.counted import MOST_SLOTS, OVER
 from poplite.simulator.pricing.formula import formula_text
 from poplite.simulator.pricing.parameters import parameters_of
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.pricing.taint import DATA
 from poplite.target import Target
 from poplite.vertex import MultiVertex, Vertex
-
-MOST_SLOTS = 1 << 27
-"""What a vertex takes is not followed further where a loop might never end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +141,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
         return compile_slots(cls, target.cost, exported)
 
     try:
-        address, about = build_object(digest("slots", identity, costs), make)
+        address, about = build_object(digest([__name__], "slots", identity, costs), make)
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):

@@ -22,6 +22,9 @@ from poplite.simulator.pricing.blocks import Block, Instruction
 OVER = -1
 """Returned in place of what it takes, when that is more than the budget."""
 
+MOST_SLOTS = 1 << 27
+"""What a vertex takes is not followed further where a loop might never end."""
+
 _PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
 

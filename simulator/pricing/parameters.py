@@ -18,7 +18,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from poplite.compile.descriptor import Forms
-from poplite.cost.shapes import ShapeKind, fields_of
+from poplite.cost.shape_fields import ShapeKind, fields_of
 from poplite.vertex import MultiVertex, Vertex
 
 PRICED = "priced"

@@ -10,7 +10,8 @@ import pytest
 
 import poplite as pl
 from poplite.compile.edges import edge_table
-from poplite.cost.shapes import distinct, fields_of, shapes_of, words_of
+from poplite.cost.shape_fields import fields_of
+from poplite.cost.shapes import distinct, shapes_of, words_of
 from poplite.cost.step import VertexCosts
 from poplite.cost.vertices import vertex_costs
 from poplite.series import Steps, constant

@@ -1,0 +1,139 @@
+"""The sources that a module's code depends on: its own, and those of all that it imports.
+
+Import statements are read, not run, as Numba should not be loaded to find code that is there::
+
+    from poplite.types import BOOL                   anywhere in a module, also inside functions
+    from poplite.jit import objects                  the package, and its module of that name
+    if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so that no code is from it
+
+Where there is only byte code its import statements count, those for types among them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.machinery import ModuleSpec
+
+_FOR_TYPES = re.compile(rb"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)
+_STATEMENT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+@cache
+def digest_of_sources(*roots: str) -> str:
+    """Return a text that changes with the source of some modules, or of what they import.
+
+    Args:
+        roots: names of the modules; what they import counts if it is of the same package.
+
+    Raises:
+        ModuleNotFoundError: when one of them is not there.
+    """
+    import hashlib
+
+    sources = hashlib.sha256()
+    for name in modules_behind(*roots):
+        content = _read(name)[0]
+        sources.update(f"{name} {len(content)}\n".encode() + content)
+    return sources.hexdigest()
+
+
+def modules_behind(*roots: str) -> list[str]:
+    """Return modules and all that they import, directly and indirectly, in the order of names.
+
+    Args:
+        roots: names of the modules; what they import counts if it is of the same package.
+
+    Raises:
+        ModuleNotFoundError: when one of them is not there.
+
+    >>> "poplite.source" in modules_behind("poplite.jit.objects")  # poplite.errors imports it
+    True
+    """
+    found: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _read(name)[1]
+    return sorted(found)
+
+
+@cache
+def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return a module's text, also from a zip file, and the modules of its package it imports.
+
+    Where there is no text, it is the byte code.
+    """
+    import marshal
+
+    spec = _spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"compiled code depends on a module '{name}', which is not there")
+    loader: Any = spec.loader
+    try:
+        content = bytes(loader.get_data(spec.origin))
+        is_text = str(spec.origin).endswith(".py")
+    except (AttributeError, OSError):  # frozen into a program
+        content = marshal.dumps(loader.get_code(name), 2)  # later forms count references
+        is_text = False
+    statements = _in_text(content) if is_text else _in_code(loader.get_code(name))
+    own = name.partition(".")[0]
+    imports: set[str] = set()
+    for module, members in statements:
+        if module.partition(".")[0] == own:
+            imports.add(module)
+            imports.update(_submodules(module, members))
+    return content, tuple(sorted(imports))
+
+
+def _submodules(module: str, members: set[str]) -> Iterator[str]:
+    """Yield those members of a module that are modules themselves."""
+    spec = _spec(module)
+    if spec is not None and spec.submodule_search_locations is not None:  # a package
+        for name in (f"{module}.{member}" for member in members):
+            if _spec(name) is not None:
+                yield name
+
+
+@cache
+def _spec(name: str) -> ModuleSpec | None:
+    from importlib.util import find_spec
+
+    return find_spec(name)
+
+
+def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
+    """Yield the modules that a text imports from, and the names that it imports from each."""
+    for module, members, modules in _STATEMENT.findall(_FOR_TYPES.sub(b"", text)):
+        if module:
+            yield module.decode(), set(_names(members.strip(b"()")))
+        for each in _names(modules):
+            yield each, set()
+
+
+def _names(listed: bytes) -> Iterator[str]:
+    for part in _COMMENT.sub(b"", listed).split(b","):
+        if words := part.split():
+            yield words[0].decode()
+
+
+def _in_code(code: CodeType) -> Iterator[tuple[str, set[str]]]:
+    """Yield the same for byte code, and more, as any tuple may be the names that are imported."""
+    constants = code.co_consts
+    members = {name for each in constants if isinstance(each, tuple) for name in each}
+    for name in code.co_names:
+        yield name, {member for member in members if isinstance(member, str)}
+    for each in constants:
+        if isinstance(each, CodeType):
+            yield from _in_code(each)

@@ -1,0 +1,296 @@
+"""The name of cached code follows the sources that it is made by, and the choices of Numba."""
+
+from __future__ import annotations
+
+import ast
+import compileall
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helpers.running import python, words_of
+from poplite.jit import digest
+from poplite.jit.objects import _CHOICES
+from poplite.jit.sources import _in_text, digest_of_sources, modules_behind
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKERS = ("poplite.simulator.native", "poplite.simulator.pricing.automatic")
+"""Modules that name the code of vertices and of the engine."""
+
+# -- what compiles is in the name ------------------------------------------------------------
+
+WATCH = """
+import importlib, sys
+import poplite.jit
+from poplite.jit import objects
+build = importlib.import_module("poplite.jit.build")
+
+behind, named, watched = {}, objects.digest, build.build_object
+
+def digest(makers, *parts):
+    name = named(makers, *parts)
+    behind[name] = tuple(makers)
+    return name
+
+def build_object(name, make, announce=None):
+    def make_watched(exported):
+        ran, loaded = set(), set(sys.modules)
+        sys.setprofile(lambda frame, event, arg: ran.add(frame.f_globals.get("__name__")))
+        try:
+            return make(exported)
+        finally:
+            sys.setprofile(None)
+            from poplite.jit.sources import modules_behind
+            hashed = set(modules_behind(*behind[name]))
+            packages = {m for m in sys.modules if hasattr(sys.modules[m], "__path__")}
+            used = ran | set(sys.modules) - loaded - packages
+            missing = {m for m in used if str(m).startswith("poplite")} - hashed
+            print(*sorted(missing), end=" ")
+            made.add(behind[name])
+    return watched(name, make_watched, announce)
+
+made = set()
+poplite.jit.digest = objects.digest = digest
+build.build_object = build_object
+"""
+
+COMPILE = """
+import numpy as np
+import poplite as pl
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+class Bins(pl.MultiVertex):
+    x: pl.Input[pl.Vector[pl.HALF]]
+    y: pl.InOut[pl.Vector[pl.Vector[pl.FLOAT]]]
+
+    def compute(self, worker: int) -> None:
+        for i in range(worker, len(self.x), self.num_workers):
+            self.y[i][0] += self.x[i]
+
+class Search(pl.Vertex, Generic[T]):
+    x: pl.InOut[T]
+    y: pl.InOut[pl.UNSIGNED_INT]
+
+    def halved(self, value):
+        return value // 2
+
+    def compute(self) -> bool:
+        while self.y > 1:
+            self.y = self.halved(self.y)
+            self.x = self.x * 0.5
+        assert self.y < 7
+        return self.x > 1
+
+for checks in ("strict", "fast"):
+    target = pl.Target(tiles=4)
+    graph = pl.Graph(target)
+    x = graph.add_variable(pl.HALF, (6000,), "x", mapping="linear")
+    z = graph.add_variable(pl.HALF, (100, 60), "z", mapping="linear")
+    y = graph.add_variable(pl.FLOAT, (6000, 2), "y", mapping="linear")
+    scale = pl.QuarterMetadata(pl.QuarterFormat.F143, 0)
+    q = graph.add_variable(pl.QUARTER, (4,), "q", mapping=0, metadata=scale)
+    u = graph.add_variable(pl.UNSIGNED_INT, (4,), "u", mapping=0, initial_value=[9, 5, 3, 3])
+    work, search = graph.add_compute_set("work"), graph.add_compute_set("search")
+    graph.add_vertex(work, Bins, tile=0, x=x[:60], y=y[:60])
+    graph.add_vertices(search, Search[pl.FLOAT], tile=[0, 1], x=y[:2, 0], y=u[:2])
+    graph.add_vertices(search, Search[pl.QUARTER], tile=0, x=q[2:], y=u[2:])
+    floats = pl.FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=True)
+    steps = pl.Sequence(
+        pl.SetFloatingPointBehaviour(floats), pl.Execute(work), pl.Execute(search),
+        pl.Copy(x.reshape((60, 100)).T, z),
+    )
+    engine = pl.Engine(graph, steps, checks=checks)
+    engine.write(x, np.ones(6000))
+    engine.write(y, np.ones((6000, 2)))
+    engine.write(q, np.ones(4))
+    engine.run()
+    engine.report()
+"""
+
+
+def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
+    """What runs or is loaded while code is made cold, for each piece of code on its own."""
+    script = WATCH + COMPILE + "print('all', *{maker for makers in made for maker in makers})"
+    words = words_of(tmp_path, script, POPLITE_CACHE_DIR=str(tmp_path / "cache"))
+    missing, makers = words[: words.index("all")], words[words.index("all") + 1 :]
+    assert missing == []
+    assert set(makers) >= {*MAKERS, "poplite.view.native"}
+
+
+def test_constants_that_are_compiled_in_are_hashed() -> None:
+    behind = modules_behind("poplite.simulator.native")
+    for name in ("floating_point", "types", "quarter", "compile.opcodes", "compile.moves"):
+        assert f"poplite.{name}" in behind
+    assert "poplite.simulator.record_words" in behind
+
+
+def test_what_has_no_say_in_code_is_not() -> None:
+    behind = modules_behind(*MAKERS)
+    assert "poplite" not in behind
+    parts = {name.split(".")[1] for name in behind}
+    assert not parts & {"viz", "report", "tools", "testing", "program", "graph", "tensor", "ops"}
+
+
+# -- reading import statements ---------------------------------------------------------------
+
+
+def statements_of(path: Path) -> dict[str, set[str]]:
+    """Return from where a file imports what, as Python reads it, without what is for types."""
+    found: dict[str, set[str]] = {}
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found.setdefault(alias.name, set())
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports are not read"
+            found.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def test_statements_are_read_as_python_reads_them() -> None:
+    folders = ("poplite", "simulator", "tools", "vertices")
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        found: dict[str, set[str]] = {}
+        for module, names in _in_text(path.read_bytes()):
+            found.setdefault(module, set()).update(names)
+        expected = statements_of(path)
+        assert {module: found.get(module) for module in expected} == expected, path
+
+
+FILES = {
+    "__init__.py": "",
+    "maker.py": (
+        "from __future__ import annotations\n"
+        "from typing import TYPE_CHECKING\n\n"
+        "from NAME.inner import (\n    number,  # of (something)\n    other as another,\n)\n\n"
+        "if TYPE_CHECKING:\n    from NAME.types_only import Thing\n\n\n"
+        "def make() -> int:\n    from NAME.late import LATE\n\n    return LATE\n"
+    ),
+    "inner/__init__.py": "from NAME.again import AGAIN as other\n",
+    "inner/number.py": "NUMBER = 1\n",
+    "late.py": "LATE = 1\n",
+    "again.py": "AGAIN = 1\n",
+    "types_only.py": "class Thing: ...\n",
+    "apart.py": "APART = 1\n",
+}
+BEHIND = ["again", "inner", "inner.number", "late", "maker"]
+
+Package = Callable[..., str]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    """Makes a package of `FILES` under another name each time; `form` is how it is stored."""
+    made: list[str] = []
+
+    def make(form: str = "text", **texts: str) -> str:
+        name = f"hashed_{tmp_path.name}_{len(made)}"
+        made.append(name)
+        folder = tmp_path / str(len(made)) / name
+        changed = {f"{module}.py": text for module, text in texts.items()}
+        for file, text in {**FILES, **changed}.items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(text.replace("NAME", name))
+        if form == "byte code":
+            compileall.compile_dir(folder, quiet=1, legacy=True)
+            for path in folder.rglob("*.py"):
+                path.unlink()
+        place = folder.parent
+        if form == "zip":
+            place = folder.parent / "all.zip"
+            with zipfile.ZipFile(place, "w") as archive:
+                for path in folder.rglob("*.py"):
+                    archive.write(path, path.relative_to(folder.parent))
+            shutil.rmtree(folder)
+        monkeypatch.syspath_prepend(str(place))
+        return name
+
+    return make
+
+
+@pytest.mark.parametrize("form", ["text", "zip"])
+def test_imports_are_followed(package: Package, form: str) -> None:
+    """Of packages and modules, over several lines, inside functions; not for types."""
+    name = package(form)
+    assert modules_behind(f"{name}.maker") == [f"{name}.{module}" for module in BEHIND]
+
+
+def test_without_text_imports_for_types_are_followed_too(package: Package) -> None:
+    name = package("byte code")
+    behind = [f"{name}.{module}" for module in [*BEHIND, "types_only"]]
+    assert modules_behind(f"{name}.maker") == behind
+    assert digest_of_sources(f"{name}.maker") != digest_of_sources(f"{name}.late")
+
+
+def test_a_changed_constant_behind_a_function_changes_the_name(tmp_path: Path) -> None:
+    script = "import sys; from poplite.jit import digest; print(digest(['made.maker'], 1))"
+    for file, text in FILES.items():
+        (tmp_path / "made" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "made" / file).write_text(text.replace("NAME", "made"))
+
+    def name() -> str:
+        return python(tmp_path, "-c", script).stdout
+
+    first = name()
+    for file in ("types_only.py", "apart.py"):
+        (tmp_path / "made" / file).write_text("OTHER = 2\n")
+    assert name() == first
+    names = {first}
+    for file in ("late.py", "inner/number.py", "again.py"):
+        (tmp_path / "made" / file).write_text(FILES[file].replace("= 1", "= 2"))
+        names.add(name())
+    assert len(names) == 4
+
+
+def test_a_module_that_moved_away_is_missed(package: Package) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"depends on a module 'poplite.moved'"):
+        digest(["poplite.moved"], "code")
+    name = package(late="from NAME.gone import NUMBER\n")
+    with pytest.raises(ModuleNotFoundError, match=f"depends on a module '{name}.gone'"):
+        digest([f"{name}.maker"], "code")
+
+
+# -- choices of Numba ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", [*_CHOICES])
+def test_choices_that_change_code_change_the_name(
+    choice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {"OPT", "CPU_NAME", "LOOP_VECTORIZE"} <= set(_CHOICES)
+    monkeypatch.delenv(f"NUMBA_{choice}", raising=False)
+    first = digest(["poplite.types"], "code")
+    monkeypatch.setenv(f"NUMBA_{choice}", "1")
+    assert digest(["poplite.types"], "code") != first
+
+
+def test_choices_in_a_file_change_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = digest(["poplite.types"], "code")
+    (tmp_path / ".numba_config.yaml").write_text("opt: 0\n")
+    assert digest(["poplite.types"], "code") != first
+
+
+def test_code_for_another_level_is_made_anew(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom poplite.view.native import native\n"
+        "from poplite.view.kernels.strided import repeat_pattern\n"
+        "native(repeat_pattern)\nprint('numba' in sys.modules)"
+    )
+    cache = str(tmp_path / "cache")
+    runs = [
+        words_of(tmp_path, script, POPLITE_CACHE_DIR=cache, **options)
+        for options in ({}, {"NUMBA_OPT": "0"}, {}, {"NUMBA_OPT": "0"})
+    ]
+    assert runs == [["True"], ["True"], ["False"], ["False"]]
