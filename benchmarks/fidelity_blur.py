@@ -29,7 +29,7 @@ import numpy as np
 
 import poplite as pl
 from fidelity_rows import Row, Rows, phases, run, steps
-from poplite.words import counted
+from poplite.text import counted
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 

@@ -20,6 +20,7 @@ from fidelity_heat import AlievPanfilov, Heat3DPairs
 from fidelity_programs import Dot
 from fidelity_rows import Row, Rows, run, steps
 from fidelity_stencils import CONSTANTS
+from poplite.machine.facts import Architecture
 
 
 class TriadOfVectors(pl.Vertex):
@@ -107,7 +108,7 @@ def slope(
     cls: Any,
     lengths: Callable[[int], Lengths],
     state: Callable[[int], dict[str, float]] = lambda n: {},
-    architecture: pl.machine.Architecture = "gc200",
+    architecture: Architecture = "gc200",
     element: type[pl.ElementType[Any]] = pl.FLOAT,
 ) -> float:
     """Return the slots of one more element.

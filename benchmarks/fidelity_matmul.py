@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import poplite as pl
 from fidelity_rows import Row, Rows, run, steps
+from poplite.machine.facts import Architecture
 from poplite.ops.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
 from poplite.ops.matmul_plan import plan_matmul
 
@@ -54,7 +55,7 @@ def cycles(
     element: type[pl.ElementType[float]],
     m: int,
     n: int,
-    architecture: pl.machine.Architecture = "bow",
+    architecture: Architecture = "bow",
 ) -> int:
     """Return what a product takes."""
     graph, program = pl.Graph(pl.Target(architecture=architecture)), pl.Sequence()

@@ -24,7 +24,7 @@ import numpy as np
 import poplite as pl
 from fidelity_heat import AlievPanfilov, Diffusion, Heat2DPairs, Heat3D, Heat3DPairs, Wave
 from fidelity_rows import Row, Rows, run, steps
-from poplite.words import counted
+from poplite.text import counted
 
 ALPHA = 0.1
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.sweep import intersection, union
 from poplite.graph import Graph
+from poplite.machine.target import Target
 from poplite.partition import map_linearly
-from poplite.sweep import intersection, union
-from poplite.target import Target
 from poplite.variable_mapping import VariableMapping
 from poplite.view import runs
 from rows import Row, in_turn, run, seconds

@@ -32,9 +32,9 @@ import numpy.typing as npt
 import poplite as pl
 from poplite.files import check_folder
 from poplite.partition import cut, grid_blocks, near_square_grid
+from poplite.text import counted
 from poplite.viz import tiles_svg
 from poplite.viz.files import write_bytes
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

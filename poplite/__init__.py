@@ -60,10 +60,11 @@ if TYPE_CHECKING:
     from poplite.compile.executable import Executable
     from poplite.compute_set import ComputeSet, VertexInstance
     from poplite.estimates import FieldData, VertexPerfEstimate
-    from poplite.floating_point import FloatingPointBehaviour
     from poplite.graph import Graph
     from poplite.joining import append, concat
     from poplite.layouts import Layout, VectorLayout, VectorListLayout
+    from poplite.machine.floating_point import FloatingPointBehaviour
+    from poplite.machine.target import Target
     from poplite.mapping import TileMapping
     from poplite.ops.loop import counted_loop
     from poplite.program import (
@@ -114,7 +115,6 @@ if TYPE_CHECKING:
         ReplicatedStreamMode,
         StreamCallback,
     )
-    from poplite.target import Target
     from poplite.tensor import Tensor, UpsampleMethod
     from poplite.types import (
         BOOL,
@@ -146,7 +146,7 @@ _HOMES = {
     "compile.compiler": "compile_graph",
     "compile.executable": "Executable",
     "compute_set": "ComputeSet VertexInstance",
-    "floating_point": "FloatingPointBehaviour",
+    "machine.floating_point": "FloatingPointBehaviour",
     "graph": "Graph",
     "estimates": "FieldData VertexPerfEstimate",
     "joining": "append concat",
@@ -169,7 +169,7 @@ _HOMES = {
     "sorted_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
     "streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
-    "target": "Target",
+    "machine.target": "Target",
     "tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",

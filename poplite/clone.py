@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
+from poplite.arrays.intervals_part import Int64, merge
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.intervals import Int64, merge
 from poplite.placement import pieces_of
 from poplite.source import SourceLocation
+from poplite.text import clipped
 from poplite.tile_table import cut_runs, split
 from poplite.view import (
     Cat,
@@ -38,10 +40,8 @@ from poplite.view import (
     runs,
     storages,
 )
-from poplite.view.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.view.few import FEW
 from poplite.view.memory import in_memory_order
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor

@@ -38,8 +38,8 @@ from poplite.metadata import check_alike
 from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.text import clipped
 from poplite.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
-from poplite.words import clipped
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:

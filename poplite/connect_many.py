@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from poplite.arrays.series import Series, compact, constant, counting
 from poplite.compute_set import ComputeSet
 from poplite.connect import check_declared
 from poplite.connect_rules import as_state, check_overlaps, check_tensor
@@ -32,15 +33,14 @@ from poplite.many_rules import doubly_written, metadata_of
 from poplite.many_values import count_of, is_numbers, listed_tiles, numbers_of, state_of, tiles_of
 from poplite.metadata import check_alike
 from poplite.quarter import QuarterMetadata, metadata_edge
-from poplite.series import Series, compact, constant, counting
 from poplite.slices import Slices
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.text import counted
 from poplite.vertex import RESERVED_NAMES, Vertex
 from poplite.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import storages
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -24,11 +24,11 @@ from poplite.errors import ElementTypeError, GraphConnectionError
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.tensor_text import shared, type_and_shape, why_not_writeable
+from poplite.text import clipped, counted
 from poplite.values import elements, scalar
 from poplite.vertex import RESERVED_NAMES, Field
 from poplite.view import View, contains_aliases, intersects
 from poplite.view import concat as concat_views
-from poplite.words import clipped, counted
 
 
 def check_tensor(

@@ -19,8 +19,8 @@ from poplite.errors import ElementTypeError
 from poplite.source import SourceLocation
 from poplite.template import example, refusal, specialise
 from poplite.tensor import Tensor
+from poplite.text import clipped
 from poplite.vertex import Field, Vertex
-from poplite.words import clipped
 
 
 class _Seen(NamedTuple):

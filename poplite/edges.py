@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64
-from poplite.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
 from poplite.view import Storage, View, addresses, runs, runs_of_many
-from poplite.view.digits import digits_of
 
 
 class Runs(NamedTuple):

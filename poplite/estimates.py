@@ -22,19 +22,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.field_sizes import size_of
 from poplite.fields import Role
-from poplite.intervals import Int64
 from poplite.layouts import Layout
 from poplite.source import SourceLocation, here
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted
 from poplite.types import ElementType
-from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.compute_set import FieldRef, VertexInstance
-    from poplite.target import Target
+    from poplite.machine.target import Target
     from poplite.vertex import Vertex
 
 

@@ -22,12 +22,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from poplite.arrays.digits import digits_of
 from poplite.errors import SizeOverflowError
 from poplite.tensor_text import placement, repeated, type_and_shape
+from poplite.text import counted, shortened
 from poplite.types import type_text
 from poplite.view import Cat, Storage, View, num_runs, runs, storages
-from poplite.view.digits import digits_of
-from poplite.words import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.tensor_queries import TensorQueries

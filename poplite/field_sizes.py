@@ -20,9 +20,9 @@ from poplite.fields import Field
 from poplite.layouts import LARGEST_COUNT, PLAIN
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted
 from poplite.vertex import Vertex
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted
 
 
 def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:

@@ -31,14 +31,14 @@ from poplite.graph_fields import GraphFields
 from poplite.graph_host import GraphHost
 from poplite.graph_variables import MappingLike
 from poplite.handles import Handles
+from poplite.machine.replicas import tiles_text
+from poplite.machine.target import Target
 from poplite.names import checked_name
-from poplite.replicas import tiles_text
 from poplite.source import SourceLocation, here
-from poplite.target import Target
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted
 from poplite.vertex import Vertex
 from poplite.vertex_block import VertexBlock
-from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
     import numpy as np

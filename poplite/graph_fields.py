@@ -29,10 +29,10 @@ from poplite.estimates import (
 from poplite.field_sizes import max_dim, set_size, size_of
 from poplite.graph_mapping import GraphMapping
 from poplite.source import SourceLocation, here
+from poplite.text import clipped
 from poplite.types import spelled
 from poplite.vertex import Vertex, field_of, has_cycles
 from poplite.vertex_block import VertexBlock
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -32,8 +32,8 @@ from poplite.source import here
 from poplite.streams import DataStream, DataStreamType, ReplicatedStreamMode
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
+from poplite.text import clipped
 from poplite.types import element_type
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.program import Function

@@ -29,9 +29,9 @@ from poplite.remapped import remapped
 from poplite.sorted_regions import SortedRegions, TileRegions, sorted_regions, tile_regions
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted
 from poplite.vertex_block import VertexBlock
 from poplite.view import Storage, storages
-from poplite.words import clipped, counted
 
 
 class GraphMapping(GraphVariables):

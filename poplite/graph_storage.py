@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
 from poplite.directory import Directory
 from poplite.errors import (
     ElementTypeError,
@@ -29,20 +30,19 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
 )
-from poplite.intervals import Int64
+from poplite.machine.replicas import part_of
+from poplite.machine.target import Target
 from poplite.names import Names, checked_name
 from poplite.quarter import QuarterMetadata
-from poplite.replicas import part_of
 from poplite.source import SourceLocation, here
-from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.tensor_queries import no_tensor
+from poplite.text import clipped, counted
 from poplite.tile_numbers import TileNumbers
 from poplite.types import QUARTER_METADATA, ElementType, ElementTypeLike, element_type
 from poplite.values import ElementClass
 from poplite.variable import ShapeLike, Variable, shape_of
 from poplite.view import Storage, whole
-from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

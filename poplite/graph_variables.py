@@ -33,10 +33,10 @@ from poplite.graph_storage import GraphStorage
 from poplite.indexing import check_size, number
 from poplite.joining import concat
 from poplite.linear import Linear
+from poplite.machine.replicas import by_replica
 from poplite.metadata import attach
 from poplite.placement import Nested, paint_linearly
 from poplite.quarter import QuarterMetadata
-from poplite.replicas import by_replica
 from poplite.source import SourceLocation, here
 from poplite.tensor import Tensor
 from poplite.types import UNSIGNED_INT, ElementTypeLike
@@ -98,7 +98,7 @@ class GraphVariables(GraphStorage):
             InvalidTileMapping: for a mapping that does not fit.
 
         >>> from poplite.graph import Graph
-        >>> from poplite.target import Target
+        >>> from poplite.machine.target import Target
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
@@ -170,7 +170,7 @@ class GraphVariables(GraphStorage):
             InvalidTileMapping: for a mapping that does not fit.
 
         >>> from poplite.graph import Graph
-        >>> from poplite.target import Target
+        >>> from poplite.machine.target import Target
         >>> graph = Graph(Target(tiles=8, ipus=2), replication_factor=2)
         >>> graph.add_replication_index_constant("which", mapping=0)
         <Tensor 'which' uint32[] on tile 0, 4 B>

@@ -24,9 +24,9 @@ from poplite.remote import FunctionBuffer, HostFunction, RemoteBuffer
 from poplite.source import SourceLocation
 from poplite.streams import MAX_TRANSFER_BYTES, DataStream, transfer_text
 from poplite.tensor import Tensor
+from poplite.text import clipped
 from poplite.types import QUARTER, ElementType, element_type
 from poplite.whole import whole_or_none
-from poplite.words import clipped
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
 """What is taken as an element type."""

@@ -25,7 +25,7 @@ import numpy as np
 
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.source import here
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.tensor_queries import TensorQueries

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from poplite.errors import MemoryElemConstraintsError, VertexDefinitionError, did_you_mean
 from poplite.source import here
-from poplite.words import clipped
+from poplite.text import clipped
 
 if TYPE_CHECKING:
     from poplite.fields import Field

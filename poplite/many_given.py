@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.series import Series, compact, constant
 from poplite.edges import Edges, cut, listed, of_slices, of_view, of_views, paired
-from poplite.series import Series, compact, constant
 from poplite.slices import Slices
 from poplite.tensor import Tensor
 from poplite.view import View, concat_slices, runs, storages

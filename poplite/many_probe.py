@@ -16,7 +16,7 @@ from poplite.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 
 if TYPE_CHECKING:
-    from poplite.intervals import Int64
+    from poplite.arrays.intervals_part import Int64
 
 Rule = Callable[[int], None]
 """Takes the position of a vertex among those that are added, and raises what is wrong with it."""

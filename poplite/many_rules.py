@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact
 from poplite.edges import Edges
-from poplite.intervals import Int64
 from poplite.metadata import same_meaning
-from poplite.series import Series, compact
 from poplite.view import address_at
 
 if TYPE_CHECKING:

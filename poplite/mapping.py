@@ -23,13 +23,13 @@ from itertools import pairwise, zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64, merge
+from poplite.arrays.intervals import Intervals, place
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.jit.kernels.tile_table import by_tile
+from poplite.jit.native import address, native
+from poplite.text import counted
 from poplite.tile_table import NO_TILE as NO_TILE
 from poplite.tile_table import Cut
-from poplite.view.interval import Intervals, place
-from poplite.view.kernels.mapping import by_tile
-from poplite.view.native import address, native
-from poplite.words import counted
 
 
 class TileMapping:

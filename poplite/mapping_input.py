@@ -7,12 +7,12 @@ from operator import index
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order
 from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
-from poplite.intervals import Int64
 from poplite.mapping import TileMapping, ranges
 from poplite.source import SourceLocation
-from poplite.sweep import sorted_order
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 
 def intervals_of(

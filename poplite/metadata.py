@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from poplite.errors import TensorMetadataError
 from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
+from poplite.text import clipped
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.view import storages
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

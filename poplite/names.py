@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from poplite.errors import TensorCreationError
 from poplite.source import SourceLocation
-from poplite.words import clipped
+from poplite.text import clipped
 
 
 class Names:

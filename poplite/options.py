@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from poplite.errors import ControlProgramError, InvalidOption, did_you_mean
-from poplite.floating_point import OVERFLOW_NAN, TRAPS
+from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.source import here
-from poplite.words import clipped, of_type
+from poplite.text import clipped, of_type
 
 ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
 

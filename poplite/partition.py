@@ -21,13 +21,13 @@ import math
 from operator import index as whole_number
 from typing import TYPE_CHECKING
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.intervals import Int64
 from poplite.linear import Linear
 from poplite.placement import paint_linearly
 from poplite.source import here
 from poplite.tensor_queries import TensorQueries, no_tensor
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
@@ -97,7 +97,7 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
         ElementTypeError: for something that is no graph or no tensor.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> graph = Graph(Target(tiles=4))
     >>> x = graph.add_variable("float32", (16,), "x")
     >>> map_linearly(graph, x, min_elements=8)
@@ -135,7 +135,7 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
         InvalidTileMapping: when the grid has more blocks than the graph has tiles.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> graph = Graph(Target(tiles=6))
     >>> image = graph.add_variable("float32", (4, 6), "image")
     >>> map_blocks(graph, image, (2, 3))[5]

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64, merge, overlay
+from poplite.arrays.sweep import sorted_order
 from poplite.errors import InvalidTileMapping
-from poplite.intervals import Int64, merge, overlay
 from poplite.linear import Linear
 from poplite.mapping import TileMapping
 from poplite.mapping_input import intervals_of, no_such_tile
 from poplite.source import SourceLocation
-from poplite.sweep import sorted_order
+from poplite.text import clipped
 from poplite.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.few import FEW, few_runs
 from poplite.view.memory import in_memory_order
 from poplite.view.space import NOWHERE
 from poplite.whole import whole_or_none
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -22,17 +22,17 @@ from typing import overload
 
 import numpy as np
 
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64, overlay
 from poplite.errors import TensorCreationError
 from poplite.indexing import described
-from poplite.intervals import Int64, overlay
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_queries import no_tensor
+from poplite.text import counted
 from poplite.view import Intervals, Storage, View, runs, whole
-from poplite.view.digits import digits_of
 from poplite.view.simplify import simplification, walk
 from poplite.view.space import NOWHERE
-from poplite.words import counted
 
 
 class TensorRearranger:

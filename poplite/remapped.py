@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import ConstantRemappedWarning
-from poplite.intervals import Int64
 from poplite.mapping import TileMapping
 from poplite.source import SourceLocation
+from poplite.text import counted
 from poplite.tile_table import NO_TILE
-from poplite.words import counted
 
 
 def remapped(

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from poplite.text import counted, fitted
 from poplite.types import ElementType
-from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite import indexing
+from poplite.arrays.intervals import place
 from poplite.tensor_text import type_and_shape
+from poplite.text import fitted
 from poplite.view import Interval, Intervals, concat_slices
-from poplite.view.interval import place
-from poplite.words import fitted
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor

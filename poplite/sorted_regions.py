@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from poplite.arrays.intervals import place
+from poplite.arrays.intervals_part import Int64
 from poplite.indexing import is_sequence, no_interval
-from poplite.intervals import Int64
 from poplite.mapping import NO_TILE
 from poplite.slices import slices_of
+from poplite.text import counted
 from poplite.view import Cat, Intervals, contains_aliases, storages
-from poplite.view.interval import place
 from poplite.view.memory import Part, Runs, ranges_of
 from poplite.view.order import (
     ANYWHERE,
@@ -35,7 +36,6 @@ from poplite.view.order import (
     alias_order,
     memory_order,
 )
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from poplite.text import counted, fitted
 from poplite.types import ElementType
-from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
 
 from poplite.errors import ElementTypeError
 from poplite.fields import Field, definition_error, with_metadata
+from poplite.text import counted
 from poplite.types import ELEMENT_TYPES, ElementType, element_type, spelled
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.vertex import Vertex

@@ -27,8 +27,8 @@ from poplite.metadata import check_alike
 from poplite.slices import slices_of
 from poplite.source import here
 from poplite.tensor_shape import TensorShaping
+from poplite.text import counted
 from poplite.types import ElementTypeLike, element_type
-from poplite.words import counted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,10 +24,10 @@ from poplite.errors import ElementTypeError, PopliteError, TensorIndexError
 from poplite.metadata import initial_metadata
 from poplite.quarter import decode
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import ElementType
 from poplite.var_regions import VarRegions, region_chunks, var_regions
 from poplite.view import Intervals, View
-from poplite.words import clipped
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

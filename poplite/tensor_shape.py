@@ -18,7 +18,7 @@ from poplite import indexing
 from poplite.errors import TensorCreationError, TensorIndexError
 from poplite.source import here
 from poplite.tensor_queries import TensorQueries
-from poplite.words import counted
+from poplite.text import counted
 
 
 class TensorShaping(TensorQueries):

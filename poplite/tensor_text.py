@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import union
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.placement import mapping_of
-from poplite.sweep import union
+from poplite.text import counted, fitted
 from poplite.tile_table import split
 from poplite.types import type_text
 from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
-from poplite.view.digits import digits_of
-from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import InvalidTileMapping
-from poplite.intervals import Int64
 from poplite.mapping import NO_TILE, ranges
 from poplite.placement import tile_number
 from poplite.source import SourceLocation, here
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 
 class TileNumbers:

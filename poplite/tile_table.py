@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64, overlay
 from poplite.errors import SizeOverflowError
-from poplite.intervals import Int64, overlay
-from poplite.view.kernels.mapping import cut_runs as cut_runs_kernel
-from poplite.view.kernels.mapping import cut_strided as cut_strided_kernel
-from poplite.view.native import address, native
+from poplite.jit.kernels.tile_table import cut_runs as cut_runs_kernel
+from poplite.jit.kernels.tile_table import cut_strided as cut_strided_kernel
+from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
+    from poplite.arrays.digits import Digit
     from poplite.variable_mapping import VariableMapping
-    from poplite.view.digits import Digit
 
 Int32 = npt.NDArray[np.int32]
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError
 from poplite.source import here
-from poplite.words import clipped
+from poplite.text import clipped
 
 P_co = TypeVar("P_co", covariant=True)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
+from poplite.text import counted, fitted
 from poplite.view import View, chunks, runs, storages
-from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -18,11 +18,11 @@ from poplite.errors import GraphConnectionError, TensorCreationError
 from poplite.metadata import initial_metadata
 from poplite.source import SourceLocation
 from poplite.tensor_text import why_not_writeable
+from poplite.text import clipped, counted, fitted
 from poplite.types import type_text
 from poplite.values import ElementClass, elements
 from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Storage, address_at, addresses, num_runs, storages
-from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
     import numpy.typing as npt

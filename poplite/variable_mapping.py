@@ -23,11 +23,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals import Interval
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import paint
 from poplite.linear import Linear
-from poplite.sweep import paint
 from poplite.tile_table import NO_TILE, Int32, TileTable
-from poplite.view.interval import Interval
 
 
 class Version:

@@ -57,8 +57,8 @@ from poplite.layouts import (
 )
 from poplite.source import SourceLocation, here
 from poplite.template import inherited_fields, parameters, specialise
+from poplite.text import clipped
 from poplite.types import INT, ElementType, element_type, spelled
-from poplite.words import clipped
 
 __all__ = [
     "RESERVED_NAMES",

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.digits import locate, pack
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.edges import Edges, Runs
 from poplite.estimates import VertexPerfEstimate
-from poplite.intervals import Int64
-from poplite.series import Series, Steps
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.text import counted, fitted
 from poplite.vertex_list import vertex_number
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View, concat, empty
-from poplite.view.digits import locate, pack
-from poplite.words import counted, fitted
 
 if TYPE_CHECKING:
     from poplite.vertex import Field, Vertex

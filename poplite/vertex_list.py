@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 
 from poplite.errors import TensorIndexError
 from poplite.source import here
-from poplite.words import counted
+from poplite.text import counted
 
 if TYPE_CHECKING:
     from poplite.compute_set import VertexInstance

@@ -23,13 +23,13 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.source import here
+from poplite.text import clipped, counted
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted
 
 if TYPE_CHECKING:
-    from poplite.intervals import Int64
+    from poplite.arrays.intervals_part import Int64
+    from poplite.machine.target import Target
     from poplite.source import SourceLocation
-    from poplite.target import Target
     from poplite.tensor import Tensor
 
 

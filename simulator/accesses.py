@@ -9,7 +9,7 @@ What is stored and what `compute` sees differ (`docs/arithmetic.md`): INT is fou
 memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  A QUARTER field also
 carries its metadata byte, read once for each vertex.
 
-Importing this module imports Numba, and registers the rules with `poplite.jit.context`.
+Importing this module imports Numba, and registers the rules with `poplite.jit.numba_context`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from numba.core.callconv import RETCODE_EXC
 from numba.core.imputils import RefType, iternext_impl
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
 
-from poplite.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, STOCHASTIC
-from poplite.jit.context import lowerings, typing_rules
 from poplite.jit.inlined import function_type, method_type
+from poplite.jit.numba_context import lowerings, typing_rules
+from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, STOCHASTIC
 from poplite.simulator import codecs
 from poplite.simulator.fields import (
     INDEX,

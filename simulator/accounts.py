@@ -18,6 +18,8 @@ from typing import Literal
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series
 from poplite.compile.actions import Stamp
 from poplite.compile.code import Code
 from poplite.compile.executable import Executable
@@ -28,8 +30,6 @@ from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost, VertexCosts
 from poplite.cost.workers import tile_cycles
-from poplite.intervals import Int64
-from poplite.series import Series
 from poplite.simulator.tally import CountedTotals, beside, known_slots
 
 Counted = Callable[[str, int], CountedTotals | None]

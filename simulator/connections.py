@@ -25,7 +25,7 @@ from poplite.quarter import QuarterMetadata
 from poplite.simulator.memory import Bytes
 from poplite.source import here
 from poplite.streams import StreamCallback
-from poplite.words import clipped
+from poplite.text import clipped
 
 Array = npt.NDArray[Any]
 Take = Callable[[Array], object]

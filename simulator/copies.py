@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from poplite.compile.moves import PIECE_WORDS, RECORD_WORDS
-from poplite.jit.context import emitted
+from poplite.jit.numba_context import emitted
 from poplite.simulator.driver import ARGUMENTS
 
 _WORD, _HALF_WORD, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)

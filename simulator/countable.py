@@ -17,9 +17,9 @@ from poplite.compile.executable import Executable
 from poplite.compile.step import ComputeStep
 from poplite.compute import check
 from poplite.cost.counted import may_hang_on_data
-from poplite.machine import CODE_FACTS
+from poplite.machine.facts import CODE_FACTS
+from poplite.machine.target import Target
 from poplite.simulator.variant import Counting, modes_of
-from poplite.target import Target
 from poplite.types import HALF, QUARTER
 from poplite.vertex import Vertex
 

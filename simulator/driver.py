@@ -36,8 +36,8 @@ from poplite.compile.opcodes import (
     TRAPPED,
 )
 from poplite.compute import check, compiled_form
-from poplite.floating_point import STOCHASTIC, TRAPS
-from poplite.jit.context import compile_inlined, emitted
+from poplite.jit.numba_context import compile_inlined, emitted
+from poplite.machine.floating_point import STOCHASTIC, TRAPS
 from poplite.quarter import metadata_edge
 from poplite.simulator import functions  # noqa: F401  (importing it registers them)
 from poplite.simulator.accesses import load_element, record_fault

@@ -32,9 +32,9 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import Graph
+from poplite.machine.replicas import replica_number, tiles_text
 from poplite.options import engine_options
 from poplite.quarter import QuarterMetadata, decode
-from poplite.replicas import replica_number, tiles_text
 from poplite.simulator import native
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.bound import CompiledSteps
@@ -56,9 +56,9 @@ from poplite.simulator.strict import StrictChecks
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
+from poplite.text import clipped, counted, of_type
 from poplite.values import elements
 from poplite.view import storages
-from poplite.words import clipped, counted, of_type
 
 
 class Engine(EngineHost, EngineReports):

@@ -21,18 +21,18 @@ from poplite.errors import (
     TensorIndexError,
     TensorMetadataError,
 )
+from poplite.machine.replicas import replica_number
 from poplite.quarter import QuarterMetadata
-from poplite.replicas import replica_number
 from poplite.simulator.connections import Connection, Feed, Ring
 from poplite.simulator.host import Host
 from poplite.simulator.links import unknown
 from poplite.simulator.remote import RemoteRows
 from poplite.source import here
 from poplite.streams import StreamCallback
+from poplite.text import clipped, counted
 from poplite.types import QUARTER
 from poplite.values import elements
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted
 
 
 class EngineHost:

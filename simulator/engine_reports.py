@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from poplite.arrays.intervals_part import Int64
 from poplite.compile.code import TALLY
 from poplite.compile.executable import Checks, Executable
 from poplite.compile.step import CopyStep
 from poplite.errors import ControlProgramError
-from poplite.intervals import Int64
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled import CompiledProgram
 from poplite.simulator.interpreted import InterpretedProgram

@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from poplite.jit.context import emitted
+from poplite.jit.numba_context import emitted
 from poplite.simulator.driver import WORDS
 
 ARGUMENTS = 7

@@ -26,7 +26,7 @@ from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 
 from poplite.compile.descriptor import RowForm
-from poplite.floating_point import STOCHASTIC
+from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.variant import Variant
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex import Field, Vertex
@@ -69,7 +69,7 @@ class VectorType(types.IterableType):
         scope: for alias analysis; None where code is to be priced.
         writable: whether `compute` may store to it.
         fault: field number that a checked access records; None for unchecked access.
-        mode: how stores behave (`poplite.floating_point`).
+        mode: how stores behave (`poplite.machine.floating_point`).
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class SelfType(types.Type):
         cls: the vertex class.
         forms: form of each list field, None for other fields.
         variant: what its driver does.
-        mode: how floating-point arithmetic behaves (`poplite.floating_point`).
+        mode: how floating-point arithmetic behaves (`poplite.machine.floating_point`).
     """
 
     def __init__(

@@ -10,7 +10,7 @@ import numpy as np
 from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
 from poplite.compute import interpreted
 from poplite.compute.stores import Stores, vertex_key
-from poplite.floating_point import TRAPS
+from poplite.machine.floating_point import TRAPS
 from poplite.vertex import Vertex
 
 

@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, signature
 
-from poplite.jit.context import lowerings, overrides, replacements, typing_rules
+from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 

@@ -52,7 +52,7 @@ from poplite.compile.opcodes import (
     STATE_TRACE,
     SWITCH,
 )
-from poplite.jit.context import emitted
+from poplite.jit.numba_context import emitted
 from poplite.simulator.driver import WORDS
 from poplite.simulator.launching import (
     address,

@@ -55,7 +55,7 @@ from poplite.compile.opcodes import (
     TRACE_ROWS,
     TRACE_USED,
 )
-from poplite.jit.context import emitted
+from poplite.jit.numba_context import emitted
 from poplite.simulator.driver import WORDS
 
 LONG_NS = 2_000_000

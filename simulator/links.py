@@ -29,7 +29,7 @@ from poplite.simulator.connections import Connection, workers
 from poplite.simulator.memory import Bytes
 from poplite.simulator.remote import RemoteRows
 from poplite.source import here
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 
 class Missing(NamedTuple):

@@ -36,7 +36,7 @@ from poplite.compile.opcodes import (
 from poplite.compile.step import ComputeStep
 from poplite.compile.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
 from poplite.report.program import Program, ProgramType
-from poplite.words import counted
+from poplite.text import counted
 
 _Range = tuple[int, int]
 """First row, and the one behind the last."""

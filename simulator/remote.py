@@ -15,7 +15,7 @@ from poplite.errors import SizeOverflowError, TensorIndexError
 from poplite.simulator.connections import in_turn, view_of
 from poplite.simulator.memory import Bytes
 from poplite.simulator.moving import read_host
-from poplite.words import counted
+from poplite.text import counted
 
 
 class RemoteRows:

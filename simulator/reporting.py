@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poplite.arrays.series import Series
 from poplite.compile.descriptor import COUNT, positions
 from poplite.compile.executable import Executable
 from poplite.compile.origins import Origins
@@ -30,7 +31,6 @@ from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Programs
 from poplite.report.since import steps_since
-from poplite.series import Series
 from poplite.simulator.program_tree import program_trees
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex

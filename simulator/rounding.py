@@ -22,7 +22,7 @@ from poplite.compute.stores import (
     SMALL_MIX,
     WORKERS,
 )
-from poplite.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
+from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.quarter import NAN_CODE
 
 WORD, BITS, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
@@ -126,7 +126,7 @@ def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tup
         builder: where.
         code: i16, an infinity for what is too large.
         value: float, what was rounded.
-        mode: see `poplite.floating_point`.
+        mode: see `poplite.machine.floating_point`.
 
     Returns:
         The code, and whether the value is too large: i32, negative where it is.
@@ -149,7 +149,7 @@ def quarter_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> 
         builder: where.
         code: i8, NaN for what is too large.
         value: float, what was rounded.
-        mode: see `poplite.floating_point`.
+        mode: see `poplite.machine.floating_point`.
 
     Returns:
         The code, and whether the value is too large: i32, negative where it is.

@@ -11,7 +11,7 @@ from poplite.errors import ControlProgramError, InvalidOption
 from poplite.graph import Graph
 from poplite.options import EngineOptions
 from poplite.source import here
-from poplite.words import of_type
+from poplite.text import of_type
 
 
 def source_of(

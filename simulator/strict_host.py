@@ -21,7 +21,7 @@ from poplite.simulator.patterns import Mask
 from poplite.simulator.plain import move_between
 from poplite.simulator.shadow import Shadow, are_written, shadow_of_written
 from poplite.source import SourceLocation
-from poplite.words import counted
+from poplite.text import counted
 
 
 def look_at_action(shadow: Shadow, action: Action, where: str) -> list[UninitializedWarning]:

@@ -22,7 +22,7 @@ from poplite.errors import (
 from poplite.simulator.patterns import Mask
 from poplite.simulator.touched import Touched
 from poplite.source import SourceLocation
-from poplite.words import counted
+from poplite.text import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from itertools import compress
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant
 from poplite.compile.executable import Executable
 from poplite.cost.step import StepCost, VertexCosts
-from poplite.intervals import Int64
+from poplite.machine.target import Target
 from poplite.report.execution import Source
-from poplite.series import Series, compact, constant
 from poplite.simulator.record_words import (
     ALONE,
     ALONE_COUNT,
@@ -49,7 +50,6 @@ from poplite.simulator.record_words import (
     WORKERS,
 )
 from poplite.simulator.variant import Counting
-from poplite.target import Target
 from poplite.vertex import MultiVertex, Vertex
 
 

@@ -24,8 +24,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from poplite.compute.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
-from poplite.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
-from poplite.jit.context import replacements
+from poplite.jit.numba_context import replacements
+from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator import functions  # noqa: F401  (importing it fills the replacements)
 from poplite.simulator.rounding import appears, exceeds
 
@@ -66,7 +66,7 @@ class Traps:
     """The tests of one function and of those that it calls.
 
     Args:
-        enabled: what stops a vertex (`poplite.floating_point`).
+        enabled: what stops a vertex (`poplite.machine.floating_point`).
         at_once: whether functions return where something happens, and not at their end.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from poplite.floating_point import STORES, TRAPS
+from poplite.machine.floating_point import STORES, TRAPS
 from poplite.types import HALF, QUARTER
 from poplite.vertex import Vertex
 
@@ -50,7 +50,7 @@ def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
 
     Args:
         cls: the vertex class.
-        modes: those that programs may reach (`poplite.floating_point`).
+        modes: those that programs may reach (`poplite.machine.floating_point`).
 
     Returns:
         They, by rising number, without the bits that make none; nothing for the default alone.

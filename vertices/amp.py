@@ -19,7 +19,7 @@ vertex of 1 x 1 convolutions), and a launch that the estimate leaves out.  Measu
 columns, 8,525 for 2,048.  Of floats the estimate has a worker stream three columns as fast as one;
 products on hardware do not bear that out (sparsity-benchmarks), so here each column counts.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> bow = Target(architecture="bow")
     >>> [int(amp_cycles(16, 16, columns, 2, bow)) for columns in (256, 2048)]
     [1350, 8526]
@@ -32,9 +32,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
 from poplite.estimates import VertexPerfEstimate
-from poplite.intervals import Int64
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 from poplite.vertex import InOut, Input, MultiVertex, State, Vector
 

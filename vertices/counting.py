@@ -6,7 +6,7 @@ CountOn      index += step,  goes_on = index < end          never beyond end, so
 
 from __future__ import annotations
 
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertex import InOut, Input, Output, State, Vertex
 

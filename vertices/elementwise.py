@@ -21,11 +21,11 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.estimates import VertexPerfEstimate
 from poplite.graph import Graph
 from poplite.joining import concat
+from poplite.machine.target import Target
 from poplite.partition import cut
 from poplite.program import Execute, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.target import Target
 from poplite.template import refusal
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT

@@ -7,7 +7,7 @@
 What it takes is the estimate of poplibs for `ReduceAdd` of a single input
 (lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded in a cycle.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> int(partials_cycles(96, 7, FLOAT, FLOAT, Target()))     # 4 loops a worker, of 8 + 2 * 7
     681
 """
@@ -19,9 +19,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
 from poplite.estimates import VertexPerfEstimate
-from poplite.intervals import Int64
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex import Input, MultiVertex, Output, Vector
 

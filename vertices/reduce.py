@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from poplite.cost.poplibs import reduce_columns, reduce_one, reduce_rows
 from poplite.estimates import VertexPerfEstimate
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT, ElementType
 from poplite.vertex import Input, Output, State, Vector, Vertex
 

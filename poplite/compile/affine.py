@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from poplite.sweep import FEW
-from poplite.view.kernels.crossings import go_on
-from poplite.view.native import address, native
+from poplite.arrays.sweep import FEW
+from poplite.jit.kernels.crossings import go_on
+from poplite.jit.native import address, native
 
 Integers = npt.NDArray[np.int64]
 

@@ -46,10 +46,10 @@ from poplite.program import (
 )
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
+from poplite.text import counted
 from poplite.variable import Variable
 from poplite.vertex import Field
 from poplite.view import storages
-from poplite.words import counted
 
 EdgesOf = Callable[[ComputeSet], EdgeTable]
 

@@ -28,9 +28,9 @@ from poplite.errors import (
 )
 from poplite.source import here
 from poplite.template import specialise
+from poplite.text import LINE, clipped, counted, shortened
 from poplite.types import ElementType
 from poplite.vertex import Vertex
-from poplite.words import LINE, clipped, counted, shortened
 
 VertexSource = type[Vertex] | ModuleType
 """Where classes are looked for: a class itself, or a module."""

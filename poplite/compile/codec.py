@@ -24,6 +24,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from poplite.arrays.series import Listed, Steps
 from poplite.compile.archive import Malformed, told
 from poplite.compile.coders import (
     ArrayCoder,
@@ -39,7 +40,6 @@ from poplite.compile.coders import (
     TableCoder,
 )
 from poplite.compile.series_coder import SeriesCoder
-from poplite.series import Listed, Steps
 from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex import Vertex

@@ -22,8 +22,8 @@ from poplite.cost.counted import counted_steps
 from poplite.cost.memory import MemoryPlan
 from poplite.cost.step import StepCost
 from poplite.errors import ControlProgramError, UnknownName
-from poplite.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.graph import Graph
+from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.options import engine_options
 from poplite.program import (
     CrossReplicaCopy,
@@ -38,7 +38,7 @@ from poplite.program import (
 )
 from poplite.program.floating_point import SetMode
 from poplite.source import here
-from poplite.words import of_type
+from poplite.text import of_type
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 

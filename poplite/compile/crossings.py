@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import FEW, sorted_with_order
 from poplite.compile.edges import FieldEdges
-from poplite.intervals import Int64
-from poplite.sweep import FEW, sorted_with_order
-from poplite.view.kernels.crossings import OWN, foreign_writes, meet_writes
-from poplite.view.native import address, native
+from poplite.jit.kernels.crossings import OWN, foreign_writes, meet_writes
+from poplite.jit.native import address, native
 
 Mask = npt.NDArray[np.bool_]
 

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.progressions import grid
+from poplite.arrays.series import Series, compact, constant, counting
 from poplite.edges import Edges, Runs, cut, listed, of_views
-from poplite.intervals import Int64
-from poplite.series import Series, compact, constant, counting
 from poplite.tensor import Tensor
 from poplite.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View, runs_of_many
-from poplite.view.digits import digits_of
-from poplite.view.expand import grid
 from poplite.view.through import MOST_RUNS
 
 if TYPE_CHECKING:

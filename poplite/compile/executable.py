@@ -21,8 +21,8 @@ from poplite.compile.origins import Origins
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.cost.memory import MemoryPlan
 from poplite.cost.step import StepCost
-from poplite.target import Target
-from poplite.words import counted
+from poplite.machine.target import Target
+from poplite.text import counted
 
 if TYPE_CHECKING:
     from poplite.compile.classes import VertexSource
@@ -42,8 +42,8 @@ class Executable:
         actions: what Python does at the CALLBACK ops, by number.
         origins: what messages call the vertices of each compute step, by step.
         checks: whether indices are checked.
-        float_modes: how floating-point arithmetic may behave (`poplite.floating_point`), the mode
-            that programs begin in first.
+        float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
+            the mode that programs begin in first.
         elements_per_tile: fewest and most variable elements on one tile.
         host_reads: the tensors that the host reads by handle.
         host_writes: those that it writes by handle.

@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.series import (
+    MOST_NARROW,
+    NARROW,
+    Listed,
+    Series,
+    Steps,
+    compact,
+    constant,
+    counting,
+)
 from poplite.compile.descriptor import RowForm
 from poplite.compile.place import Placed
-from poplite.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant, counting
 
 Mask = npt.NDArray[np.bool_]
 

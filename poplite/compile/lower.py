@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.descriptor import NUMBER, RowForm
 from poplite.compile.edges import EdgeTable, Family
 from poplite.compile.layout import ArenaLayout
@@ -25,9 +27,7 @@ from poplite.compile.rows import vertices_of
 from poplite.compile.step import ComputeStep, CopyStep, Vertices
 from poplite.compute import check
 from poplite.fields import Field
-from poplite.intervals import Int64
 from poplite.program import CrossReplicaCopy
-from poplite.series import Series, compact, constant, counting, taken
 from poplite.vertex_block import StateValues, Vectors
 from poplite.view import Storage, View, runs
 

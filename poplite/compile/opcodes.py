@@ -67,8 +67,8 @@ TRAPPED = -2
 """In place of the field number: floating-point arithmetic stopped the vertex."""
 
 FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
-"""Words of the floating-point state: mode (`poplite.floating_point`); compute sets that ran, where
-rounding may be stochastic; seed."""
+"""Words of the floating-point state: mode (`poplite.machine.floating_point`); compute sets that
+ran, where rounding may be stochastic; seed."""
 
 CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.compile.edges import EdgeTable, FieldEdges
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.moves import Moves
 from poplite.compile.swaps import Swaps
-from poplite.intervals import Int64
-from poplite.series import Series, Steps, compact, constant
 
 TEMPORARY_ALIGNMENT = 16
 """Bytes that each gathered field is aligned to: a vector register's worth of loads."""

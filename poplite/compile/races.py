@@ -19,11 +19,11 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.compile.crossings import Listed
 from poplite.compile.edges import EdgeTable
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.graph import Graph
-from poplite.intervals import Int64
 from poplite.source import SourceLocation
 from poplite.tensor_text import elements
 

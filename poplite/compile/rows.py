@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series
 from poplite.compile.affine import affine_runs
 from poplite.compile.descriptor import (
     COUNT,
@@ -28,8 +30,6 @@ from poplite.compile.descriptor import (
     width,
 )
 from poplite.compile.step import Vertices
-from poplite.intervals import Int64
-from poplite.series import MOST_NARROW, NARROW, Listed, Series
 from poplite.vertex import Vertex
 
 LEAST_RUN = 4

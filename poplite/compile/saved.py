@@ -22,7 +22,7 @@ from poplite.compile.validate import validate
 from poplite.errors import ElementTypeError, FileLoadError, PopliteError
 from poplite.files import replacing
 from poplite.source import here
-from poplite.words import clipped
+from poplite.text import clipped
 
 FORMAT = 3
 """Number of the format that is written, the only one that is read."""

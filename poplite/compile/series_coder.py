@@ -1,4 +1,4 @@
-"""Writes and reads numbers as `poplite.series` keeps them.
+"""Writes and reads numbers as `poplite.arrays.series` keeps them.
 
     Steps(5, ((3, 1),))     [5, 3, 1]
     Listed(5, offset)       [5, ["uint32", 0, [3]]]
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from poplite.arrays.series import Listed, Steps
 from poplite.compile.archive import Malformed, told
 from poplite.compile.coders import WHOLE, ArrayCoder, Coder, Json, Reader, Writer
-from poplite.series import Listed, Steps
 
 
 class SeriesCoder(Coder):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Steps
 from poplite.compile.moves import Moves
 from poplite.compile.records import Side, copied_runs, copied_views
-from poplite.intervals import Int64
-from poplite.series import Steps
 
 _NONE = np.zeros(0, np.int64)
 

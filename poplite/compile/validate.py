@@ -30,7 +30,7 @@ from poplite.compile.transfers import Block
 from poplite.compile.validate_code import check_code
 from poplite.compile.validate_costs import check_costs
 from poplite.compile.validate_vertices import check_vertices
-from poplite.replicas import MOST_REPLICAS
+from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
 from poplite.vertex_tiles import VertexTiles
 

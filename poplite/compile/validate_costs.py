@@ -16,6 +16,8 @@ from collections import Counter
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Listed, Series
 from poplite.compile.actions import Stamp
 from poplite.compile.archive import Malformed, at
 from poplite.compile.code import TALLY, Code
@@ -29,8 +31,6 @@ from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost, VertexCosts
 from poplite.estimates import MOST
-from poplite.intervals import Int64
-from poplite.series import Listed, Series
 from poplite.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 

@@ -137,7 +137,7 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
 
     Args:
         vertex: the vertex class.
-        traps: what stops it, by the bits of `poplite.floating_point`.
+        traps: what stops it, by the bits of `poplite.machine.floating_point`.
 
     Returns:
         A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does.

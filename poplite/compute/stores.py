@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from poplite.compute.arithmetic import Number
 from poplite.compute.trapping import trap, trapping
-from poplite.floating_point import INVALID, OVERFLOW, OVERFLOW_MAX, OVERFLOW_NAN, STOCHASTIC
+from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_MAX, OVERFLOW_NAN, STOCHASTIC
 from poplite.quarter import NAN_CODE, QuarterFormat, QuarterMetadata, encode
 from poplite.types import FLOAT, HALF, ElementType
 
@@ -82,7 +82,7 @@ class Stores:
     """How one worker stores to FLOAT, HALF and QUARTER elements.
 
     Args:
-        mode: see `poplite.floating_point`.
+        mode: see `poplite.machine.floating_point`.
         key: of the worker.
     """
 

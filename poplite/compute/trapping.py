@@ -21,7 +21,7 @@ from poplite.compute import arithmetic
 from poplite.compute.arithmetic import Number, as_f32, kind_of
 from poplite.compute.kinds import Kind
 from poplite.errors import ErrorCode, FloatingPointTrap
-from poplite.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TRAPS
+from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TRAPS
 from poplite.source import here
 
 SYMBOLS = {

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64, overlay
 from poplite.cost.touched import NOTHING, IntervalLists, Touched, joined, of_edges, of_views, solid
-from poplite.intervals import Int64, overlay
 from poplite.program import Execute, Program, WriteUndef
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps
 from poplite.cost.spread import Spread
-from poplite.intervals import Int64
-from poplite.series import Series, Steps
-from poplite.view.kernels.placing import ALWAYS, first_fit
-from poplite.view.native import address, native
+from poplite.jit.kernels.allocation import ALWAYS, first_fit
+from poplite.jit.native import address, native
 
 FEW = 1000
 """So many things are placed on a tile without loading compiled code; of several, as many pairs."""
@@ -39,7 +39,7 @@ class Placing:
     Attributes:
         order: int64[things], the number of the thing that is placed first, of the next one, ...
 
-    >>> from poplite.series import counting
+    >>> from poplite.arrays.series import counting
     >>> steps = [counting(0, 2), None, counting(2, 1)]
     >>> placing = Placing([8, 8, 8], [False] * 3, steps, 1024, 4096)
     >>> placing.order.tolist()

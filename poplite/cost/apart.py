@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import constant
 from poplite.cost.copies import Rows
 from poplite.cost.homes import FEW, Homes, cross_homes, walk
 from poplite.cost.pieces import Mask
 from poplite.cost.wanted import MOST_FEW, Touched, edge_tiles
 from poplite.edges import Runs, cut
-from poplite.intervals import Int64
-from poplite.series import constant
+from poplite.jit.kernels.locations import stretches
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import View, num_runs, runs
-from poplite.view.kernels.homes import stretches
 
 if TYPE_CHECKING:
     from poplite.compile.edges import FieldEdges

@@ -2,7 +2,7 @@
 
 Vertex code is counted in the operations of the text of `compute` and of the functions it calls;
 control and exchange code in what the tile does in each step.  How many instructions one such thing
-takes is assumed (`poplite.machine`), and is the same for all.
+takes is assumed (`poplite.machine.facts`), and is the same for all.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.compute import check
 from poplite.cost.memory import Category
 from poplite.cost.step import Phase, StepCost
 from poplite.errors import VertexCompileError
-from poplite.intervals import Int64
 from poplite.report.execution import PhaseKind
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
     from poplite.vertex import Vertex
 
 OPERATIONS = (

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import compact
 from poplite.cost.code_bytes import ControlCode, vertex_code_bytes
 from poplite.cost.liveness import Lifetimes
 from poplite.cost.memory import Category, Held
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import StepCost
 from poplite.cost.vertex_bytes import VertexBytes
-from poplite.intervals import Int64
 from poplite.layouts import PLAIN, Layout
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.execution import PhaseKind
-from poplite.series import compact
 from poplite.source import SourceLocation
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Cause, Phase
-from poplite.intervals import Int64
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 _Bytes = TypeVar("_Bytes", int, Int64)
 
@@ -100,7 +100,7 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
         target: the machine.
         rows: what is copied.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> one = np.ones(4, np.int64)                   # four floats of a column, then a row of four
     >>> column = Rows(one, one, 100 * np.arange(4), np.arange(4), one, 4 * one)
     >>> cycles_of(Target(), column).tolist()

@@ -24,10 +24,10 @@ from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
 from poplite.estimates import MOST, VertexPerfEstimate
 from poplite.fields import Field, definition_error
 from poplite.source import SourceLocation, here
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
     from poplite.vertex import Vertex
 
 
@@ -45,7 +45,7 @@ def cycles_of(
     Raises:
         VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut, Vector, Vertex
     >>> class Double(Vertex):

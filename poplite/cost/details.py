@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.series import Series
 from poplite.cost.shapes import Column
-from poplite.series import Series
 from poplite.vertex_block import Vectors
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
         values: all parts, one after the other.
         lengths: of each part.
 
-    >>> from poplite.series import compact
+    >>> from poplite.arrays.series import compact
     >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
     [1, 0, 1]
     """

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.series import Steps
 from poplite.cost.apart import apart
 from poplite.cost.copies import Rows, copy_phase, together
 from poplite.cost.few_copies import phases_of_few
@@ -34,19 +35,18 @@ from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW, exchange_phase, load_of
 from poplite.cost.wanted import Wanted, touched
 from poplite.program.replicated import CrossReplicaCopy
-from poplite.series import Steps
 from poplite.vertex_block import VertexBlock
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
+    from poplite.arrays.intervals_part import Int64
     from poplite.compile.edges import EdgeTable, Family, FieldEdges
     from poplite.compute_set import ComputeSet
     from poplite.edges import Edges
     from poplite.graph import Graph
-    from poplite.intervals import Int64
+    from poplite.machine.target import Target
     from poplite.program import Program, TensorCopy
     from poplite.source import SourceLocation
-    from poplite.target import Target
     from poplite.vertex_tiles import VertexTiles
     from poplite.view import View
 

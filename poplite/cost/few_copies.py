@@ -19,12 +19,12 @@ from poplite.cost.spread import Spread
 from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW as FEW_PIECES
 from poplite.cost.traffic import exchange_of_few
+from poplite.jit.kernels.locations import pair
 from poplite.view.few import few_runs
-from poplite.view.kernels.homes import pair
 
 if TYPE_CHECKING:
+    from poplite.machine.target import Target
     from poplite.program import TensorCopy
-    from poplite.target import Target
     from poplite.view import View
 
 

@@ -6,7 +6,7 @@ All tiles of all IPUs wait for each other first.  Then a fixed time passes, and 
 links that a tile's data take decides: all that passes a link shares its rate.
 
 The fixed time is what halos of a Gaussian blur on 16 Mk1 IPUs took beyond their bytes
-(thorbenlouw/lbm-graphcore, experiments); for the links see `poplite.links`.
+(thorbenlouw/lbm-graphcore, experiments); for the links see `poplite.machine.links`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.cost.pieces import Pieces, by_place
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Cause, Phase
-from poplite.intervals import Int64
-from poplite.links import Link, global_sync_cycles, link_bytes_per_cycle, route
+from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 
 def global_phase(

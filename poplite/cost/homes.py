@@ -22,11 +22,11 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from poplite.intervals import Int64
-from poplite.sweep import sorted_order
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order
+from poplite.jit.kernels.locations import crossing
+from poplite.jit.native import address, native
 from poplite.tile_table import NO_TILE, Int32, TileTable
-from poplite.view.kernels.homes import crossing
-from poplite.view.native import address, native
 
 if TYPE_CHECKING:
     from poplite.cost.spread import Spread
@@ -292,7 +292,7 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 
 
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
-    """Run a kernel of `poplite.view.kernels.homes`: as it is on lists, else compiled.
+    """Run a kernel of `poplite.jit.kernels.locations`: as it is on lists, else compiled.
 
     Args:
         segments: given to it first.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.cost.spread import Spread
 from poplite.cost.step import Cause, Phase
-from poplite.intervals import Int64
 from poplite.placement import mapping_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ A *route* is the time from the cycle in which the sender issues a word to that i
 receiver must have chosen this sender, each counted from its own release by the sync: it may be
 below 0.  The word is in memory some cycles later, the more the higher up the receiver is.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> machine = Target(architecture="c600")
     >>> route(machine, np.array([0, 0]), np.array([2, 1471])).tolist()
     [-31, -28]
@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.intervals import Int64
-from poplite.machine import FACTS
-from poplite.view.kernels.traffic import PLACE_WORDS, routes
-from poplite.view.native import address, native
+from poplite.arrays.intervals_part import Int64
+from poplite.jit.kernels.exchange import PLACE_WORDS, routes
+from poplite.jit.native import address, native
+from poplite.machine.facts import FACTS
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 _CYCLES = (
     "column_cycles",

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.series import Series, compact, counting
 from poplite.cost.accesses import Block, Flow, Pieces, places
 from poplite.program import (
     If,
@@ -42,7 +43,6 @@ from poplite.program import (
     children_first,
     distinct_steps,
 )
-from poplite.series import Series, compact, counting
 from poplite.view import storages
 
 if TYPE_CHECKING:

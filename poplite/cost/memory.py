@@ -20,10 +20,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series
 from poplite.cost.addresses import Placing
 from poplite.cost.spread import Spread
-from poplite.intervals import Int64
-from poplite.series import Series
 from poplite.source import SourceLocation
 
 Category = Literal[

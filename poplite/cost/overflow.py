@@ -16,7 +16,7 @@ from poplite.cost.memory import NO_STEP, Held, MemoryPlan
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.mapping import ranges
 from poplite.source import here
-from poplite.words import counted
+from poplite.text import counted
 
 UNEVEN = 1.25
 """More than so many times the average is told to be less when it is spread evenly."""

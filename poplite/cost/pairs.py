@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order
 from poplite.cost.copies import Rows
 from poplite.cost.homes import Homes, walk
 from poplite.cost.latency import has_map
 from poplite.cost.pieces import Pieces
 from poplite.cost.spread import Spread
 from poplite.cost.step import Phase
-from poplite.intervals import Int64
-from poplite.sweep import sorted_order
+from poplite.jit.kernels.locations import pair
 from poplite.view import num_runs, runs
-from poplite.view.kernels.homes import pair
 
 if TYPE_CHECKING:
+    from poplite.machine.target import Target
     from poplite.program import CrossReplicaCopy, TensorCopy
-    from poplite.target import Target
     from poplite.view import View
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64
-from poplite.sweep import sorted_order, sorted_with_order
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order, sorted_with_order
 
 Mask = npt.NDArray[np.bool_]
 

@@ -7,7 +7,7 @@ that shares them out among all workers of its tile takes, as the maker's mostly 
                                       29 + 128 * (1 + 2) = 413 slots
                                       11 + 6 * 413 = 2,489 cycles
 
-The constants, and where each is from, are in `poplite.machine_vertices`.
+The constants, and where each is from, are in `poplite.machine.library_facts`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from math import gcd
 from typing import Any
 
 from poplite.errors import ElementTypeError, did_you_mean
-from poplite.machine_vertices import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
+from poplite.machine.library_facts import BINARY, BROADCAST, UNARY, UNARY_IN_PLACE, Loop, Loops
+from poplite.machine.target import Target
 from poplite.source import here
-from poplite.target import Target
 from poplite.types import FLOAT, HALF, ElementType
 
 Element = type[ElementType[Any]]
@@ -61,7 +61,7 @@ def unary(
     """Return the slots of an operation of one argument: `UnaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine_vertices.UNARY`.
+        operation: as in `poplite.machine.library_facts.UNARY`.
         element: the element type.
         elements: how many.
         target: the machine.
@@ -85,7 +85,7 @@ def binary(
     """Return the slots of an operation of two arguments: `BinaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine_vertices.BINARY`.
+        operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
         elements: how many.
         target: the machine.
@@ -108,7 +108,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     """Return the slots of an operation of a vector and one number: `BroadcastScalar1D`.
 
     Args:
-        operation: as in `poplite.machine_vertices.BROADCAST`.
+        operation: as in `poplite.machine.library_facts.BROADCAST`.
         element: the element type.
         elements: of the vector.
         target: the machine.

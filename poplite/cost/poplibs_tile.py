@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from poplite.cost.poplibs import Element, of_tile, share
 from poplite.errors import ElementTypeError
+from poplite.machine.target import Target
 from poplite.source import here
-from poplite.target import Target
 from poplite.types import FLOAT, HALF
 
 SIZES = (1, 2, 4)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant
 from poplite.cost.shape_fields import fields_of, kind_of
 from poplite.errors import GraphConnectionError
-from poplite.intervals import Int64
-from poplite.series import Series, compact, constant
+from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
+from poplite.jit.native import address, native
 from poplite.source import here
 from poplite.vertex_block import Vectors
-from poplite.view.kernels.shapes import distinct as distinct_kernel
-from poplite.view.native import address, native
 
 if TYPE_CHECKING:
     from poplite.compile.edges import Family

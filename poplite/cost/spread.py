@@ -17,8 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from poplite.intervals import Int64
-from poplite.series import Series, Steps, compact, constant
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps, compact, constant
 
 FEW = 8
 """So many numbers are looked at without arrays."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
-from poplite.intervals import Int64
 from poplite.report.execution import PhaseKind
-from poplite.series import Series
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps
 from poplite.cost.addresses import alike
 from poplite.cost.contents import CostOf, EdgesOf, contents
 from poplite.cost.liveness import lifetimes
 from poplite.cost.memory import NO_STEP, Held, LiveStep, MemoryPlan, placing_of
 from poplite.cost.overflow import overflow_error
 from poplite.cost.spread import Spread
-from poplite.intervals import Int64
-from poplite.series import Series, Steps
 
 if TYPE_CHECKING:
     from poplite.graph import Graph
+    from poplite.machine.target import Target
     from poplite.program import Program, Step
-    from poplite.target import Target
 
 
 def memory_of(

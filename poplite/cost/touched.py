@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.intervals import Int64
-from poplite.sweep import union
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import union
 from poplite.view import Storage, View, num_runs, runs, storages
 
 if TYPE_CHECKING:
+    from poplite.arrays.digits import Digit
     from poplite.compile.edges import EdgeTable, FieldEdges
-    from poplite.view.digits import Digit
 
 LISTED = 4096
 """Runs of one view, or one field, that are listed."""

@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_with_order
 from poplite.cost.latency import has_map, places, route_cycles
 from poplite.cost.pieces import Pieces
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Cause, Phase
-from poplite.intervals import Int64
-from poplite.sweep import sorted_with_order
-from poplite.view.kernels.traffic import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
-from poplite.view.native import address, native
+from poplite.jit.kernels.exchange import LOAD_WORDS, PIECE_WORDS, fragments, receive, send
+from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 FEW = 16
 """Pieces that are added up without compiled code."""
@@ -126,7 +126,7 @@ def load_of(target: Target, parts: Iterable[Pieces], once: bool = False) -> Load
             All that leave a tile are in one part, or all that reach one; sources rise.
         once: whether it is known that no element leaves its tile twice.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> source, to = np.array([0, 0]), np.array([2, 7])     # 10 floats from tile 0 to 2 and 7
     >>> pieces = Pieces(source, to, np.array([5, 5]), source + 10, source + 4, source == 0)
     >>> load = load_of(Target(), [pieces])

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, constant
 from poplite.cost.memory import Category
 from poplite.fields import Field
-from poplite.intervals import Int64
+from poplite.jit.kernels.allocation import aligned
 from poplite.layouts import VectorLayout, VectorListLayout
-from poplite.series import Series, constant
 from poplite.source import SourceLocation
 from poplite.vertex import Vertex
 from poplite.vertex_block import Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
-from poplite.view.kernels.placing import aligned
 
 if TYPE_CHECKING:
     from poplite.compile.edges import EdgeTable
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 
 class VertexBytes:
@@ -136,7 +136,7 @@ def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
         tiles: of each vertex.
         numbers: of each vertex.
 
-    >>> from poplite.series import compact
+    >>> from poplite.arrays.series import compact
     >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
     >>> by_tile(tiles, compact(np.array([5, 1, 7]))).tolist()
     [5, 0, 8, 0]

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant, taken
 from poplite.cost.cycles import cycles_of
 from poplite.cost.details import details_of
 from poplite.cost.shapes import Column, distinct, shapes_of, words_of
 from poplite.cost.step import SlotSource, VertexCosts
 from poplite.estimates import VertexPerfEstimate, estimate_given, estimator_for
-from poplite.intervals import Int64
-from poplite.series import Series, compact, constant, taken
 from poplite.source import here
 from poplite.vertex import has_cycles
 from poplite.vertex_block import VertexBlock

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.digits import Digit, coalesce, digits_of
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.progressions import split_run, strided_runs
+from poplite.arrays.series import Steps
+from poplite.arrays.sweep import sorted_order, union
 from poplite.cost.homes import FEW, Homes, walk
 from poplite.cost.pieces import Pieces, by_source
-from poplite.intervals import Int64, merge
-from poplite.series import Steps
-from poplite.sweep import sorted_order, union
+from poplite.jit.kernels.locations import away
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View
-from poplite.view.digits import Digit, coalesce, digits_of
-from poplite.view.expand import split_run, strided_runs
-from poplite.view.kernels.homes import away
 
 if TYPE_CHECKING:
     from poplite.compile.edges import FieldEdges

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import VertexCosts
-from poplite.intervals import Int64
-from poplite.series import Series
+from poplite.jit.kernels.workers import finish, pack
+from poplite.jit.native import address, native
 from poplite.tile_table import Int32
 from poplite.vertex import MultiVertex
-from poplite.view.kernels.workers import finish, pack
-from poplite.view.native import address, native
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 FEW = 64
 """Vertices that are shared out without compiled code."""

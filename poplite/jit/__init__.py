@@ -5,5 +5,5 @@ it there.  Numba is imported only to compile.
 """
 
 from poplite.jit.build import build as build
-from poplite.jit.objects import cache_folder as cache_folder
-from poplite.jit.objects import digest as digest
+from poplite.jit.object_cache import cache_folder as cache_folder
+from poplite.jit.object_cache import digest as digest

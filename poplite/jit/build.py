@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from poplite.jit import objects
+from poplite.jit import object_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ def build(
     """
 
     def make(exported: str) -> tuple[bytes, list[str], dict[str, Any]]:
-        from poplite.jit.context import compile_object
+        from poplite.jit.numba_context import compile_object
 
         return *compile_object(exported, *source()), {}
 
@@ -55,13 +55,13 @@ def build_object(
     """
     with _lock:
         if name not in _loaded:
-            content = objects.find(name)
+            content = object_cache.find(name)
             if content is None:
                 if announce is not None:
                     announce()
                 exported = f"poplite_{name}"
                 code, needed, about = make(exported)
-                content = objects.pack(code, exported, needed, about)
-                objects.store(name, content)
-            _loaded[name] = objects.load(content), objects.about(content)
+                content = object_cache.pack(code, exported, needed, about)
+                object_cache.store(name, content)
+            _loaded[name] = object_cache.load(content), object_cache.about(content)
         return _loaded[name]

@@ -19,7 +19,7 @@ from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments
 
-from poplite.jit.context import compile_library, contexts
+from poplite.jit.numba_context import compile_library, contexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

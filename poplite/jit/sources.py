@@ -56,7 +56,7 @@ def modules_behind(*roots: str) -> list[str]:
     Raises:
         ModuleNotFoundError: when one of them is not there.
 
-    >>> "poplite.source" in modules_behind("poplite.jit.objects")  # poplite.errors imports it
+    >>> "poplite.source" in modules_behind("poplite.jit.object_cache")  # poplite.errors imports it
     True
     """
     found: set[str] = set()

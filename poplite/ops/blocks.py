@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
 from poplite.joining import concat
 from poplite.tensor import Tensor
 

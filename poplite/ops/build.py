@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.compute_set import ComputeSet
 from poplite.graph import Graph
-from poplite.intervals import Int64
 from poplite.joining import concat
 from poplite.mapping import TileMapping
 from poplite.ops.order import Order

@@ -27,9 +27,9 @@ from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
+from poplite.text import clipped, of_type
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn
-from poplite.words import clipped, of_type
 
 Body = Program | Callable[[Tensor], Program]
 

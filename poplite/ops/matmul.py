@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.graph import Graph
-from poplite.intervals import Int64
 from poplite.mapping import TileMapping
 from poplite.ops.blocks import Blocks
 from poplite.ops.matmul_checks import check_operands, check_plan, check_sizes

@@ -11,16 +11,16 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.graph import Graph
+from poplite.machine.target import Target
 from poplite.ops.matmul_grid import MatMulPlan, Three
 from poplite.program import Sequence
 from poplite.program.sequence import check_appended, check_graph
 from poplite.source import here
-from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
+from poplite.text import clipped
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.whole import whole_or_none
-from poplite.words import clipped
 
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""

@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
 from poplite.ops.blocks import Blocks
+from poplite.text import counted
 from poplite.types import ElementType
-from poplite.words import counted
 
 Three = tuple[int, int, int]
 

@@ -9,7 +9,7 @@ What a way costs: bytes at the rate of the exchange, and what goes before them; 
 `poplite.vertices.amp`; the vertices that add up.  Poplar's planner goes by the same sum (poplibs,
 lib/poplin/ConvPlan.cpp).  Operands count as lying where the plan wants them.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> from poplite.types import HALF
     >>> print(plan_matmul(Target(architecture="bow"), HALF, 1024, 1024, 256, partials=HALF))
     1,024 x 1,024 times 1,024 x 256, HALF with partials of HALF
@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
+from poplite.machine.target import Target
 from poplite.ops.matmul_checks import check_request
 from poplite.ops.matmul_grid import MatMulPlan, Three
-from poplite.target import Target
 from poplite.types import FLOAT, ElementType, ElementTypeLike, element_type
 from poplite.vertices.amp import amp_cycles
 from poplite.vertices.partials import partials_cycles

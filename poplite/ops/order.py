@@ -17,8 +17,8 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
+from poplite.arrays.digits import digits_of
 from poplite.tensor import Tensor
-from poplite.view.digits import digits_of
 
 
 class Order(NamedTuple):

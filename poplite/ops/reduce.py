@@ -36,8 +36,8 @@ from poplite.program.sequence import check_appended
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
+from poplite.text import clipped, counted
 from poplite.types import BOOL, QUARTER, QUARTER_METADATA
-from poplite.words import clipped, counted
 
 
 def reduce(

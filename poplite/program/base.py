@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import ControlProgramError
 from poplite.source import SourceLocation, here
-from poplite.words import clipped, of_type
+from poplite.text import clipped, of_type
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor

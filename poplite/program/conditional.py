@@ -18,8 +18,8 @@ from poplite.program.growing import Growing
 from poplite.program.scalar import deciding
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import INT
-from poplite.words import clipped, counted, fitted, of_type
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
 

@@ -17,8 +17,8 @@ from poplite.remote import FunctionBuffer, RemoteBuffer
 from poplite.source import here
 from poplite.streams import DataStream
 from poplite.tensor import Tensor
+from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
-from poplite.words import clipped, counted, fitted
 
 if TYPE_CHECKING:
     from poplite.program.function import Function

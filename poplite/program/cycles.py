@@ -19,8 +19,8 @@ from poplite.program.marks import SyncType
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
 from poplite.tensor import Tensor
+from poplite.text import clipped, fitted, of_type
 from poplite.types import UNSIGNED_INT
-from poplite.words import clipped, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

@@ -11,18 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError
-from poplite.floating_point import (
+from poplite.graph import Graph
+from poplite.machine.floating_point import (
     OVERFLOW_MAX,
     STOCHASTIC,
     STORES,
     TRAPS,
     FloatingPointBehaviour,
 )
-from poplite.graph import Graph
 from poplite.program.base import Program, set_once
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
-from poplite.words import clipped, of_type
+from poplite.text import clipped, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

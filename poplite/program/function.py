@@ -17,7 +17,7 @@ from poplite.errors import ControlProgramError
 from poplite.program.base import Program, set_once
 from poplite.remote import HostFunction
 from poplite.source import SourceLocation, here
-from poplite.words import clipped, counted, fitted, of_type
+from poplite.text import clipped, counted, fitted, of_type
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

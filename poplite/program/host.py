@@ -29,8 +29,8 @@ from poplite.source import SourceLocation, here
 from poplite.streams import MAX_TRANSFER_BYTES, DataStream, DataStreamType, transfer_text
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape, why_not_writeable
+from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
-from poplite.words import clipped, counted, fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

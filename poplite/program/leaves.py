@@ -12,8 +12,8 @@ from poplite.program.copy import Copy
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import shared, type_and_shape, why_not_writeable
+from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import BOOL
-from poplite.words import clipped, counted, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

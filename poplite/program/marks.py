@@ -15,7 +15,7 @@ from poplite.program.base import Program, set_once
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
-from poplite.words import clipped, fitted, of_type
+from poplite.text import clipped, fitted, of_type
 
 
 class SyncType(enum.Enum):

@@ -22,8 +22,8 @@ from poplite.program.marks import Mark
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
+from poplite.text import clipped, counted, fitted
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted, fitted
 
 SHOWN = 4
 """Replicas of the map that an error shows as an example."""
@@ -47,7 +47,7 @@ class CrossReplicaCopy(Program):
         PopliteError: for tensors that do not fit together, as `Copy`.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> graph = Graph(Target(tiles=6, ipus=3), replication_factor=3)
     >>> a, b = graph.add_variable("int32", (4,), "a"), graph.add_variable("int32", (4,), "b")
     >>> CrossReplicaCopy(a, b, {0: 1, 1: 2, 2: 0})

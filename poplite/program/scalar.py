@@ -6,8 +6,8 @@ from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.source import here
 from poplite.tensor import Tensor
 from poplite.tensor_text import type_and_shape
+from poplite.text import clipped, counted, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
-from poplite.words import clipped, counted, of_type
 
 NUMBERS = INT, UNSIGNED_INT
 """Element types that a Switch can tell apart."""

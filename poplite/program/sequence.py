@@ -11,7 +11,7 @@ from poplite.graph import Graph
 from poplite.program.base import Program, checked, parts, set_once
 from poplite.program.growing import Growing
 from poplite.source import here
-from poplite.words import clipped, counted, fitted, of_type
+from poplite.text import clipped, counted, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

@@ -17,7 +17,7 @@ from poplite.program.base import Program, set_once
 from poplite.program.scalar import deciding
 from poplite.source import here
 from poplite.tensor import Tensor
-from poplite.words import clipped, fitted, of_type
+from poplite.text import clipped, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

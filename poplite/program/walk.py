@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from poplite.program.base import Program
-from poplite.words import fitted
+from poplite.text import fitted
 
 
 @dataclass(frozen=True, slots=True, repr=False)

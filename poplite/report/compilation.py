@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from poplite.errors import ControlProgramError
+from poplite.machine.target import Target
 from poplite.report.lazy import LazySequence
 from poplite.report.memory import LivenessStep, Memory
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Programs
 from poplite.report.tile_memory import MemoryVariable, TileMemory
 from poplite.source import here
-from poplite.target import Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from poplite.report.insights_text import NAME
-from poplite.words import counted, shortened
+from poplite.text import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.report.memory import Memory

@@ -15,10 +15,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
+from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Program, Programs
-from poplite.target import Target
 
 PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
 """What happens in a phase: vertices run; data are rearranged on their tile; they move between the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from poplite.report.execution import Cause
 from poplite.report.insights import Insights
-from poplite.words import shortened
+from poplite.text import shortened
 
 NAME = 40
 """Characters of a name in a table."""

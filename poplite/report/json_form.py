@@ -19,11 +19,11 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from poplite.arrays.series import compact
 from poplite.errors import FileLoadError, PopliteError
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Program, Programs, ProgramType
-from poplite.series import compact
-from poplite.words import clipped
+from poplite.text import clipped
 
 VERSION = 1
 """Rises when the meaning of a field changes."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
 from poplite.report.lazy import LazySequence
 from poplite.report.per_tile import PerTile
 from poplite.report.tile_memory import MemoryTotal, MemoryVariable, TileMemory

@@ -19,8 +19,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64
-from poplite.series import Series, compact, constant
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

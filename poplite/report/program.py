@@ -20,7 +20,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from poplite.words import fitted
+from poplite.text import fitted
 
 
 class ProgramType(enum.Enum):

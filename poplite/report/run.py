@@ -12,7 +12,7 @@ from poplite.files import replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.source import here
-from poplite.words import counted
+from poplite.text import counted
 
 if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from poplite.report.execution import PHASE_KINDS, Execution
 from poplite.report.insights_text import NAME, insights_text, where
 from poplite.report.memory_text import memory_text, rows_text
-from poplite.words import counted, shortened
+from poplite.text import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation

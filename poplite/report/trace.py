@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import InvalidTileMapping
 from poplite.files import replacing
-from poplite.intervals import Int64
+from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.source import here
-from poplite.target import Target
-from poplite.words import clipped, counted
+from poplite.text import clipped, counted
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
 """Tracks of each IPU: whole steps, what its slowest tile does, tiles.  Perfetto takes process and

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from poplite.graph import Graph
 from poplite.joining import append, concat
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.tensor import Tensor
 from poplite.types import INT
 

@@ -15,8 +15,8 @@ from poplite.graph import Graph
 from poplite.mapping import NO_TILE, TileMapping
 from poplite.sorted_regions import SortedRegions
 from poplite.tensor import Tensor
+from poplite.text import clipped
 from poplite.var_regions import VariableInterval
-from poplite.words import clipped
 
 Int64 = npt.NDArray[np.int64]
 

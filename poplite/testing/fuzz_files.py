@@ -29,6 +29,7 @@ from poplite.compile.compiler import compile_graph
 from poplite.compile.executable import Executable
 from poplite.errors import FileLoadError, StreamConnectionError
 from poplite.graph import Graph
+from poplite.machine.target import Target
 from poplite.program import (
     AssumeEqualAcrossReplicas,
     Call,
@@ -47,7 +48,6 @@ from poplite.program import (
     Sequence as Steps,
 )
 from poplite.simulator.engine import Engine
-from poplite.target import Target
 from poplite.testing.mutations import mutated
 from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex

@@ -24,7 +24,7 @@ TILES = 4
 @pytest.fixture
 def poplite_target() -> Target:
     """A machine of four tiles, each of six workers."""
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
     return Target(tiles=TILES)
 

@@ -20,8 +20,8 @@ from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.quarter import QuarterMetadata
 from poplite.tensor import Tensor
+from poplite.text import counted
 from poplite.types import QUARTER, ElementType
-from poplite.words import counted
 
 MOST_GAP = 3
 """Elements between two neighbours, at most."""
@@ -90,7 +90,7 @@ def laid_out(
         random: decides.
         metadata: of QUARTER.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> from poplite.types import INT
     >>> laid_out(Graph(Target(tiles=4)), "x", INT, 3, Random(1)).tensor.shape
     (3,)

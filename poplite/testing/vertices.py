@@ -19,17 +19,17 @@ import numpy.typing as npt
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
 from poplite.fields import Field
 from poplite.graph import Graph
+from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.engine import Engine
 from poplite.source import here
-from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.testing.regions import LaidOut, laid_out, laid_out_plainly
+from poplite.text import counted
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
 from poplite.values import elements
 from poplite.vertex import Vertex
-from poplite.words import counted
 
 Array = npt.NDArray[Any]
 Rows = list[Array]

@@ -10,9 +10,9 @@ of addresses (`stream` in parts), `aliases` who shares elements, `strided` the n
 behind that, `sets` the same for many views at once.
 """
 
+from poplite.arrays.intervals import Interval, Intervals
 from poplite.view.aliases import contains_aliases, contains_constant, intersects
 from poplite.view.cat import concat
-from poplite.view.interval import Interval, Intervals
 from poplite.view.regions import (
     address_at,
     addresses,

@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from poplite.view.digits import (
+from poplite.arrays.digits import (
     Digits,
     Piece,
     coalesce,

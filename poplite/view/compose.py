@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from poplite.view.digits import Digit, Dim, coalesce, digits_of, pack, place_values
+from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack, place_values
 
 
 def compose(

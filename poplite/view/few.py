@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from poplite.view.digits import Digit, cut_digits
+from poplite.arrays.digits import Digit, cut_digits
 from poplite.view.space import NOWHERE, Storage
 from poplite.view.view import Cat, View
 

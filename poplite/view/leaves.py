@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import Digit, digits_of, flat_digits
+from poplite.arrays.digits import Digit, digits_of, flat_digits
 from poplite.view.pieces import Pieces
 from poplite.view.space import Storage
 from poplite.view.view import Cat, View

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.intervals import Int64, overlay
-from poplite.view.digits import Digit, coalesce, pack
-from poplite.view.expand import grid
+from poplite.arrays.digits import Digit, coalesce, pack
+from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.progressions import grid
 from poplite.view.space import NOWHERE, Storage
 from poplite.view.through import runs
 from poplite.view.view import View

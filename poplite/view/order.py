@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.progressions import grid
 from poplite.errors import SizeOverflowError
-from poplite.intervals import Int64, overlay
+from poplite.jit.kernels.memory_order import GROUPS, MEMBERS, form_groups
+from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.expand import grid
-from poplite.view.kernels.order import GROUPS, MEMBERS, form_groups
 from poplite.view.memory import (
     Part,
     Runs,
@@ -31,7 +32,6 @@ from poplite.view.memory import (
     sets_by_address,
     sorted_runs,
 )
-from poplite.view.native import address, native
 from poplite.view.space import NOWHERE
 from poplite.view.through import check_listable
 

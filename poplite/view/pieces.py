@@ -19,7 +19,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import coalesce, digits_of, pack
+from poplite.arrays.digits import coalesce, digits_of, pack
 from poplite.view.view import View
 
 Int64 = npt.NDArray[np.int64]

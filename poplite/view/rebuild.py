@@ -8,7 +8,7 @@ What a user cuts and joins again thus becomes the strided view it was.
 
 from __future__ import annotations
 
-from poplite.view.digits import Digit, Digits, Piece, coalesce, cut_digits
+from poplite.arrays.digits import Digit, Digits, Piece, coalesce, cut_digits
 
 
 def one_number(todo: list[Piece]) -> Digits | None:

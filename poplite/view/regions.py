@@ -20,8 +20,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import locate, pack
-from poplite.view.expand import count_runs, grid, split_run
+from poplite.arrays.digits import locate, pack
+from poplite.arrays.progressions import count_runs, grid, split_run
 from poplite.view.few import FEW, few_runs
 from poplite.view.leaves import Leaves, leaves_of, stacked
 from poplite.view.pieces import Pieces

@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.digits import Digit
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import SizeOverflowError
-from poplite.intervals import Int64
+from poplite.jit.kernels.aliasing import MARK, TEST, visit
+from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.digits import Digit
-from poplite.view.kernels.aliasing import MARK, TEST, visit
-from poplite.view.native import address, native
 from poplite.view.strided import LARGEST_SPAN, meet
 
 Mask = npt.NDArray[np.bool_]

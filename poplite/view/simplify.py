@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.intervals import Int64
+from poplite.arrays.intervals_part import Int64
 from poplite.view.cat import concat
 from poplite.view.order import MemoryOrder, memory_order
 from poplite.view.regions import num_runs

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.digits import Digit, coalesce, locate
+from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
 from poplite.source import here
-from poplite.view.digits import Digit, coalesce, locate
-from poplite.view.expand import split_run, strided_runs
 from poplite.view.few import few_runs
 from poplite.view.leaves import Leaves, leaves_of
 from poplite.view.space import Storage

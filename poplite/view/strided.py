@@ -18,12 +18,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poplite.arrays.digits import Digit
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import SizeOverflowError
-from poplite.intervals import Int64
+from poplite.jit.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
+from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.digits import Digit
-from poplite.view.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
-from poplite.view.native import address, native
 
 FIRST_STEPS = 100
 """Nodes searched before compiled code takes over."""

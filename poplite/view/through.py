@@ -20,15 +20,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.digits import Digit
+from poplite.arrays.progressions import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
+from poplite.jit.kernels.concatenated import leaf_runs, through
+from poplite.jit.kernels.transposed import ABREAST, TALL, transposed
+from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.digits import Digit
-from poplite.view.expand import count_runs, split_run, strided_runs
 from poplite.view.few import few_runs
-from poplite.view.kernels.leaves import leaf_runs, through
-from poplite.view.kernels.transposed import ABREAST, TALL, transposed
 from poplite.view.leaves import Leaves, leaves_of
-from poplite.view.native import address, native
 from poplite.view.space import Storage
 from poplite.view.view import View
 

@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
-from poplite.view.compose import compose
-from poplite.view.digits import (
+from poplite.arrays.digits import (
     Digit,
     Digits,
     Dim,
@@ -37,6 +36,7 @@ from poplite.view.digits import (
     row_major,
     sub_sample_digits,
 )
+from poplite.view.compose import compose
 from poplite.view.space import NOWHERE, Storage
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ import numpy as np
 from poplite.compute_set import ComputeSet
 from poplite.mapping import NO_TILE, ranges
 from poplite.program import Copy, HostCall, PrintTensor, Program
+from poplite.text import counted
 from poplite.types import type_text
 from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
 from poplite.viz.dataflow_links import Int64, Item, Kind, Thing
 from poplite.viz.vertices import class_counts
 from poplite.viz.words import name_text, shape_text, size_text
-from poplite.words import counted
 
 NOUNS: dict[Kind, tuple[str, str]] = {
     "variable": ("variable", "variables"),

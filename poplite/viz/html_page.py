@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from poplite.text import counted
 from poplite.viz.colors import DARK, LIGHT
 from poplite.viz.html import asset, escaped, facts_table, folded, table
 from poplite.viz.svg import SvgText
 from poplite.viz.words import name_text
-from poplite.words import counted
 
 OPEN_ROWS = 40
 """Rows of the longest table that is open at first."""

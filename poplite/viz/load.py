@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.mapping import NO_TILE, ranges
+from poplite.text import counted
 from poplite.viz.words import name_text, shape_text, size_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

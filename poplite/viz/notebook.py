@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.mapping import TileMapping, ranges
+from poplite.text import counted
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.html import asset, escaped, facts_table
 from poplite.viz.ownership import ownership_of
@@ -27,7 +28,6 @@ from poplite.viz.tensor_text import draw_tensor_text
 from poplite.viz.tiles import TileMap, draw_map_svg, draw_map_text
 from poplite.viz.vertices import class_counts, classes_text, vertices_map
 from poplite.viz.words import name_text, shape_text, size_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.compute_set import ComputeSet

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from poplite.mapping import ranges
 from poplite.program import Program
+from poplite.text import counted, shortened
 from poplite.viz.colors import CATEGORIES, KINDS
 from poplite.viz.html import escaped, facts_table, folded, table
 from poplite.viz.notebook import rows_text, shown
@@ -23,7 +24,6 @@ from poplite.viz.program_words import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.vertices import class_counts, classes_text
 from poplite.viz.words import name_text, shape_text, size_text
-from poplite.words import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.compute_set import ComputeSet

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.mapping import NO_TILE, ranges
+from poplite.text import counted
 from poplite.viz.json_text import json_text
 from poplite.viz.selection import Index, Selection, select
 from poplite.viz.words import name_text, shape_text, size_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor

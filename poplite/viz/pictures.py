@@ -53,7 +53,7 @@ def tiles_text(
         UnknownName: when the graph has no variable of a name.
 
     >>> from poplite.graph import Graph
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> graph = Graph(Target(tiles=4))
     >>> _ = graph.add_variable("float32", (8,), "x", mapping="linear")
     >>> tiles_text(graph).splitlines()[1]

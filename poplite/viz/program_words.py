@@ -28,8 +28,8 @@ from poplite.program import (
 )
 from poplite.source import SourceLocation
 from poplite.tensor_text import type_and_shape
+from poplite.text import counted
 from poplite.viz.words import name_text, size_text
-from poplite.words import counted
 
 MOST = 10**12
 """Counts stop here: Repeats multiply, and a deep nest of them has no end."""

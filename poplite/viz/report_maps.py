@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from poplite.text import counted
 from poplite.viz.tiles import TileMap
 from poplite.viz.words import size_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
-    from poplite.intervals import Int64
+    from poplite.arrays.intervals_part import Int64
     from poplite.report import Report
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.target import Target
+from poplite.machine.target import Target
+from poplite.text import counted
 from poplite.viz.json_text import json_text
 from poplite.viz.load import tile_load
 from poplite.viz.program_facts import runs_of
 from poplite.viz.program_words import many, runs_text
 from poplite.viz.vertices import class_counts, classes_text, num_edges
 from poplite.viz.words import size_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.graph import Graph

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.mapping import NO_TILE
+from poplite.text import counted
 from poplite.viz.colors import CATEGORIES, RAMP
 from poplite.viz.columns import cut
 from poplite.viz.fold import MIXED, Page, Rectangles, coarse, fold, rectangles, tick_step
 from poplite.viz.ownership import Ownership
 from poplite.viz.selection import Selection
 from poplite.viz.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
-from poplite.words import counted
 
 Int64 = npt.NDArray[np.int64]
 Float = npt.NDArray[np.floating[Any]]

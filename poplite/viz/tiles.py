@@ -20,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from poplite.text import counted
 from poplite.viz.colors import RAMP, ramp_step
 from poplite.viz.columns import cut, wrapped
 from poplite.viz.json_text import json_text
@@ -27,7 +28,6 @@ from poplite.viz.load import TileLoad
 from poplite.viz.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.terminal import LEAST_COLUMNS, Style
 from poplite.viz.words import size_text
-from poplite.words import counted
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = " .:-=+*%#"

@@ -15,11 +15,11 @@ import numpy as np
 
 from poplite.compute_set import VertexInstance
 from poplite.mapping import ranges
+from poplite.text import counted
 from poplite.vertex_block import VertexBlock
 from poplite.viz.columns import cut
 from poplite.viz.tiles import TileMap
 from poplite.viz.words import name_text
-from poplite.words import counted
 
 if TYPE_CHECKING:
     from poplite.compute_set import ComputeSet

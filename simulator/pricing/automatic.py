@@ -14,19 +14,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from poplite.arrays.intervals_part import Int64
 from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.errors import VertexCompileError
-from poplite.intervals import Int64
 from poplite.jit import digest
 from poplite.jit.build import build_object
-from poplite.machine import CODE_FACTS
+from poplite.machine.facts import CODE_FACTS
+from poplite.machine.target import Target
 from poplite.simulator.identity import code_identity
 from poplite.simulator.pricing.counted import MOST_SLOTS, OVER
 from poplite.simulator.pricing.formula import formula_text
 from poplite.simulator.pricing.parameters import parameters_of
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.pricing.taint import DATA
-from poplite.target import Target
 from poplite.vertex import MultiVertex, Vertex
 
 

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
-from poplite.jit.modules import compile_module
+from poplite.jit.llvm_modules import compile_module
 from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
 from poplite.simulator.pricing.counted import (
     BlockCost,

@@ -21,8 +21,8 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
 from poplite.compute import check, compiled_form
-from poplite.jit.context import compile_inlined
-from poplite.jit.modules import emitted_module
+from poplite.jit.llvm_modules import emitted_module
+from poplite.jit.numba_context import compile_inlined
 from poplite.simulator import accesses, functions  # noqa: F401  (importing registers them)
 from poplite.simulator.fields import (
     INDEX,

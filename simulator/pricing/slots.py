@@ -4,7 +4,7 @@ The main pipe loads, stores, computes integers and branches; the aux pipe comput
 Addresses and conversions between integer widths are free, as is what only counts
 (`poplite.simulator.pricing.loops`): the machine has post-increment accesses.
 
-All numbers are facts of `poplite.machine`.
+All numbers are facts of `poplite.machine.facts`.
 """
 
 from __future__ import annotations

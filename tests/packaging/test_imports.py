@@ -16,24 +16,24 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "errors source types machine machine_vertices target links intervals quarter values words "
-        "whole files floating_point options",
+        "arrays.intervals_part errors files machine.facts machine.floating_point "
+        "machine.library_facts machine.links machine.target options quarter source text "
+        "types values whole",
         "jit",
-        "view",
-        "sweep linear series edges vertex_tiles tile_table variable_mapping mapping "
-        "mapping_input remapped directory",
-        "layouts fields annotations template vertex replicas",
+        "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
+        "arrays directory edges linear mapping mapping_input remapped tile_table "
+        "variable_mapping vertex_tiles",
+        "annotations fields layouts machine template vertex",
         "compute",
-        "tensor tensor_queries tensor_shape joining tensor_text var_regions slices explain "
-        "metadata indexing partition variable compute_set deduce connect connect_rules names "
-        "placement sorted_regions rearrange grouping clone tile_numbers graph_storage "
-        "graph_variables graph_mapping graph_fields graph_host handles graph virtual_graph "
-        "field_sizes estimates streams remote "
-        "vertex_list vertex_block many_given many_probe many_rules many_values "
-        "connect_many",
+        "clone compute_set connect connect_many connect_rules deduce estimates explain "
+        "field_sizes graph graph_fields graph_host graph_mapping graph_storage "
+        "graph_variables grouping handles indexing joining many_given many_probe many_rules "
+        "many_values metadata names partition placement rearrange remote slices "
+        "sorted_regions streams tensor tensor_queries tensor_shape tensor_text tile_numbers "
+        "var_regions variable vertex_block vertex_list virtual_graph",
         "program",
         "report",
-        "cost compile",
+        "compile cost",
         "simulator",
         "vertices",
         "ops",
@@ -46,9 +46,9 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 
 NUMBA_MODULES = frozenset(
     {
-        "poplite.jit.context",
+        "poplite.jit.numba_context",
         "poplite.jit.inlined",
-        "poplite.jit.modules",
+        "poplite.jit.llvm_modules",
         "poplite.simulator.accesses",
         "poplite.simulator.codecs",
         "poplite.simulator.copies",

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poplite.arrays.sweep import paint
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
 from poplite.joining import concat
+from poplite.machine.target import Target
 from poplite.mapping import NO_TILE
-from poplite.sweep import paint
-from poplite.target import Target
 from poplite.tensor import Tensor
 
 TILES = 5

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from poplite import sweep
+from poplite.arrays import sweep
+from poplite.arrays.digits import coalesce
 from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.linear import Linear
+from poplite.machine.target import Target
 from poplite.mapping import NO_TILE, TileMapping
 from poplite.mapping_input import intervals_of
-from poplite.target import Target
 from poplite.tile_table import Cut, TileTable, cut_runs, cut_strided
 from poplite.variable_mapping import VariableMapping
-from poplite.view.digits import coalesce
 
 Ints = npt.NDArray[np.int64]
 TILES = 5

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from poplite.compile.edges import edge_table
 from poplite.compile.races import races
 from poplite.graph import Graph
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.types import FLOAT
 from poplite.vertex import InOut, Input, Vector, Vertex
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poplite.arrays.series import compact, counting
 from poplite.cost import addresses, spread
 from poplite.cost.addresses import Placing, alike
 from poplite.cost.spread import Spread
-from poplite.series import compact, counting
 
 BORDER, LIMIT = 256, 384
 

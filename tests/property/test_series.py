@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite import series
+from poplite.arrays import series
+from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
 from poplite.compile import affine, crossings
 from poplite.compile.affine import affine_runs
 from poplite.edges import Edges, cut
-from poplite.series import Listed, Series, Steps, compact, constant, counting, taken
 from poplite.vertex_tiles import VertexTiles
 
 Integers = npt.NDArray[np.int64]

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from poplite.arrays.series import compact
 from poplite.compile.edges import edge_table
 from poplite.cost.details import alike
 from poplite.cost.shapes import distinct, shapes_of, words_of, words_of_vertex
 from poplite.cost.vertices import vertex_costs
 from poplite.cost.workers import pack_on, tile_cycles
-from poplite.series import compact
-from poplite.view.kernels.shapes import distinct as distinct_kernel
-from poplite.view.kernels.workers import finish, pack
+from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
+from poplite.jit.kernels.workers import finish, pack
 
 vertices = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), max_size=40)
 

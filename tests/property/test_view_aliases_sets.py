@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit
+from poplite.jit.native import address, native
 from poplite.view import sets
-from poplite.view.kernels.aliasing import MARK, TEST, add_multiples, visit
-from poplite.view.native import address, native
 
 Comb = tuple[int, list[tuple[int, int]]]
 

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.view import (
     Storage,
     View,
@@ -32,7 +33,6 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.digits import Digit, coalesce, pack
 from poplite.view.pieces import Pieces
 from poplite.view.view import Cat
 
@@ -57,8 +57,8 @@ def limits(name: str) -> Iterator[None]:
     with (
         mock.patch("poplite.view.few.FEW", few),
         mock.patch("poplite.view.regions.FEW", few),
-        mock.patch("poplite.view.expand.SMALL", small),
-        mock.patch("poplite.view.expand.BLOCK", block),
+        mock.patch("poplite.arrays.progressions.SMALL", small),
+        mock.patch("poplite.arrays.progressions.BLOCK", block),
         mock.patch("poplite.view.through.ELEMENTS_PER_RUN", per_run),
     ):
         yield

@@ -16,7 +16,7 @@ import pytest
 
 import poplite as pl
 from helpers import scripts
-from poplite.jit import objects
+from poplite.jit import object_cache
 from poplite.simulator.identity import code_identity
 
 TEXT = """
@@ -245,7 +245,7 @@ def test_a_killed_process_leaves_nothing_wrong(tmp_path: Path) -> None:
 def read_only() -> Iterator[Path]:
     """A cache folder with one file in it, which nobody may write to."""
     folder = Path(tempfile.mkdtemp())  # outside of pytest's, which only its owner may enter
-    (folder / "known.o").write_bytes(objects.pack(b"code", "known", []))
+    (folder / "known.o").write_bytes(object_cache.pack(b"code", "known", []))
     (folder / "known.o").chmod(0o444)
     folder.chmod(0o555)
     is_root = os.geteuid() == 0
@@ -260,10 +260,10 @@ def read_only() -> Iterator[Path]:
 
 def test_a_folder_that_may_only_be_read(read_only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(read_only))
-    assert objects.find("known") is not None
-    assert objects.find("new") is None
+    assert object_cache.find("known") is not None
+    assert object_cache.find("new") is None
     with pytest.raises(pl.FileLoadError, match=f"'{read_only}' cannot be written: Permission"):
-        objects.store("new", b"content")
+        object_cache.store("new", b"content")
 
 
 @pytest.mark.parametrize(
@@ -275,6 +275,6 @@ def test_files_that_are_no_cache_files_count_as_none(
 ) -> None:
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
     (tmp_path / "name.o").write_bytes(content)
-    assert objects.find("name") is None
-    objects.store("name", objects.pack(b"code", "name", []))
-    assert objects.find("name") is not None
+    assert object_cache.find("name") is None
+    object_cache.store("name", object_cache.pack(b"code", "name", []))
+    assert object_cache.find("name") is not None

@@ -15,8 +15,8 @@ from poplite.errors import (
 )
 from poplite.graph import ComputeSet, Graph
 from poplite.joining import concat
+from poplite.machine.target import Target
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
-from poplite.target import Target
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex

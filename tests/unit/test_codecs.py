@@ -156,7 +156,7 @@ PROGRAM = """
 import numpy as np
 
 import poplite as pl
-from poplite.jit.context import contexts
+from poplite.jit.numba_context import contexts
 from poplite.simulator.codecs import half_in_hardware
 
 

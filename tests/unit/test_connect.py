@@ -17,7 +17,7 @@ from poplite.errors import (
 )
 from poplite.graph import ComputeSet, Graph
 from poplite.joining import concat
-from poplite.target import Target
+from poplite.machine.target import Target
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex

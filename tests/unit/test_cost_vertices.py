@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.arrays.series import Steps, constant
 from poplite.compile.edges import edge_table
 from poplite.cost.shape_fields import fields_of
 from poplite.cost.shapes import distinct, shapes_of, words_of
 from poplite.cost.step import VertexCosts
 from poplite.cost.vertices import vertex_costs
-from poplite.series import Steps, constant
 
 TARGET = pl.Target(tiles=8)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.arrays.series import Series, compact, counting
 from poplite.cost import workers
 from poplite.cost.spread import NOTHING
 from poplite.cost.step import VertexCosts
 from poplite.cost.workers import tile_cycles
-from poplite.series import Series, compact, counting
 from poplite.vertex_tiles import VertexTiles
 
 

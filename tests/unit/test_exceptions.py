@@ -573,7 +573,7 @@ class Built(NamedTuple):
 
 def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
     """Return the unchecked driver of a class with one vector."""
-    from poplite.jit.context import compile_object
+    from poplite.jit.numba_context import compile_object
 
     drivers: list[Built] = []
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.floating_point import TRAPS, reachable
+from poplite.machine.floating_point import TRAPS, reachable
 from poplite.simulator.variant import modes_of
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])

@@ -15,8 +15,8 @@ from poplite.errors import (
 )
 from poplite.graph import Graph
 from poplite.joining import concat
+from poplite.machine.target import Target
 from poplite.program import Copy, Execute, PrintTensor, Sequence, walk
-from poplite.target import Target
 from poplite.types import FLOAT, INT
 from poplite.vertex import Vertex
 

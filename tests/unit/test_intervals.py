@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from poplite.intervals import merge, overlay
-from poplite.sweep import intersection, paint, union
+from poplite.arrays.intervals_part import merge, overlay
+from poplite.arrays.sweep import intersection, paint, union
 
 
 def test_overlay_cuts_at_breaks_only() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import poplite as pl
 from helpers.scripts import load
-from poplite.jit import objects
+from poplite.jit import object_cache
 from poplite.simulator.identity import code_identity
 
 PROGRAM = """
@@ -82,23 +82,23 @@ def test_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
     (tmp_path / "name.o").mkdir()
     with pytest.raises(pl.FileLoadError, match=r"name.o' cannot be read: Is a directory"):
-        objects.find("name")
+        object_cache.find("name")
     with pytest.raises(pl.FileLoadError, match=f"'{tmp_path}' cannot be written"):
-        objects.store("name", b"content")
+        object_cache.store("name", b"content")
     assert [path.name for path in tmp_path.iterdir()] == ["name.o"]  # nothing half-written
 
 
 def test_content_is_checked() -> None:
-    whole = objects.pack(b"code", "name", ["expf"])
-    assert objects._is_whole(whole)
-    assert not objects._is_whole(whole[:-1])
-    assert not objects._is_whole(b"")
+    whole = object_cache.pack(b"code", "name", ["expf"])
+    assert object_cache._is_whole(whole)
+    assert not object_cache._is_whole(whole[:-1])
+    assert not object_cache._is_whole(b"")
 
 
 def test_missing_symbol_is_refused_before_loading() -> None:
-    content = objects.pack(b"code", "name", ["no_such_symbol"])
+    content = object_cache.pack(b"code", "name", ["no_such_symbol"])
     with pytest.raises(pl.FileLoadError, match="needs no_such_symbol"):
-        objects.load(content)
+        object_cache.load(content)
 
 
 class Constant(pl.Vertex):

@@ -8,7 +8,8 @@ from collections import deque
 import pytest
 
 import poplite as pl
-from poplite.links import (
+from poplite.machine.facts import Architecture
+from poplite.machine.links import (
     Link,
     bytes_per_cycle,
     global_sync_cycles,
@@ -76,6 +77,6 @@ def test_rates_are_those_of_the_links() -> None:
     ],
 )
 def test_a_sync_takes_longer_on_a_long_ladder(
-    ipus: int, architecture: pl.machine.Architecture, cycles: int
+    ipus: int, architecture: Architecture, cycles: int
 ) -> None:
     assert global_sync_cycles(pl.Target(ipus=ipus, architecture=architecture)) == cycles

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import poplite as pl
-from poplite.machine import ARCHITECTURES, FACTS, Architecture, Evidence
+from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from poplite import mapping as mapping_module
-from poplite import sweep, tile_table
+from poplite import tile_table
+from poplite.arrays import sweep
 from poplite.errors import InvalidTileMapping, SizeOverflowError
 from poplite.graph import Graph
 from poplite.joining import concat
 from poplite.linear import Linear
+from poplite.machine.target import Target
 from poplite.mapping import NO_TILE, TileMapping, ranges
 from poplite.mapping_input import intervals_of
-from poplite.target import Target
 from poplite.tile_table import TileTable, cut_strided, split
 from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Interval

@@ -1,8 +1,8 @@
 """No quantity of the machine stands in the code of the cost model: they are all facts.
 
 A number in a calculation or comparison is 0, 1, 2 or the name of a constant: of the machine, from
-`poplite.machine`, where it has a source; or of the data's form, one of the module's own constants,
-with a docstring.  Powers of two may have any exponent.
+`poplite.machine.facts`, where it has a source; or of the data's form, one of the module's own
+constants, with a docstring.  Powers of two may have any exponent.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from poplite.cost.poplibs import binary as binary_slots
 from poplite.cost.poplibs_tile import cast, dynamic_slice, multi_slice, scaled_add
 from poplite.cost.vertices import vertex_costs
 from poplite.cost.workers import tile_cycles
-from poplite.machine import FACTS, Evidence
-from poplite.machine_vertices import BINARY, BROADCAST, ROWS, UNARY, UNARY_IN_PLACE, Loop
+from poplite.machine.facts import FACTS, Evidence
+from poplite.machine.library_facts import BINARY, BROADCAST, ROWS, UNARY, UNARY_IN_PLACE, Loop
 from poplite.types import ELEMENT_TYPES
 from poplite.vertices import Add, CountOn, add
 from poplite.vertices.reduce import (

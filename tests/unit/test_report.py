@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
 from poplite.cost.memory import Held, LiveStep, MemoryPlan
 from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
@@ -21,7 +22,6 @@ from poplite.cost.step import Cause
 from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Program
-from poplite.series import compact
 from poplite.simulator.reporting import compilation_of, execution_steps, memory_of_plan
 from poplite.source import SourceLocation
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from poplite.arrays.series import Listed, Series, Steps, compact
 from poplite.compile.archive import ArrayReader, Malformed
 from poplite.compile.codec import coder_of
 from poplite.compile.coders import Reader, Writer
-from poplite.series import Listed, Series, Steps, compact
 
 OF = Reader(ArrayReader({"uint32": np.array([4, 0, 9], np.uint32)}), (), ())
 

@@ -7,14 +7,14 @@ from itertools import product
 
 import pytest
 
-from poplite.view import Cat, Storage, View, concat, num_runs, runs, whole
-from poplite.view.compose import compose
-from poplite.view.digits import (
+from poplite.arrays.digits import (
     cut_digits,
     locate,
     regroup,
     sub_sample_digits,
 )
+from poplite.view import Cat, Storage, View, concat, num_runs, runs, whole
+from poplite.view.compose import compose
 
 DIGITS = [(2, 50), (3, 9), (4, 1)]
 VALUES = [locate(DIGITS, i) for i in range(24)]

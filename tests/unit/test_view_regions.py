@@ -10,6 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from poplite import FLOAT, Graph, SizeOverflowError
+from poplite.jit import native as native_module
+from poplite.jit.kernels.concatenated import leaf_runs
+from poplite.jit.kernels.progressions import repeat_joining, repeat_pattern
 from poplite.view import (
     Storage,
     View,
@@ -25,9 +28,6 @@ from poplite.view import (
     storages,
     whole,
 )
-from poplite.view import native as native_module
-from poplite.view.kernels.leaves import leaf_runs
-from poplite.view.kernels.strided import repeat_joining, repeat_pattern
 from poplite.view.leaves import leaves_of
 from poplite.view.view import Cat
 
@@ -146,7 +146,7 @@ def test_few_runs_need_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"{function} was wanted for a few runs")
 
     monkeypatch.setattr("poplite.view.through.native", refuse)
-    monkeypatch.setattr("poplite.view.expand.native", refuse)
+    monkeypatch.setattr("poplite.arrays.progressions.native", refuse)
     wide = concat(variables(8, (4, 8)), 1)
     views = [square(8).dim_shuffle((1, 0)), wide, wide.slice(3, 60, 1), wide.reshape((256,))]
     assert [num_runs(view) for view in views] == [64, 32, 32, 32]

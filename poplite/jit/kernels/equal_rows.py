@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int32s, Int64s
+from poplite.jit.kernels import Int32s, Int64s
 
 
 def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:

@@ -9,7 +9,7 @@ Each kernel keeps `end`, the address after the last run: a run that begins there
 
 from __future__ import annotations
 
-from poplite.view.kernels import Bytes, Int32s, Int64s
+from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 NO_END = -1
 """An `end` at which no run begins, addresses being positive."""

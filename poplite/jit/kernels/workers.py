@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int32s, Int64s
+from poplite.jit.kernels import Int32s, Int64s
 
 
 def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int64s
+from poplite.jit.kernels import Int64s
 
 ALWAYS = -1
 """First step of what is needed all the time."""

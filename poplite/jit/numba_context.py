@@ -8,7 +8,7 @@ contexts here are private:
   with one float32 operand is a float32 operation, and a variable that is a Python number on
   one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
 * **Objects.** Code is emitted as a native object for the host's processor and loaded by
-  `poplite.jit.objects`, so that a cached program starts without importing Numba.
+  `poplite.jit.object_cache`, so that a cached program starts without importing Numba.
 
 Importing this module imports Numba; only `poplite.jit.build` does so, when there is
 something to compile.
@@ -39,7 +39,7 @@ from numba.core.imputils import Registry as LoweringRegistry
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.core.typing.templates import Registry as TypingRegistry
 
-from poplite.jit import objects
+from poplite.jit import object_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -232,7 +232,7 @@ class ObjectLibrary(codegen.CPUCodeLibrary):
             code: the object file of this library.
         """
         if code.startswith(b"\x7fELF\x02\x01"):  # of 64 bits, least byte first
-            return objects.undefined_symbols(code)
+            return object_cache.undefined_symbols(code)
         return sorted(
             function.name
             for function in self._final_module.functions

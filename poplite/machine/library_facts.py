@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from poplite.words import counted
+from poplite.text import counted
 
 ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
 LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals_part import Int64
 from poplite.errors import TensorIndexError
-from poplite.intervals import Int64
 from poplite.source import here
+from poplite.text import clipped
 from poplite.whole import whole_or_none
-from poplite.words import clipped
 
 SHOWN = 100
 """Intervals that a repr lists."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Bytes, Int64s
+from poplite.jit.kernels import Bytes, Int64s
 
 OWN = -1
 """What `foreign_writes` finds of a read that meets no write but those of its own vertex."""

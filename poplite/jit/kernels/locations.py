@@ -1,13 +1,13 @@
 """Which tiles the elements of runs live on: walks over runs and the segments of a tile table.
 
-`poplite.view.kernels.mapping` says what `breaks`, `buckets`, `shift` and `tiles` are; `places` are
-the distances from the addresses of each segment to places (`poplite.cost.homes`).
+`poplite.jit.kernels.tile_table` says what `breaks`, `buckets`, `shift` and `tiles` are; `places`
+are the distances from the addresses of each segment to places (`poplite.cost.homes`).
 """
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int32s, Int64s
-from poplite.view.kernels.mapping import another_segment
+from poplite.jit.kernels import Int32s, Int64s
+from poplite.jit.kernels.tile_table import another_segment
 
 SUM_BITS = 31
 """Of each of two sums that tell edges apart: products fit."""

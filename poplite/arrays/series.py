@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.intervals import Int64
-from poplite.view.digits import Digits, coalesce, digits_of, locate, regroup
-from poplite.view.expand import grid
+from poplite.arrays.digits import Digits, coalesce, digits_of, locate, regroup
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.progressions import grid
 
 NARROW = np.dtype(np.uint32)
 """How offsets are kept."""
@@ -42,7 +42,7 @@ class Steps:
 
     Attributes:
         first: the number at index 0.
-        digits: (extent, stride) outermost first, as in `poplite.view.digits`; extents may be 1.
+        digits: (extent, stride) outermost first, as in `poplite.arrays.digits`; extents may be 1.
     """
 
     first: int

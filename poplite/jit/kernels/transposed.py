@@ -15,8 +15,8 @@ two apart, and so many places at once would share a few lines of the cache.
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int32s, Int64s
-from poplite.view.kernels.leaves import leaf_at
+from poplite.jit.kernels import Int32s, Int64s
+from poplite.jit.kernels.concatenated import leaf_at
 
 ABREAST = 16
 """Columns of a tile."""

@@ -7,7 +7,7 @@ Tile mappings are intervals with a tile, and a view cuts its variables into inte
               pieces     [----)[---)   [---)                  result     [------)[--) [--)
               source      0     0       1
 
-`poplite.sweep` paints intervals over each other, which takes a sort.
+`poplite.arrays.sweep` paints intervals over each other, which takes a sort.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The machine that is modelled.
 
-The default is Graphcore's Mk2 (GC200).  `poplite.machine` says where every number comes from.
+The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` says where every number comes from.
 
     >>> Target(tiles=64)
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
@@ -30,11 +30,11 @@ from numbers import Real
 from typing import Any, SupportsIndex
 
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
-from poplite.machine import ARCHITECTURES, FACTS, Architecture, Fact
+from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
+from poplite.text import clipped, counted
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that are arguments of their own."""
@@ -54,7 +54,7 @@ class Target:
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
         architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here.
-        costs: other constants of `poplite.machine` by name, as numbers from 0 in their units.
+        costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
@@ -110,7 +110,7 @@ class Target:
         """Return a constant of the machine: its value, unit, and where it comes from.
 
         Args:
-            name: as in `poplite.machine`; of "tiles", of one IPU.
+            name: as in `poplite.machine.facts`; of "tiles", of one IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -128,7 +128,7 @@ class Target:
         """Return the value of a constant of the machine.
 
         Args:
-            name: as in `poplite.machine`; of "tiles", of one IPU.
+            name: as in `poplite.machine.facts`; of "tiles", of one IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -294,7 +294,7 @@ def _known(name: str, architecture: Architecture) -> Fact:
         raise UnknownName(
             f"Target: no constant {clipped(name)}{did_you_mean(str(name), facts)}",
             at=here(),
-            found=f"{len(facts)} constants of '{architecture}' are in poplite.machine",
+            found=f"{len(facts)} constants of '{architecture}' are in poplite.machine.facts",
             fix="target.fact('clock_hz')",
         )
     return facts[name]

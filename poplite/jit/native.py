@@ -1,7 +1,7 @@
 """Compiled kernels of the view algebra, found or compiled on first use.
 
     >>> import numpy as np
-    >>> from poplite.view.kernels.strided import repeat_pattern
+    >>> from poplite.jit.kernels.progressions import repeat_pattern
     >>> pattern, base, out = np.array([0, 1]), np.array([10, 20]), np.empty(4, np.int64)
     >>> native(repeat_pattern)(address(pattern), 2, address(base), 2, address(out), 4)
     4
@@ -33,7 +33,7 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     """Return the compiled form of a kernel.
 
     Args:
-        function: from `poplite.view.kernels`; its annotations say which arguments are pointers.
+        function: from `poplite.jit.kernels`; its annotations say which arguments are pointers.
 
     Returns:
         Takes the address of an array for each pointer, and an int for each `int`.

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from poplite.machine_vertices import ROWS as VERTICES
+from poplite.machine.library_facts import ROWS as VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
 """How good a number is."""

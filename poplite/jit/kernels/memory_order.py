@@ -11,7 +11,7 @@ test; in a row of consecutive addresses they are members of one group, otherwise
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int64s
+from poplite.jit.kernels import Int64s
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
 """What `state` holds from call to call; address and position are where the last member ended."""

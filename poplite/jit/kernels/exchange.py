@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Bytes, Int64s
+from poplite.jit.kernels import Bytes, Int64s
 
 PIECE_WORDS = 8
 """Of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Bytes, Int64s
+from poplite.jit.kernels import Bytes, Int64s
 
 STRIDE, EXTENT, REACH, COMMON, DENSE, PERIOD, INVERSE, STEP, LAST, REST, PLACE_WORDS = range(11)
 """Words of a place: its digit, facts of the sums up to it, how it steps, state of the search."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.intervals import Int64, merge
-from poplite.view.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
-from poplite.view.native import address, native
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
+from poplite.jit.native import address, native
 
 FEW = 2048
 """So many intervals are not worth loading compiled code for."""

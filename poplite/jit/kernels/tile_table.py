@@ -11,7 +11,7 @@ and `totals[2 * row + 1]`, where row 0 stands for no tile, row 1 for tile 0 and 
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int32s, Int64s
+from poplite.jit.kernels import Int32s, Int64s
 
 LEVEL_WORDS = 6
 """Of each level: extent, stride, index, and of one block: least and greatest step, elements."""

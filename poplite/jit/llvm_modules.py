@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
-from poplite.jit.context import (
+from poplite.jit.numba_context import (
     ObjectCodegen,
     ObjectLibrary,
     TargetContext,

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from poplite.target import Target
+    from poplite.machine.target import Target
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -92,7 +92,7 @@ def link_bytes_per_cycle(target: Target, link: Link) -> float:
         target: the machine.
         link: the group.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> round(link_bytes_per_cycle(Target(ipus=2), Link("card", 0)), 2)
     43.92
     """
@@ -108,7 +108,7 @@ def bytes_per_cycle(target: Target, a: int, b: int) -> float:
         a: the IPU that sends.
         b: the IPU that receives; unlimited when it is the same.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> machine = Target(ipus=4)
     >>> bytes_per_cycle(machine, 0, 1) / bytes_per_cycle(machine, 0, 3)
     2.0
@@ -126,7 +126,7 @@ def global_sync_cycles(target: Target) -> int:
     Args:
         target: the machine.
 
-    >>> from poplite.target import Target
+    >>> from poplite.machine.target import Target
     >>> global_sync_cycles(Target()), global_sync_cycles(Target(ipus=2))
     (0, 600)
     """

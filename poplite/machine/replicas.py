@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from poplite.errors import GraphReplicationError
+from poplite.machine.target import Target
 from poplite.source import SourceLocation
-from poplite.target import Target
+from poplite.text import clipped, counted
 from poplite.whole import whole_or_none
-from poplite.words import clipped, counted
 
 T = TypeVar("T")
 

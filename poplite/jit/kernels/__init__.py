@@ -1,4 +1,4 @@
-"""Loops that visit runs or elements, written to be compiled by `poplite.view.native`.
+"""Loops that visit runs or elements, written to be compiled by `poplite.jit.native`.
 
 A kernel is a plain function over pointers and integers.  It reads and writes `p[i]`, allocates
 nothing and returns a number; what it writes to is made by the caller.  Its annotations are its

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poplite.view.digits import Digit
-from poplite.view.kernels.strided import repeat_joining, repeat_pattern
-from poplite.view.native import address, native
+from poplite.arrays.digits import Digit
+from poplite.jit.kernels.progressions import repeat_joining, repeat_pattern
+from poplite.jit.native import address, native
 
 Int64 = npt.NDArray[np.int64]
 

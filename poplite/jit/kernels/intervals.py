@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poplite.view.kernels import Int64s
+from poplite.jit.kernels import Int64s
 
 DIGIT_BITS = 11
 """Bits that one pass of the sort looks at: its counters fit a first-level cache."""

@@ -8,7 +8,7 @@ store for each run::
 
 from __future__ import annotations
 
-from poplite.view.kernels import Bytes, Int64s
+from poplite.jit.kernels import Bytes, Int64s
 
 
 def repeat_pattern(
