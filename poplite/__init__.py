@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from poplite.estimates import FieldData, VertexPerfEstimate
     from poplite.graph import Graph
     from poplite.joining import append, concat
-    from poplite.layouts import Layout, VectorLayout, VectorListLayout
     from poplite.machine.floating_point import FloatingPointBehaviour
     from poplite.machine.target import Target
     from poplite.mapping import TileMapping
@@ -135,7 +134,8 @@ if TYPE_CHECKING:
     )
     from poplite.var_regions import VariableInterval, VarRegions
     from poplite.variable import Variable
-    from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
+    from poplite.vertex.layouts import Layout, VectorLayout, VectorListLayout
+    from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
     from poplite.vertex_block import VertexBlock
     from poplite.view import Interval, Intervals
 
@@ -150,7 +150,7 @@ _HOMES = {
     "graph": "Graph",
     "estimates": "FieldData VertexPerfEstimate",
     "joining": "append concat",
-    "layouts": "Layout VectorLayout VectorListLayout",
+    "vertex.layouts": "Layout VectorLayout VectorListLayout",
     "mapping": "TileMapping",
     "ops.loop": "counted_loop",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
@@ -175,7 +175,7 @@ _HOMES = {
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",
     "var_regions": "VarRegions VariableInterval",
     "variable": "Variable",
-    "vertex": "InOut Input MultiVertex Output State Vector Vertex",
+    "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
     "vertex_block": "VertexBlock",
     "view": "Interval Intervals",
 }

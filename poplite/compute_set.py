@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from poplite.errors import TensorIndexError
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted, fitted
-from poplite.vertex import Field, MultiVertex, Vertex, field_of
+from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 from poplite.vertex_list import VertexList
 
 if TYPE_CHECKING:

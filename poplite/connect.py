@@ -33,13 +33,13 @@ from poplite.errors import (
     VertexDefinitionError,
 )
 from poplite.field_sizes import check_row, check_sizes
-from poplite.layouts import PLAIN
 from poplite.metadata import check_alike
 from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.text import clipped
-from poplite.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
+from poplite.vertex.layouts import PLAIN
+from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:

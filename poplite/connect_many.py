@@ -25,8 +25,6 @@ from poplite.deduce import check_open, deduced
 from poplite.edges import Edges
 from poplite.errors import GraphConnectionError
 from poplite.field_sizes import check_sizes
-from poplite.fields import Field
-from poplite.layouts import PLAIN
 from poplite.many_given import Given, edges_of, has_constants, item_of, tensors_of
 from poplite.many_probe import Probe
 from poplite.many_rules import doubly_written, metadata_of
@@ -37,7 +35,9 @@ from poplite.slices import Slices
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.text import counted
-from poplite.vertex import RESERVED_NAMES, Vertex
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import PLAIN
+from poplite.vertex.vertex import RESERVED_NAMES, Vertex
 from poplite.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import storages

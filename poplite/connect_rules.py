@@ -26,7 +26,7 @@ from poplite.tensor import Tensor
 from poplite.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import clipped, counted
 from poplite.values import elements, scalar
-from poplite.vertex import RESERVED_NAMES, Field
+from poplite.vertex.vertex import RESERVED_NAMES, Field
 from poplite.view import View, contains_aliases, intersects
 from poplite.view import concat as concat_views
 

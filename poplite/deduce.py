@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeVar
 from poplite.compute_set import VertexInstance
 from poplite.errors import ElementTypeError
 from poplite.source import SourceLocation
-from poplite.template import example, refusal, specialise
 from poplite.tensor import Tensor
 from poplite.text import clipped
-from poplite.vertex import Field, Vertex
+from poplite.vertex.templates import example, refusal, specialise
+from poplite.vertex.vertex import Field, Vertex
 
 
 class _Seen(NamedTuple):

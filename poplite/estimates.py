@@ -25,17 +25,17 @@ import numpy.typing as npt
 from poplite.arrays.intervals_part import Int64
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.field_sizes import size_of
-from poplite.fields import Role
-from poplite.layouts import Layout
 from poplite.source import SourceLocation, here
 from poplite.tensor import Tensor
 from poplite.text import clipped, counted
 from poplite.types import ElementType
+from poplite.vertex.fields import Role
+from poplite.vertex.layouts import Layout
 
 if TYPE_CHECKING:
     from poplite.compute_set import FieldRef, VertexInstance
     from poplite.machine.target import Target
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 
 MOST = 1 << 40

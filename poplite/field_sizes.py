@@ -16,12 +16,12 @@ import numpy as np
 
 from poplite.compute_set import FieldRef, VertexInstance
 from poplite.errors import GraphConnectionError, NoSizeSpecified, TensorIndexError
-from poplite.fields import Field
-from poplite.layouts import LARGEST_COUNT, PLAIN
 from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.text import clipped, counted
-from poplite.vertex import Vertex
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import LARGEST_COUNT, PLAIN
+from poplite.vertex.vertex import Vertex
 from poplite.whole import whole_or_none
 
 

@@ -37,7 +37,7 @@ from poplite.names import checked_name
 from poplite.source import SourceLocation, here
 from poplite.tensor import Tensor
 from poplite.text import clipped, counted
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_block import VertexBlock
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from poplite.graph_mapping import GraphMapping
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
 from poplite.types import spelled
-from poplite.vertex import Vertex, field_of, has_cycles
+from poplite.vertex.vertex import Vertex, field_of, has_cycles
 from poplite.vertex_block import VertexBlock
 
 if TYPE_CHECKING:

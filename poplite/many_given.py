@@ -20,7 +20,7 @@ from poplite.tensor import Tensor
 from poplite.view import View, concat_slices, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.fields import Field
+    from poplite.vertex.fields import Field
 
 Given = Tensor | Slices | Sequence[object]
 """What stands behind one field of many vertices; of a list, tensors or lists of tensors."""
@@ -63,7 +63,7 @@ def edges_of(given: Given, field: Field) -> Edges:
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (8,))
-    >>> from poplite.fields import Field
+    >>> from poplite.vertex.fields import Field
     >>> edges_of(t.slices([(0, 2), (2, 6)]), Field("x", "input", pl.FLOAT, 1)).length.array()
     array([2, 4])
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.errors import SHOWN_FAULTS, PopliteError
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 
 if TYPE_CHECKING:

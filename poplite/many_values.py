@@ -17,13 +17,13 @@ import numpy.typing as npt
 from poplite.arrays.series import compact, constant
 from poplite.connect_rules import as_state, check_tensor, takes_number
 from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteError
-from poplite.fields import Field
 from poplite.many_probe import Probe
 from poplite.mapping_input import no_such_tile
 from poplite.slices import Slices
 from poplite.tensor import Tensor
 from poplite.text import clipped, counted
 from poplite.values import elements, scalar
+from poplite.vertex.fields import Field
 from poplite.vertex_block import StateValues, Vectors
 from poplite.vertex_tiles import VertexTiles
 

@@ -34,7 +34,7 @@ from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View, concat, empty
 
 if TYPE_CHECKING:
-    from poplite.vertex import Field, Vertex
+    from poplite.vertex.vertex import Field, Vertex
 
 
 @dataclass(frozen=True, slots=True, eq=False)

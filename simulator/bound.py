@@ -22,7 +22,7 @@ from poplite.simulator.plain import Compute
 from poplite.simulator.progress import Progress
 from poplite.simulator.tallies import Tallies
 from poplite.simulator.variant import Counting, Variant, modes_of
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
 """Work of simple vertices in a nanosecond: a guess at what a launch takes, until it has run."""

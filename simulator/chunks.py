@@ -46,7 +46,7 @@ from poplite.compile.opcodes import (
     LAUNCH_WORDS,
 )
 from poplite.compile.step import Vertices
-from poplite.compute import check
+from poplite.vertex.compute import check
 
 Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices

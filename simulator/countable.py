@@ -15,13 +15,13 @@ from collections.abc import Mapping
 
 from poplite.compile.executable import Executable
 from poplite.compile.step import ComputeStep
-from poplite.compute import check
 from poplite.cost.counted import may_hang_on_data
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.variant import Counting, modes_of
 from poplite.types import HALF, QUARTER
-from poplite.vertex import Vertex
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
 
 
 def counting_of(

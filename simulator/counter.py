@@ -22,7 +22,7 @@ from poplite.simulator.chunks import LaunchTable
 from poplite.simulator.memory import Arena
 from poplite.simulator.tallies import Tallies
 from poplite.simulator.variant import Variant
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 class VertexCounter:

@@ -29,7 +29,7 @@ from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.variant import Counting, Variant
 from poplite.simulator.vertex_copies import BYTES, VertexCopies
 from poplite.types import BOOL
-from poplite.vertex import Field, Vertex
+from poplite.vertex.vertex import Field, Vertex
 
 
 def counting_source(

@@ -35,7 +35,6 @@ from poplite.compile.opcodes import (
     RAISED,
     TRAPPED,
 )
-from poplite.compute import check, compiled_form
 from poplite.jit.numba_context import compile_inlined, emitted
 from poplite.machine.floating_point import STOCHASTIC, TRAPS
 from poplite.quarter import metadata_edge
@@ -54,7 +53,8 @@ from poplite.simulator.fields import (
 from poplite.simulator.rounding import begin, launch_key, vertex_key
 from poplite.simulator.traps import TRAP_STATUS, Traps
 from poplite.simulator.variant import Variant, relevant
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
     from llvmlite import ir

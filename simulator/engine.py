@@ -22,7 +22,6 @@ from poplite.compile.compiler import Programs
 from poplite.compile.executable import Checks, Executable
 from poplite.compile.host_tensor import HostTensor
 from poplite.compile.step import ComputeStep
-from poplite.compute import check as check_vertex
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -58,6 +57,7 @@ from poplite.tensor import Tensor
 from poplite.tensor_text import why_not_writeable
 from poplite.text import clipped, counted, of_type
 from poplite.values import elements
+from poplite.vertex.compute import check as check_vertex
 from poplite.view import storages
 
 

@@ -17,7 +17,6 @@ from poplite.compile.executable import Executable
 from poplite.compile.opcodes import RAISED, TRAPPED
 from poplite.compile.origins import NamedVertex
 from poplite.compile.step import ComputeStep
-from poplite.compute import calls_in
 from poplite.errors import (
     ApplicationRuntimeError,
     FloatingPointTrap,
@@ -27,7 +26,8 @@ from poplite.errors import (
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
 from poplite.simulator.raised import raised_error, text_of
-from poplite.vertex import Vertex
+from poplite.vertex.compute import calls_in
+from poplite.vertex.vertex import Vertex
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from poplite.compile.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.variant import Variant
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
-from poplite.vertex import Field, Vertex
+from poplite.vertex.vertex import Field, Vertex
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 

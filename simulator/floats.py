@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
-from poplite.compute import interpreted
-from poplite.compute.stores import Stores, vertex_key
 from poplite.machine.floating_point import TRAPS
-from poplite.vertex import Vertex
+from poplite.vertex.compute import interpreted
+from poplite.vertex.compute.interpreted.stores import Stores, vertex_key
+from poplite.vertex.vertex import Vertex
 
 
 class Floats:

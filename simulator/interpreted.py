@@ -16,7 +16,7 @@ from poplite.simulator.counter import VertexCounter
 from poplite.simulator.memory import Arena, Bytes
 from poplite.simulator.recording import Recording
 from poplite.simulator.strict import StrictChecks
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 class InterpretedProgram:

@@ -16,10 +16,10 @@ from typing import Any
 from poplite.compile.descriptor import Columns
 from poplite.errors import VertexCompileError
 from poplite.jit import build, digest
-from poplite.simulator.identity import code_identity
 from poplite.simulator.variant import Variant
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.vertex import Vertex
 
 _Source = tuple[Callable[..., Any], Sequence[Any], Any]
 

@@ -36,11 +36,11 @@ from poplite.compile.opcodes import (
     SWITCH,
 )
 from poplite.compile.step import Vertices
-from poplite.compute import InterpretedSelf
 from poplite.simulator.floats import Floats
 from poplite.simulator.memory import Arena, Bytes, typed
 from poplite.simulator.touched import ranges
-from poplite.vertex import Field, MultiVertex
+from poplite.vertex.compute import InterpretedSelf
+from poplite.vertex.vertex import Field, MultiVertex
 
 Integers = npt.NDArray[np.int64]
 Compute = Callable[..., bool | None]

@@ -33,7 +33,7 @@ from poplite.report.program import Programs
 from poplite.report.since import steps_since
 from poplite.simulator.program_tree import program_trees
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 def compilation_of(executable: Executable) -> Compilation:

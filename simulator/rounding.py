@@ -1,6 +1,6 @@
 """Stores to HALF and QUARTER elements where a program says how they are rounded, as LLVM IR.
 
-Bit for bit what `poplite.compute.stores` does, which says why.
+Bit for bit what `poplite.vertex.compute.interpreted.stores` does, which says why.
 
 Importing this module imports llvmlite.
 """
@@ -12,7 +12,9 @@ from typing import Any
 from llvmlite import ir
 
 from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
-from poplite.compute.stores import (
+from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
+from poplite.quarter import NAN_CODE
+from poplite.vertex.compute.interpreted.stores import (
     GOLDEN,
     HALF_INFINITY,
     HALF_LARGEST,
@@ -22,8 +24,6 @@ from poplite.compute.stores import (
     SMALL_MIX,
     WORKERS,
 )
-from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
-from poplite.quarter import NAN_CODE
 
 WORD, BITS, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
 

@@ -37,7 +37,7 @@ from poplite.simulator.strict_host import look_at_action, undefine, uninitialize
 from poplite.simulator.strict_words import Place
 from poplite.simulator.touched import Touched, touched
 from poplite.source import SourceLocation, here
-from poplite.vertex import MultiVertex
+from poplite.vertex.vertex import MultiVertex
 
 DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
 """Ops that read a scalar."""

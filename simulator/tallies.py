@@ -15,7 +15,7 @@ from poplite.simulator.chunks import LaunchTable
 from poplite.simulator.countable import counting_of
 from poplite.simulator.tally import CountedTotals, StepTally
 from poplite.simulator.variant import Counting
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 class Tallies:

@@ -50,7 +50,7 @@ from poplite.simulator.record_words import (
     WORKERS,
 )
 from poplite.simulator.variant import Counting
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 
 @dataclass(frozen=True, slots=True, eq=False)

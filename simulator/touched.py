@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from poplite.compile.descriptor import COUNT, NUMBER, positions
 from poplite.compile.step import ComputeStep, Vertices
-from poplite.fields import Field
-from poplite.vertex import Vertex
+from poplite.vertex.fields import Field
+from poplite.vertex.vertex import Vertex
 
 Integers = npt.NDArray[np.int64]
 

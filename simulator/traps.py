@@ -1,10 +1,10 @@
 """Tests around floating-point operations of compiled code, which stop a vertex.
 
 While a driver is compiled whose mode has traps, every operation, cast and store of `compute` is
-followed by the test of `poplite.compute.trapping.happened`.  What it finds is gathered in the sign
-of one number for each function, by integer operations of the bits, so that loops stay loops over
-vectors; the function returns it as its status, and the driver stops.  Where a `while` loop may
-never end because of what happened, the function returns at once.
+followed by the test of `poplite.vertex.compute.interpreted.trapping.happened`.  What it finds is
+gathered in the sign of one number for each function, by integer operations of the bits, so that
+loops stay loops over vectors; the function returns it as its status, and the driver stops.  Where a
+`while` loop may never end because of what happened, the function returns at once.
 
 No flags of the processor are read: LLVM may compute what a program skips.
 
@@ -23,11 +23,11 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from poplite.compute.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
 from poplite.jit.numba_context import replacements
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator import functions  # noqa: F401  (importing it fills the replacements)
 from poplite.simulator.rounding import appears, exceeds
+from poplite.vertex.compute.interpreted.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
 
 STATUS = ir.IntType(32)
 
@@ -59,7 +59,8 @@ _NAMES: dict[object, str] = {
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",
 }
-"""Operations by what Numba knows them by, with their names in `poplite.compute.arithmetic`."""
+"""Operations by what Numba knows them by, with their names in
+`poplite.vertex.compute.interpreted.arithmetic`."""
 
 
 class Traps:

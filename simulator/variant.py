@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from poplite.machine.floating_point import STORES, TRAPS
 from poplite.types import HALF, QUARTER
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 @dataclass(frozen=True, slots=True)

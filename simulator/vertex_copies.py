@@ -20,7 +20,7 @@ from numba.core import cgutils
 
 from poplite.compile.descriptor import RowForm
 from poplite.simulator.fields import INDEX, pair_type
-from poplite.vertex import Field
+from poplite.vertex.vertex import Field
 
 BYTES = ir.IntType(8).as_pointer()
 

@@ -36,7 +36,7 @@ from poplite.arrays.intervals_part import Int64
 from poplite.estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
-from poplite.vertex import InOut, Input, MultiVertex, State, Vector
+from poplite.vertex.vertex import InOut, Input, MultiVertex, State, Vector
 
 T = TypeVar("T", FLOAT, HALF)
 U = TypeVar("U", FLOAT, HALF)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT
-from poplite.vertex import InOut, Input, Output, State, Vertex
+from poplite.vertex.vertex import InOut, Input, Output, State, Vertex
 
 
 class CountFrom(Vertex):

@@ -26,10 +26,10 @@ from poplite.partition import cut
 from poplite.program import Execute, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.template import refusal
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
-from poplite.vertex import Input, Output, Vector, Vertex
+from poplite.vertex.templates import refusal
+from poplite.vertex.vertex import Input, Output, Vector, Vertex
 
 T = TypeVar("T", FLOAT, HALF, INT, UNSIGNED_INT)
 

@@ -23,7 +23,7 @@ from poplite.arrays.intervals_part import Int64
 from poplite.estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, ElementType
-from poplite.vertex import Input, MultiVertex, Output, Vector
+from poplite.vertex.vertex import Input, MultiVertex, Output, Vector
 
 T = TypeVar("T", FLOAT, HALF)
 U = TypeVar("U", FLOAT, HALF)

@@ -27,7 +27,7 @@ from poplite.cost.poplibs import reduce_columns, reduce_one, reduce_rows
 from poplite.estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT, ElementType
-from poplite.vertex import Input, Output, State, Vector, Vertex
+from poplite.vertex.vertex import Input, Output, State, Vector, Vertex
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])

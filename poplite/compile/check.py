@@ -22,7 +22,6 @@ import numpy as np
 
 from poplite.compile.edges import EdgeTable
 from poplite.compile.races import races
-from poplite.compute import check
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.errors import (
     SHOWN_FAULTS,
@@ -48,7 +47,8 @@ from poplite.source import SourceLocation
 from poplite.tensor import Tensor
 from poplite.text import counted
 from poplite.variable import Variable
-from poplite.vertex import Field
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Field
 from poplite.view import storages
 
 EdgesOf = Callable[[ComputeSet], EdgeTable]

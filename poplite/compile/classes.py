@@ -1,9 +1,9 @@
 """The vertex classes of an executable's file: named there, found here.
 
 A file names a class as Python does within its module, a template with its element types
-(`Add[HALF]`), and says what its code is (`poplite.compute.code`).  Classes are looked for among
-those that the user gives, those that are defined already, and those of `poplite.vertices`.
-Nothing that a file names is ever imported.
+(`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked
+for among those that the user gives, those that are defined already, and those of
+`poplite.vertices`. Nothing that a file names is ever imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from itertools import chain
 from types import ModuleType
 from typing import Any
 
-from poplite.compute import ClassCode, code_of
 from poplite.errors import (
     ElementTypeError,
     FileLoadError,
@@ -27,10 +26,11 @@ from poplite.errors import (
     listed,
 )
 from poplite.source import here
-from poplite.template import specialise
 from poplite.text import LINE, clipped, counted, shortened
 from poplite.types import ElementType
-from poplite.vertex import Vertex
+from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.templates import specialise
+from poplite.vertex.vertex import Vertex
 
 VertexSource = type[Vertex] | ModuleType
 """Where classes are looked for: a class itself, or a module."""

@@ -42,7 +42,7 @@ from poplite.compile.coders import (
 from poplite.compile.series_coder import SeriesCoder
 from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 @cache

@@ -13,7 +13,7 @@ import numpy as np
 
 from poplite.compile.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, told
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 WHOLE = range(-(1 << 63), 1 << 63)
 """Numbers that fit 64 bits."""

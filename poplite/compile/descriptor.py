@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from poplite.fields import Field
+from poplite.vertex.fields import Field
 
 RowForm = Literal["stride", "pairs", "wide"]
 """How the rows of a list field are found: evenly spaced, or by pairs of uint32 or of int64."""

@@ -36,8 +36,8 @@ from poplite.view.through import MOST_RUNS
 if TYPE_CHECKING:
     from poplite.compile.crossings import Crossings
     from poplite.compute_set import ComputeSet, VertexInstance
-    from poplite.fields import Field
-    from poplite.vertex import Vertex
+    from poplite.vertex.fields import Field
+    from poplite.vertex.vertex import Vertex
 
 
 class FieldEdges:

@@ -25,9 +25,9 @@ from poplite.compile.place import Placed, Places
 from poplite.compile.records import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.rows import vertices_of
 from poplite.compile.step import ComputeStep, CopyStep, Vertices
-from poplite.compute import check
-from poplite.fields import Field
 from poplite.program import CrossReplicaCopy
+from poplite.vertex.compute import check
+from poplite.vertex.fields import Field
 from poplite.vertex_block import StateValues, Vectors
 from poplite.view import Storage, View, runs
 

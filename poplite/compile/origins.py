@@ -17,7 +17,7 @@ import numpy as np
 
 from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 
 

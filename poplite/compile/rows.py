@@ -30,7 +30,7 @@ from poplite.compile.descriptor import (
     width,
 )
 from poplite.compile.step import Vertices
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 LEAST_RUN = 4
 """Vertices of a run, on average, below which tables are faster."""

@@ -27,7 +27,7 @@ from poplite.compile.descriptor import (
     forms_of,
 )
 from poplite.compile.moves import Moves
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 Integers = npt.NDArray[np.int64]
 

@@ -31,7 +31,7 @@ from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost, VertexCosts
 from poplite.estimates import MOST
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 
 MOST_WORKERS = 1 << 28

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.compute import check
 from poplite.cost.memory import Category
 from poplite.cost.step import Phase, StepCost
 from poplite.errors import VertexCompileError
 from poplite.report.execution import PhaseKind
+from poplite.vertex.compute import check
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 OPERATIONS = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),

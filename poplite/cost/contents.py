@@ -20,10 +20,10 @@ from poplite.cost.memory import Category, Held
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import StepCost
 from poplite.cost.vertex_bytes import VertexBytes
-from poplite.layouts import PLAIN, Layout
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.execution import PhaseKind
 from poplite.source import SourceLocation
+from poplite.vertex.layouts import PLAIN, Layout
 
 if TYPE_CHECKING:
     from poplite.compile.edges import EdgeTable

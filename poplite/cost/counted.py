@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from poplite.compute import check
 from poplite.cost.step import StepCost
-from poplite.vertex import Vertex
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
 
 _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.While)
 """Also comparisons of more than two values, which end at the first that is false."""

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, Never
 from poplite.cost.shape_fields import ShapeField, fields_of
 from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
 from poplite.estimates import MOST, VertexPerfEstimate
-from poplite.fields import Field, definition_error
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted
+from poplite.vertex.fields import Field, definition_error
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 
 def cycles_of(

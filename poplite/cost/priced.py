@@ -8,7 +8,7 @@ from typing import Literal
 from poplite.cost.spread import Spread
 from poplite.cost.step import Cause
 from poplite.report.execution import PhaseKind, Source
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 
 
 @dataclass(frozen=True, slots=True)

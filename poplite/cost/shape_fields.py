@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from poplite.fields import Field
-    from poplite.vertex import Vertex
+    from poplite.vertex.fields import Field
+    from poplite.vertex.vertex import Vertex
 
 ShapeKind = Literal["nothing", "length", "rows", "value"]
 

@@ -18,7 +18,7 @@ from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.report.execution import PhaseKind
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_tiles import VertexTiles
 
 SlotSource = Literal["given", "formula", "automatic"]

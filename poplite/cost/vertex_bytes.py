@@ -23,11 +23,11 @@ import numpy as np
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, constant
 from poplite.cost.memory import Category
-from poplite.fields import Field
 from poplite.jit.kernels.allocation import aligned
-from poplite.layouts import VectorLayout, VectorListLayout
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import VectorLayout, VectorListLayout
+from poplite.vertex.vertex import Vertex
 from poplite.vertex_block import Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 

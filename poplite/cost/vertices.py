@@ -26,7 +26,7 @@ from poplite.cost.shapes import Column, distinct, shapes_of, words_of
 from poplite.cost.step import SlotSource, VertexCosts
 from poplite.estimates import VertexPerfEstimate, estimate_given, estimator_for
 from poplite.source import here
-from poplite.vertex import has_cycles
+from poplite.vertex.vertex import has_cycles
 from poplite.vertex_block import VertexBlock
 from poplite.vertex_tiles import VertexTiles
 

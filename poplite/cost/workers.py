@@ -29,7 +29,7 @@ from poplite.cost.step import VertexCosts
 from poplite.jit.kernels.workers import finish, pack
 from poplite.jit.native import address, native
 from poplite.tile_table import Int32
-from poplite.vertex import MultiVertex
+from poplite.vertex.vertex import MultiVertex
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -28,7 +28,7 @@ from poplite.program import Execute
 from poplite.slices import Slices
 from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF
-from poplite.vertex import Vertex
+from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
     AllColumns,
     AllRows,

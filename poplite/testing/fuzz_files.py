@@ -50,7 +50,7 @@ from poplite.program import (
 from poplite.simulator.engine import Engine
 from poplite.testing.mutations import mutated
 from poplite.types import BOOL, FLOAT, HALF, INT
-from poplite.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
+from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 
 MOST_BYTES = 256 << 20
 """Memory that a process may take beyond what it has when it begins to load."""

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
-from poplite.fields import Field
 from poplite.graph import Graph
 from poplite.machine.target import Target
 from poplite.program import Execute
@@ -29,7 +28,8 @@ from poplite.testing.regions import LaidOut, laid_out, laid_out_plainly
 from poplite.text import counted
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
 from poplite.values import elements
-from poplite.vertex import Vertex
+from poplite.vertex.fields import Field
+from poplite.vertex.vertex import Vertex
 
 Array = npt.NDArray[Any]
 Rows = list[Array]

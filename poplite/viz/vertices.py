@@ -24,7 +24,7 @@ from poplite.viz.words import name_text
 if TYPE_CHECKING:
     from poplite.compute_set import ComputeSet
     from poplite.tensor import Tensor
-    from poplite.vertex import Field, Vertex
+    from poplite.vertex.vertex import Field, Vertex
 
 Vertices = VertexInstance | VertexBlock
 

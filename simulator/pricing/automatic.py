@@ -21,13 +21,13 @@ from poplite.jit import digest
 from poplite.jit.build import build_object
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
-from poplite.simulator.identity import code_identity
 from poplite.simulator.pricing.counted import MOST_SLOTS, OVER
 from poplite.simulator.pricing.formula import formula_text
 from poplite.simulator.pricing.parameters import parameters_of
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.pricing.taint import DATA
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ from poplite.simulator.pricing.slots import Cost, prices_of
 from poplite.simulator.pricing.taint import deciding
 
 if TYPE_CHECKING:
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 WORD = ir.IntType(64)
 

@@ -20,7 +20,6 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
-from poplite.compute import check, compiled_form
 from poplite.jit.llvm_modules import emitted_module
 from poplite.jit.numba_context import compile_inlined
 from poplite.simulator import accesses, functions  # noqa: F401  (importing registers them)
@@ -35,7 +34,8 @@ from poplite.simulator.fields import (
 from poplite.simulator.pricing.blocks import blocks_of, has_constant_trip, loops_of
 from poplite.simulator.pricing.parameters import POINTERS, PRICED, parameters_of
 from poplite.simulator.variant import Variant
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
     from poplite.compile.descriptor import Forms

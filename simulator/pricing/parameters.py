@@ -19,7 +19,7 @@ from typing import Literal
 
 from poplite.compile.descriptor import Forms
 from poplite.cost.shape_fields import ShapeKind, fields_of
-from poplite.vertex import MultiVertex, Vertex
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 PRICED = "priced"
 """Name of the function that is priced."""

@@ -24,7 +24,7 @@ from poplite.simulator.pricing.parameters import PRICED, parameters_of
 if TYPE_CHECKING:
     from poplite.compile.descriptor import Forms
     from poplite.simulator.pricing.slots import Cost
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 
 def running_module(

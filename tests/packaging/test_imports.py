@@ -23,8 +23,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
         "arrays directory edges linear mapping mapping_input remapped tile_table "
         "variable_mapping vertex_tiles",
-        "annotations fields layouts machine template vertex",
-        "compute",
+        "machine vertex",
+        "vertex.compute",
         "clone compute_set connect connect_many connect_rules deduce estimates explain "
         "field_sizes graph graph_fields graph_host graph_mapping graph_storage "
         "graph_variables grouping handles indexing joining many_given many_probe many_rules "
@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "program",
         "report",
         "compile cost",
-        "simulator",
+        "simulator vertex.compute.identity_part",
         "vertices",
         "ops",
         "viz",

@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.compute.kinds import Kind, binary_kind
-from poplite.compute.values import Number, meet_numbers
+from poplite.vertex.compute.typing.kinds import Kind, binary_kind
+from poplite.vertex.compute.typing.values import Number, meet_numbers
 
 kinds = st.sampled_from(list(Kind))
 fresh = st.tuples(kinds, st.booleans()).map(lambda n: Number(n[0], n[1] and n[0] < Kind.FLOAT))

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.compute import check
 from poplite.types import ElementType
+from poplite.vertex.compute import check
 
 PROGRAMS = 25
 

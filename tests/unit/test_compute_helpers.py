@@ -14,9 +14,9 @@ import pytest
 
 import poplite as pl
 from helpers import scripts
-from poplite.compute import check
 from poplite.errors import TensorIndexError, VertexCompileError
-from poplite.simulator.identity import code_identity
+from poplite.vertex.compute import check
+from poplite.vertex.compute.identity_part import code_identity
 
 HEAD = """
 import functools

@@ -16,9 +16,9 @@ import pytest
 
 import poplite as pl
 from helpers.scripts import load
-from poplite.compute import InterpretedSelf, check, interpreted
-from poplite.compute.kinds import Kind
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
+from poplite.vertex.compute import InterpretedSelf, check, interpreted
+from poplite.vertex.compute.typing.kinds import Kind
 
 F = np.float32
 GLOBAL = 3

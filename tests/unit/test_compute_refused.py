@@ -10,8 +10,8 @@ import pytest
 
 import poplite as pl
 from helpers.scripts import load
-from poplite.compute import check
 from poplite.errors import VertexCompileError
+from poplite.vertex.compute import check
 
 HEAD = """
 import math

@@ -18,10 +18,10 @@ import pytest
 import poplite as pl
 from helpers.running import python
 from poplite.compile import rows
-from poplite.compute import check, compiled_form
 from poplite.jit import build
 from poplite.simulator import native
 from poplite.simulator.raised import raised_error
+from poplite.vertex.compute import check, compiled_form
 
 Checks = Literal["strict", "fast"]
 HERE = Path(__file__)

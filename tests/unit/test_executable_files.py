@@ -24,7 +24,7 @@ from poplite.compile.coders import ArrayCoder
 from poplite.compile.executable import Executable
 from poplite.compile.opcodes import END
 from poplite.compile.validate_code import OPERANDS
-from poplite.compute import code_of
+from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
 
 VERTICES = '''

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.compute import check
+from poplite.vertex.compute import check
 
 
 class Spin(pl.Vertex):

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from poplite.compute.stores import random_bits, vertex_key
 from poplite.simulator.threads import pays_ns
+from poplite.vertex.compute.interpreted.stores import random_bits, vertex_key
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])
 OFF = pl.FloatingPointBehaviour(inv=False, div0=False, oflo=False, esr=False, nanoo=False)

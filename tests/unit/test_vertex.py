@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.compute import check
-from poplite.vertex import field_of
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import field_of
 
 HEAD = """
 import typing

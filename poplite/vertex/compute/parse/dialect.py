@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
 
-from poplite.compute.arithmetic import INT_MAX, INT_MIN
-from poplite.compute.source_text import SourceText
 from poplite.errors import VertexCompileError, did_you_mean
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.compute.interpreted.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.parse.source_text import SourceText
+from poplite.vertex.vertex import Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
 """Operators whose right operand is a literal, and the largest that is allowed."""
@@ -54,7 +54,7 @@ FUNCTIONS: Mapping[object, str] = {
     math.sqrt: "sqrt",
     math.tanh: "tanh",
 }
-"""Functions of numbers, and the name of each in `poplite.compute.arithmetic`."""
+"""Functions of numbers, and the name of each in `poplite.vertex.compute.interpreted.arithmetic`."""
 
 BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+",

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import NoReturn
 
-from poplite.compute.dialect import Scope, check_range, is_self, scope_of
-from poplite.compute.source_text import read, why_no_text
 from poplite.errors import did_you_mean
+from poplite.vertex.compute.parse.dialect import Scope, check_range, is_self, scope_of
+from poplite.vertex.compute.parse.source_text import read, why_no_text
 
 _PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
 

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from poplite.compute.facts import Checked, in_order
-from poplite.compute.interpret import check
-from poplite.vertex import Vertex
+from poplite.vertex.compute.interpreted.interpret import check
+from poplite.vertex.compute.typing.facts import Checked, in_order
+from poplite.vertex.vertex import Vertex
 
 _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from types import CodeType
 
-from poplite.compute import check, compiled_form
-from poplite.compute.facts import Checked, in_order
-from poplite.vertex import Vertex
+from poplite.vertex.compute import check, compiled_form
+from poplite.vertex.compute.typing.facts import Checked, in_order
+from poplite.vertex.vertex import Vertex
 
 
 def code_identity(cls: type[Vertex]) -> tuple[object, ...]:

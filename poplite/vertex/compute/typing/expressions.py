@@ -10,8 +10,9 @@ import ast
 import functools
 import inspect
 
-from poplite.compute.constants import Constants, is_literal
-from poplite.compute.dialect import (
+from poplite.errors import did_you_mean
+from poplite.vertex.compute.parse.constants import Constants, is_literal
+from poplite.vertex.compute.parse.dialect import (
     BINARY,
     COMPARISONS,
     LIMITS,
@@ -22,11 +23,16 @@ from poplite.compute.dialect import (
     is_count,
     is_self,
 )
-from poplite.compute.facts import Facts
-from poplite.compute.kinds import Kind, binary_kind, element_kind, literal_kind, unary_kind
-from poplite.compute.values import Elements, Mixed, Number, State, Value, meet_numbers
-from poplite.errors import did_you_mean
-from poplite.vertex import RESERVED_NAMES, Field
+from poplite.vertex.compute.typing.facts import Facts
+from poplite.vertex.compute.typing.kinds import (
+    Kind,
+    binary_kind,
+    element_kind,
+    literal_kind,
+    unary_kind,
+)
+from poplite.vertex.compute.typing.values import Elements, Mixed, Number, State, Value, meet_numbers
+from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
 class Expressions:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.compute.kinds import Kind
+from poplite.vertex.compute.typing.kinds import Kind
 
 Number = bool | int | np.uint64 | float | np.float32
 """A value inside `compute`."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, ClassVar, get_origin
 
-from poplite.fields import definition_error
+from poplite.vertex.fields import definition_error
 
 _CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
 """How the annotation of a class variable starts, as text; its type may be unknown here."""

@@ -1,8 +1,8 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
 The method's own syntax tree is compiled again, under the user's file name and line numbers,
-with every operation replaced by its function in `poplite.compute.arithmetic` and every use
-of a narrower value widened where `infer` says so::
+with every operation replaced by its function in `poplite.vertex.compute.interpreted.arithmetic` and
+every use of a narrower value widened where `infer` says so::
 
     x = (i + 0.5) * self.step    ->    x = multiply(add(i, 0.5), self.step)
 
@@ -23,19 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from poplite.compute.constants import Constants
-from poplite.compute.dialect import scope_of
-from poplite.compute.facts import Checked, Facts, in_order
-from poplite.compute.fields import InterpretedSelf
-from poplite.compute.helpers import helper_of
-from poplite.compute.infer import infer
-from poplite.compute.kinds import Kind
-from poplite.compute.source_text import read, why_no_text
-from poplite.compute.trapping import trapping
 from poplite.errors import VertexCompileError
-from poplite.fields import definition_error
 from poplite.source import SourceLocation
-from poplite.vertex import Vertex
+from poplite.vertex.compute.interpreted.fields import InterpretedSelf
+from poplite.vertex.compute.interpreted.trapping import trapping
+from poplite.vertex.compute.parse.constants import Constants
+from poplite.vertex.compute.parse.dialect import scope_of
+from poplite.vertex.compute.parse.helpers import helper_of
+from poplite.vertex.compute.parse.source_text import read, why_no_text
+from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
+from poplite.vertex.compute.typing.infer import infer
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.fields import definition_error
+from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
 

@@ -18,7 +18,7 @@ type may also be written as a NumPy type (`Input[np.float32]`), which type check
 nothing about inside `compute`.
 
 How a vector lies in memory stands beside its type: `Annotated[Input[Vector[FLOAT]],
-Layout(VectorLayout.SHORT_SPAN)]` (`poplite.layouts`).
+Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.layouts`).
 
 A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]`
 is a vertex class.  Of a `MultiVertex`, `compute` runs once for each worker of the tile.
@@ -33,9 +33,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
-from poplite.annotations import own_annotations
 from poplite.errors import ElementTypeError, UnknownField, did_you_mean
-from poplite.fields import (
+from poplite.source import SourceLocation, here
+from poplite.text import clipped
+from poplite.types import INT, ElementType, element_type, spelled
+from poplite.vertex.annotations import own_annotations
+from poplite.vertex.fields import (
     ROLE_NAMES,
     ROLES,
     Field,
@@ -48,17 +51,14 @@ from poplite.fields import (
     definition_error,
     with_metadata,
 )
-from poplite.layouts import (
+from poplite.vertex.layouts import (
     PLAIN,
     Constraint,
     parsed_constraints,
     refusal_of_layouts,
     split_annotation,
 )
-from poplite.source import SourceLocation, here
-from poplite.template import inherited_fields, parameters, specialise
-from poplite.text import clipped
-from poplite.types import INT, ElementType, element_type, spelled
+from poplite.vertex.templates import inherited_fields, parameters, specialise
 
 __all__ = [
     "RESERVED_NAMES",

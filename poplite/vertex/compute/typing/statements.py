@@ -20,11 +20,11 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from poplite.compute.calls import TypeHelper
-from poplite.compute.dialect import Scope, is_num_workers
-from poplite.compute.kinds import Kind, element_kind
-from poplite.compute.raising import Raising
-from poplite.compute.values import (
+from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
+from poplite.vertex.compute.typing.calls import TypeHelper
+from poplite.vertex.compute.typing.kinds import Kind, element_kind
+from poplite.vertex.compute.typing.raising import Raising
+from poplite.vertex.compute.typing.values import (
     Elements,
     Local,
     Number,
@@ -35,7 +35,7 @@ from poplite.compute.values import (
     meet_numbers,
     restart,
 )
-from poplite.vertex import Field
+from poplite.vertex.vertex import Field
 
 
 @dataclass(slots=True)

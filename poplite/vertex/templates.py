@@ -21,12 +21,12 @@ from types import new_class
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
 
 from poplite.errors import ElementTypeError
-from poplite.fields import Field, definition_error, with_metadata
 from poplite.text import counted
 from poplite.types import ELEMENT_TYPES, ElementType, element_type, spelled
+from poplite.vertex.fields import Field, definition_error, with_metadata
 
 if TYPE_CHECKING:
-    from poplite.vertex import Vertex
+    from poplite.vertex.vertex import Vertex
 
 ElementClass = type[ElementType[Any]]
 

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from poplite.compute.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
+from poplite.vertex.compute.parse.dialect import BINARY, FOLDED, UNARY, Scope, check_range, is_self
 
 Constant = bool | int | float
 """A number fixed before `compute` runs."""

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from poplite.compute.kinds import Kind
-from poplite.vertex import Field
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.vertex import Field
 
 
 class Number(NamedTuple):

@@ -16,12 +16,12 @@ from functools import partial
 from types import FunctionType
 from typing import TypeVar
 
-from poplite.compute.constants import Constant
-from poplite.compute.dialect import Scope
-from poplite.compute.kinds import Kind
-from poplite.compute.source_text import SourceText
-from poplite.compute.values import Number, Value
-from poplite.vertex import Vertex
+from poplite.vertex.compute.parse.constants import Constant
+from poplite.vertex.compute.parse.dialect import Scope
+from poplite.vertex.compute.parse.source_text import SourceText
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.values import Number, Value
+from poplite.vertex.vertex import Vertex
 
 N = TypeVar("N", bound=ast.expr)
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Facts:
         kinds: kind of every number expression.
         casts: expressions whose value is widened after it is computed.
         constants: names that stand for a number fixed at compile time.
-        calls: calls by the function's name in `poplite.compute.arithmetic`.
+        calls: calls by the function's name in `poplite.vertex.compute.interpreted.arithmetic`.
         helpers: calls of the user's own functions.
         debugging: calls of `print` and `breakpoint`, by that name.
         exceptions: names of what is raised.

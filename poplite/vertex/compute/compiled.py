@@ -15,8 +15,8 @@ import ast
 import copy
 from types import CodeType, FunctionType
 
-from poplite.compute.facts import Checked
-from poplite.compute.source_text import FUTURE_FLAGS, nested, with_free_names
+from poplite.vertex.compute.parse.source_text import FUTURE_FLAGS, nested, with_free_names
+from poplite.vertex.compute.typing.facts import Checked
 
 _RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
 

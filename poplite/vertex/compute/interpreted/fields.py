@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compute.arithmetic import Number, as_f32, wrap
-from poplite.compute.stores import Stores
 from poplite.errors import TensorIndexError
 from poplite.quarter import QuarterMetadata, decode, encode, metadata_edge
 from poplite.source import here
 from poplite.types import UNSIGNED_LONGLONG, ElementType
-from poplite.vertex import Field, Vertex, field_of
+from poplite.vertex.compute.interpreted.arithmetic import Number, as_f32, wrap
+from poplite.vertex.compute.interpreted.stores import Stores
+from poplite.vertex.vertex import Field, Vertex, field_of
 
 Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""

@@ -2,7 +2,7 @@
 
     self.y = near(self.a) + near(1)      near is typed twice: for a float32, and for an int
 
-How one function is typed: `poplite.compute.statements`.
+How one function is typed: `poplite.vertex.compute.typing.statements`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from types import FunctionType
 
-from poplite.compute.dialect import Scope
-from poplite.compute.facts import Checked
-from poplite.compute.helpers import Helper, bind, scope_of_helper
-from poplite.compute.kinds import Kind, literal_kind
-from poplite.compute.statements import Statements
-from poplite.compute.values import Number, Value
+from poplite.vertex.compute.parse.dialect import Scope
+from poplite.vertex.compute.parse.helpers import Helper, bind, scope_of_helper
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind, literal_kind
+from poplite.vertex.compute.typing.statements import Statements
+from poplite.vertex.compute.typing.values import Number, Value
 
 
 def infer(scope: Scope) -> Checked:

@@ -28,7 +28,7 @@ from poplite.source import here
 from poplite.text import clipped
 
 if TYPE_CHECKING:
-    from poplite.fields import Field
+    from poplite.vertex.fields import Field
 
 LARGEST_COUNT = 2**32 - 1
 LARGEST_SHORT_COUNT = 2**11 - 1

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compute.arithmetic import Number
-from poplite.compute.trapping import trap, trapping
 from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_MAX, OVERFLOW_NAN, STOCHASTIC
 from poplite.quarter import NAN_CODE, QuarterFormat, QuarterMetadata, encode
 from poplite.types import FLOAT, HALF, ElementType
+from poplite.vertex.compute.interpreted.arithmetic import Number
+from poplite.vertex.compute.interpreted.trapping import trap, trapping
 
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 MIX = ((30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1331_11EB), (31, 1))

@@ -6,11 +6,11 @@ method as Python, `compiled` hands it to a compiler.  Both forms compute the sam
 docs/arithmetic.md is the table.
 """
 
-from poplite.compute.code import ClassCode, code_of
-from poplite.compute.compiled import compiled_form
-from poplite.compute.facts import Checked
-from poplite.compute.fields import InterpretedSelf
-from poplite.compute.interpret import calls_in, check, interpreted
+from poplite.vertex.compute.compiled import compiled_form
+from poplite.vertex.compute.identity import ClassCode, code_of
+from poplite.vertex.compute.interpreted.fields import InterpretedSelf
+from poplite.vertex.compute.interpreted.interpret import calls_in, check, interpreted
+from poplite.vertex.compute.typing.facts import Checked
 
 __all__ = [
     "Checked",

@@ -16,13 +16,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from poplite.compute.dialect import FUNCTIONS, Scope
-from poplite.compute.expressions import Expressions
-from poplite.compute.facts import Checked
-from poplite.compute.helpers import Helper, helper_of
-from poplite.compute.kinds import Kind
-from poplite.compute.values import Elements, Number, Value
 from poplite.types import ElementType
+from poplite.vertex.compute.parse.dialect import FUNCTIONS, Scope
+from poplite.vertex.compute.parse.helpers import Helper, helper_of
+from poplite.vertex.compute.typing.expressions import Expressions
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind
+from poplite.vertex.compute.typing.values import Elements, Number, Value
 
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call in a function means, given what the arguments are."""

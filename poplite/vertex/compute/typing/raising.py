@@ -6,15 +6,15 @@ An exception is named as in any Python, and made of numbers, string literals and
         raise EmptyBlock(self.n)
     assert self.x[0] > 0, f"pivot {self.x[0]} of {len(self.x)}"
 
-`poplite.compute.compiled` says what a compiler sees of it.
+`poplite.vertex.compute.compiled` says what a compiler sees of it.
 """
 
 from __future__ import annotations
 
 import ast
 
-from poplite.compute.calls import Calls
-from poplite.compute.constants import is_literal
+from poplite.vertex.compute.parse.constants import is_literal
+from poplite.vertex.compute.typing.calls import Calls
 
 _RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
 

@@ -24,10 +24,10 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, Never, TypeVar, overload
 
 from poplite.errors import VertexDefinitionError
-from poplite.layouts import PLAIN, Layout
 from poplite.quarter import metadata_edge
 from poplite.source import here
 from poplite.types import QUARTER_METADATA, ElementType, FieldKind
+from poplite.vertex.layouts import PLAIN, Layout
 
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)

@@ -1,0 +1,1 @@
+"""`compute` as Python that gives the bits of the compiled form."""

@@ -1,0 +1,1 @@
+"""From the text of `compute` to a syntax tree that is checked."""
