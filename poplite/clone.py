@@ -40,8 +40,8 @@ from poplite.view import (
     runs,
     storages,
 )
-from poplite.view.few import FEW
-from poplite.view.memory import in_memory_order
+from poplite.view.address_sets import in_memory_order
+from poplite.view.contiguous.small import FEW
 
 if TYPE_CHECKING:
     from poplite.tensor import Tensor

@@ -26,8 +26,8 @@ from poplite.source import SourceLocation
 from poplite.text import clipped
 from poplite.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
-from poplite.view.few import FEW, few_runs
-from poplite.view.memory import in_memory_order
+from poplite.view.address_sets import in_memory_order
+from poplite.view.contiguous.small import FEW, few_runs
 from poplite.view.space import NOWHERE
 from poplite.whole import whole_or_none
 

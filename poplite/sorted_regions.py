@@ -27,8 +27,8 @@ from poplite.mapping import NO_TILE
 from poplite.slices import slices_of
 from poplite.text import counted
 from poplite.view import Cat, Intervals, contains_aliases, storages
-from poplite.view.memory import Part, Runs, ranges_of
-from poplite.view.order import (
+from poplite.view.address_sets import Part, Runs, ranges_of
+from poplite.view.memory_order import (
     ANYWHERE,
     FARTHEST,
     FEW,

@@ -31,7 +31,7 @@ from poplite.tensor import Tensor
 from poplite.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View, runs_of_many
-from poplite.view.through import MOST_RUNS
+from poplite.view.contiguous.nested import MOST_RUNS
 
 if TYPE_CHECKING:
     from poplite.compile.crossings import Crossings

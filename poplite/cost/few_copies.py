@@ -20,7 +20,7 @@ from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW as FEW_PIECES
 from poplite.cost.traffic import exchange_of_few
 from poplite.jit.kernels.locations import pair
-from poplite.view.few import few_runs
+from poplite.view.contiguous.small import few_runs
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -12,8 +12,10 @@ behind that, `sets` the same for many views at once.
 
 from poplite.arrays.intervals import Interval, Intervals
 from poplite.view.aliases import contains_aliases, contains_constant, intersects
-from poplite.view.cat import concat
-from poplite.view.regions import (
+from poplite.view.concat import concat
+from poplite.view.contiguous.chunks import chunks
+from poplite.view.contiguous.nested import runs
+from poplite.view.contiguous.regions import (
     address_at,
     addresses,
     is_contiguous,
@@ -24,8 +26,6 @@ from poplite.view.regions import (
 )
 from poplite.view.slices import concat_slices
 from poplite.view.space import Storage
-from poplite.view.stream import chunks
-from poplite.view.through import runs
 from poplite.view.view import Cat, View, empty, whole
 
 __all__ = [

@@ -22,13 +22,21 @@ from itertools import combinations, product
 
 import numpy as np
 
-from poplite.view.leaves import below, leaves_of, stacked
+from poplite.view.contiguous.chunks import chunks
+from poplite.view.contiguous.concatenated import below, leaves_of, stacked
+from poplite.view.contiguous.nested import MOST_RUNS, runs
 from poplite.view.pieces import Pieces
-from poplite.view.sets import FEW_PAIRS, Sets, any_meet, intervals, joined, marks_meet, sets_of
+from poplite.view.set_arrays import (
+    FEW_PAIRS,
+    Sets,
+    any_meet,
+    intervals,
+    joined,
+    marks_meet,
+    sets_of,
+)
 from poplite.view.space import NOWHERE, Storage
-from poplite.view.stream import chunks
-from poplite.view.strided import meet, repeats
-from poplite.view.through import MOST_RUNS, runs
+from poplite.view.strided_sets import meet, repeats
 from poplite.view.view import Cat, View, once
 
 Kids = tuple[View, ...] | Pieces

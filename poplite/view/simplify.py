@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.view.cat import concat
-from poplite.view.order import MemoryOrder, memory_order
-from poplite.view.regions import num_runs
+from poplite.view.concat import concat
+from poplite.view.contiguous.regions import num_runs
+from poplite.view.memory_order import MemoryOrder, memory_order
 from poplite.view.slices import concat_slices
 from poplite.view.space import NOWHERE, Storage
 from poplite.view.view import Cat, View, whole

@@ -17,7 +17,7 @@ from bisect import bisect_left
 import numpy as np
 
 from poplite.arrays.digits import Digit, coalesce, digits_of, flat_digits, pack, row_major
-from poplite.view.cat import concat, joined, part_of
+from poplite.view.concat import concat, joined, part_of
 from poplite.view.pieces import Int64, Pieces
 from poplite.view.space import NOWHERE
 from poplite.view.view import Cat, Shape, View, empty, placed

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from poplite.view.leaves import Leaves
+    from poplite.view.contiguous.concatenated import Leaves
     from poplite.view.pieces import Pieces
 
     IntArray = npt.NDArray[np.int64]
@@ -95,9 +95,9 @@ class View:
             pieces = cut_digits(stride, begin, end, self.off)
             if len(pieces) > 1:
                 # Only this path needs concatenation, which itself builds on views.
-                import poplite.view.cat as concatenation
+                from poplite.view.concat import cut
 
-                return concatenation.cut(self, pieces, shape, dim)
+                return cut(self, pieces, shape, dim)
             ((digits, _, off),) = pieces
             dims = (*dims[:dim], pack(digits), *dims[dim + 1 :])
         space = self.space

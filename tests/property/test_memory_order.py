@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import poplite as pl
 from poplite import sorted_regions
 from poplite.grouping import detect_innermost_grouping
-from poplite.view import addresses, num_runs, order
-from poplite.view import memory as sets
+from poplite.view import address_sets as sets
+from poplite.view import addresses, memory_order, num_runs
 
 Int64 = npt.NDArray[np.int64]
 TILES = 4
@@ -30,7 +30,7 @@ randoms = st.randoms(use_true_random=False)
 def ways(random: Random) -> Iterator[None]:
     """Take small tensors on the ways of large ones, now and then."""
     with (
-        patch.object(order, "FEW", random.choice([0, 64])),
+        patch.object(memory_order, "FEW", random.choice([0, 64])),
         patch.object(sorted_regions, "FEW", random.choice([0, 64])),
         patch.object(sets, "RUNS_PER_KID", random.choice([0, 4, 128])),
     ):

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poplite.testing import random_tensor, random_variables
-from poplite.view import aliases, contains_aliases, contains_constant, intersects, sets, strided
+from poplite.view import (
+    aliases,
+    contains_aliases,
+    contains_constant,
+    intersects,
+    set_arrays,
+    strided_sets,
+)
 
 VARIABLES = random_variables(Random(0))
 STORAGES = [variable.storage for variable in VARIABLES[0].tensor.graph.variables]
@@ -19,11 +26,11 @@ MARKS = {"MANY": 0, "FEW_PAIRS": 0, "ELEMENTS_PER_PAIR": 10**12, "ADDRESSES_PER_
 RUNGS = {
     "as it comes": [],
     "arrays": [(aliases, {"FEW": 0})],
-    "pairs": [(aliases, {"FEW": 0}), (sets, {"LARGEST_SPAN": 0})],
-    "bitmap": [(aliases, {"FEW": 0}), (sets, MARKS)],
+    "pairs": [(aliases, {"FEW": 0}), (set_arrays, {"LARGEST_SPAN": 0})],
+    "bitmap": [(aliases, {"FEW": 0}), (set_arrays, MARKS)],
     "streams": [(aliases, {"FEW": 0, "MOST_RUNS": 3})],
-    "compiled search": [(strided, {"FIRST_STEPS": 0})],
-    "bit sets": [(strided, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],
+    "compiled search": [(strided_sets, {"FIRST_STEPS": 0})],
+    "bit sets": [(strided_sets, {"FIRST_STEPS": 0, "SEARCH_STEPS": 0})],
 }
 
 

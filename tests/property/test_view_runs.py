@@ -55,11 +55,11 @@ LIMITS = {
 def limits(name: str) -> Iterator[None]:
     few, small, block, per_run = LIMITS[name]
     with (
-        mock.patch("poplite.view.few.FEW", few),
-        mock.patch("poplite.view.regions.FEW", few),
+        mock.patch("poplite.view.contiguous.small.FEW", few),
+        mock.patch("poplite.view.contiguous.regions.FEW", few),
         mock.patch("poplite.arrays.progressions.SMALL", small),
         mock.patch("poplite.arrays.progressions.BLOCK", block),
-        mock.patch("poplite.view.through.ELEMENTS_PER_RUN", per_run),
+        mock.patch("poplite.view.contiguous.nested.ELEMENTS_PER_RUN", per_run),
     ):
         yield
 

@@ -9,7 +9,7 @@ import pytest
 import poplite as pl
 from poplite.compile.edges import edge_table
 from poplite.edges import Edges
-from poplite.view.through import MOST_RUNS
+from poplite.view.contiguous.nested import MOST_RUNS
 
 
 class Rows(pl.Vertex):

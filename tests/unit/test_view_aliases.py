@@ -17,8 +17,8 @@ from poplite.view import (
     contains_aliases,
     contains_constant,
     intersects,
-    sets,
-    strided,
+    set_arrays,
+    strided_sets,
     whole,
 )
 
@@ -54,7 +54,7 @@ def no_bitmap(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> bool:
         raise AssertionError("marked elements")
 
-    for module in (aliases, sets):
+    for module in (aliases, set_arrays):
         monkeypatch.setattr(module, "marks_meet", refuse)
 
 
@@ -86,8 +86,8 @@ def test_irregular_pieces_are_compared_exactly() -> None:
 
 
 def test_many_overlapping_spans_are_marked_in_a_bitmap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sets, "FEW_PAIRS", 0)
-    monkeypatch.setattr(sets, "ELEMENTS_PER_PAIR", 10**9)
+    monkeypatch.setattr(set_arrays, "FEW_PAIRS", 0)
+    monkeypatch.setattr(set_arrays, "ELEMENTS_PER_PAIR", 10**9)
     test_irregular_pieces_are_compared_exactly()
 
 
@@ -222,4 +222,4 @@ def test_pieces_too_many_and_too_wide_raise_with_the_numbers() -> None:
     with pytest.raises(
         SizeOverflowError, match="too hard to compare: .* over 8,589,934,593 addresses"
     ):
-        sets.marks_meet([[]], 0, strided.LARGEST_SPAN)
+        set_arrays.marks_meet([[]], 0, strided_sets.LARGEST_SPAN)

@@ -1,8 +1,8 @@
 """Runs of concatenations: leaf after leaf, or by position through the whole.
 
-`poplite.view.leaves` says what the arrays hold.  A leaf is a strided set in rows `extent` and
-`stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns` digits count
-the repetitions of the space, the others the elements of one chunk.
+`poplite.view.contiguous.concatenated` says what the arrays hold.  A leaf is a strided set in rows
+`extent` and `stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns`
+digits count the repetitions of the space, the others the elements of one chunk.
 
 Each kernel keeps `end`, the address after the last run: a run that begins there joins it.
 """

@@ -117,7 +117,7 @@ class Leaves:
         """The same space as one repetition of contiguous leaves, its runs."""
         if self.contiguous and self.outer == 1:
             return self
-        from poplite.view.through import space_runs  # which stands on this module
+        from poplite.view.contiguous.nested import space_runs  # which stands on this module
 
         return contiguous_leaves(*space_runs(self))
 
@@ -174,7 +174,7 @@ def below(cat: Cat) -> list[Cat]:
 
 
 def _lower(cat: Cat) -> Leaves:
-    from poplite.view.through import runs, space_runs  # which stands on this module
+    from poplite.view.contiguous.nested import runs, space_runs  # which stands on this module
 
     if isinstance(cat.kids, Pieces):
         spaces = {id(cat.kids.template.space): cat.kids.template.space}

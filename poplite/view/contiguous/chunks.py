@@ -18,10 +18,10 @@ from poplite.arrays.digits import Digit, coalesce, locate
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
 from poplite.source import here
-from poplite.view.few import few_runs
-from poplite.view.leaves import Leaves, leaves_of
+from poplite.view.contiguous.concatenated import Leaves, leaves_of
+from poplite.view.contiguous.nested import runs, runs_through
+from poplite.view.contiguous.small import few_runs
 from poplite.view.space import Storage
-from poplite.view.through import runs, runs_through
 from poplite.view.view import View
 
 Int64 = npt.NDArray[np.int64]

@@ -23,7 +23,7 @@ from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.memory_order import GROUPS, MEMBERS, form_groups
 from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.memory import (
+from poplite.view.address_sets import (
     Part,
     Runs,
     Strided,
@@ -32,8 +32,8 @@ from poplite.view.memory import (
     sets_by_address,
     sorted_runs,
 )
+from poplite.view.contiguous.nested import check_listable
 from poplite.view.space import NOWHERE
-from poplite.view.through import check_listable
 
 FEW = 64
 """Members up to which no compiled code is needed."""

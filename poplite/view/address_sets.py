@@ -21,8 +21,8 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals_part import Int64, overlay
 from poplite.arrays.progressions import grid
+from poplite.view.contiguous.nested import runs
 from poplite.view.space import NOWHERE, Storage
-from poplite.view.through import runs
 from poplite.view.view import View
 
 RUNS_PER_KID = 128

@@ -25,7 +25,7 @@ from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
 from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.strided import LARGEST_SPAN, meet
+from poplite.view.strided_sets import LARGEST_SPAN, meet
 
 Mask = npt.NDArray[np.bool_]
 

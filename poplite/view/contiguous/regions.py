@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
 from poplite.arrays.progressions import count_runs, grid, split_run
-from poplite.view.few import FEW, few_runs
-from poplite.view.leaves import Leaves, leaves_of, stacked
+from poplite.view.contiguous.chunks import chunks
+from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
+from poplite.view.contiguous.nested import check_listable, count_through, runs, runs_by_owner
+from poplite.view.contiguous.small import FEW, few_runs
 from poplite.view.pieces import Pieces
 from poplite.view.space import NOWHERE, Storage
-from poplite.view.stream import chunks
-from poplite.view.strided import span
-from poplite.view.through import check_listable, count_through, runs, runs_by_owner
+from poplite.view.strided_sets import span
 from poplite.view.view import Cat, View, once
 
 Int64 = npt.NDArray[np.int64]

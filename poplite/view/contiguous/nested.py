@@ -27,8 +27,8 @@ from poplite.jit.kernels.concatenated import leaf_runs, through
 from poplite.jit.kernels.transposed import ABREAST, TALL, transposed
 from poplite.jit.native import address, native
 from poplite.source import here
-from poplite.view.few import few_runs
-from poplite.view.leaves import Leaves, leaves_of
+from poplite.view.contiguous.concatenated import Leaves, leaves_of
+from poplite.view.contiguous.small import few_runs
 from poplite.view.space import Storage
 from poplite.view.view import View
 

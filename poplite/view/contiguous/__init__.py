@@ -1,0 +1,1 @@
+"""Contiguous runs of addresses that a view reads: counted, listed, in parts."""
