@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.compile.edges import EdgeTable, edge_table
 from poplite.compile.races import races
+from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
 from rows import SETTLING, Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.partition import grid_blocks
+from poplite.graph.partition import grid_blocks
 from rows import Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]

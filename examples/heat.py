@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.partition import cut, grid_blocks
+from poplite.graph.partition import cut, grid_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.partition import cut
+from poplite.graph.partition import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.files import check_folder
-from poplite.partition import cut, grid_blocks, near_square_grid
+from poplite.graph.partition import cut, grid_blocks, near_square_grid
 from poplite.text import counted
 from poplite.viz import tiles_svg
 from poplite.viz.files import write_bytes

@@ -55,16 +55,29 @@ from poplite.errors import (
 
 if TYPE_CHECKING:
     from poplite import ops as ops
-    from poplite.clone import TensorCloneDuplicationMethod, TensorCloneMethod
     from poplite.compile.compiler import compile_graph
     from poplite.compile.executable import Executable
-    from poplite.compute_set import ComputeSet, VertexInstance
-    from poplite.estimates import FieldData, VertexPerfEstimate
-    from poplite.graph import Graph
-    from poplite.joining import append, concat
+    from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
+    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+    from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
+    from poplite.graph.compute_sets.vertex_block import VertexBlock
+    from poplite.graph.graph import Graph
+    from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
+    from poplite.graph.host.streams import (
+        DataStream,
+        DataStreamType,
+        ReplicatedStreamMode,
+        StreamCallback,
+    )
+    from poplite.graph.mapping.tile_mapping import TileMapping
+    from poplite.graph.storage.variable import Variable
+    from poplite.graph.tensor.concat import append, concat
+    from poplite.graph.tensor.memory_regions import SortedRegions, TileRegions
+    from poplite.graph.tensor.rearrange import TensorRearranger
+    from poplite.graph.tensor.tensor import Tensor, UpsampleMethod
+    from poplite.graph.tensor.variable_regions import VariableInterval, VarRegions
     from poplite.machine.floating_point import FloatingPointBehaviour
     from poplite.machine.target import Target
-    from poplite.mapping import TileMapping
     from poplite.ops.loop import counted_loop
     from poplite.program import (
         Abort,
@@ -102,19 +115,9 @@ if TYPE_CHECKING:
         set_stochastic_rounding,
     )
     from poplite.quarter import QuarterFormat, QuarterMetadata
-    from poplite.rearrange import TensorRearranger
-    from poplite.remote import FunctionBuffer, HostFunction, RemoteBuffer
     from poplite.report import Report
     from poplite.simulator.engine import Engine
-    from poplite.sorted_regions import SortedRegions, TileRegions
     from poplite.source import SourceLocation
-    from poplite.streams import (
-        DataStream,
-        DataStreamType,
-        ReplicatedStreamMode,
-        StreamCallback,
-    )
-    from poplite.tensor import Tensor, UpsampleMethod
     from poplite.types import (
         BOOL,
         CHAR,
@@ -132,26 +135,23 @@ if TYPE_CHECKING:
         UNSIGNED_SHORT,
         ElementType,
     )
-    from poplite.var_regions import VariableInterval, VarRegions
-    from poplite.variable import Variable
     from poplite.vertex.layouts import Layout, VectorLayout, VectorListLayout
     from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
-    from poplite.vertex_block import VertexBlock
     from poplite.view import Interval, Intervals
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "clone": "TensorCloneDuplicationMethod TensorCloneMethod",
+    "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "compile.compiler": "compile_graph",
     "compile.executable": "Executable",
-    "compute_set": "ComputeSet VertexInstance",
+    "graph.compute_sets.compute_set": "ComputeSet VertexInstance",
     "machine.floating_point": "FloatingPointBehaviour",
-    "graph": "Graph",
-    "estimates": "FieldData VertexPerfEstimate",
-    "joining": "append concat",
+    "graph.graph": "Graph",
+    "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
+    "graph.tensor.concat": "append concat",
     "vertex.layouts": "Layout VectorLayout VectorListLayout",
-    "mapping": "TileMapping",
+    "graph.mapping.tile_mapping": "TileMapping",
     "ops.loop": "counted_loop",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat "
@@ -162,21 +162,21 @@ _HOMES = {
     "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
     "set_stochastic_rounding",
     "quarter": "QuarterFormat QuarterMetadata",
-    "rearrange": "TensorRearranger",
-    "remote": "FunctionBuffer HostFunction RemoteBuffer",
+    "graph.tensor.rearrange": "TensorRearranger",
+    "graph.host.remote": "FunctionBuffer HostFunction RemoteBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
-    "sorted_regions": "SortedRegions TileRegions",
+    "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
-    "streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
+    "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
     "machine.target": "Target",
-    "tensor": "Tensor UpsampleMethod",
+    "graph.tensor.tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",
-    "var_regions": "VarRegions VariableInterval",
-    "variable": "Variable",
+    "graph.tensor.variable_regions": "VarRegions VariableInterval",
+    "graph.storage.variable": "Variable",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
-    "vertex_block": "VertexBlock",
+    "graph.compute_sets.vertex_block": "VertexBlock",
     "view": "Interval Intervals",
 }
 """Where the public names are made, by module; what a type checker reads is above."""

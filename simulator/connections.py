@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from poplite.compile.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.errors import ElementTypeError, TensorMetadataError
+from poplite.graph.host.streams import StreamCallback
 from poplite.quarter import QuarterMetadata
 from poplite.simulator.memory import Bytes
 from poplite.source import here
-from poplite.streams import StreamCallback
 from poplite.text import clipped
 
 Array = npt.NDArray[Any]

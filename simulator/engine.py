@@ -30,7 +30,10 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.storage.host_values import elements
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import replica_number, tiles_text
 from poplite.options import engine_options
 from poplite.quarter import QuarterMetadata, decode
@@ -53,10 +56,7 @@ from poplite.simulator.sources import source_of
 from poplite.simulator.stopping import Running, Stopped
 from poplite.simulator.strict import StrictChecks
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import why_not_writeable
 from poplite.text import clipped, counted, of_type
-from poplite.values import elements
 from poplite.vertex.compute import check as check_vertex
 from poplite.view import storages
 

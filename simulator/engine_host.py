@@ -21,6 +21,8 @@ from poplite.errors import (
     TensorIndexError,
     TensorMetadataError,
 )
+from poplite.graph.host.streams import StreamCallback
+from poplite.graph.storage.host_values import elements
 from poplite.machine.replicas import replica_number
 from poplite.quarter import QuarterMetadata
 from poplite.simulator.connections import Connection, Feed, Ring
@@ -28,10 +30,8 @@ from poplite.simulator.host import Host
 from poplite.simulator.links import unknown
 from poplite.simulator.remote import RemoteRows
 from poplite.source import here
-from poplite.streams import StreamCallback
 from poplite.text import clipped, counted
 from poplite.types import QUARTER
-from poplite.values import elements
 from poplite.whole import whole_or_none
 
 

@@ -12,7 +12,7 @@ from poplite.compile.actions import Action, Equal, Fail, NoCase, Print, Stamp
 from poplite.compile.code import Code
 from poplite.compile.host_tensor import HostTensor
 from poplite.errors import ApplicationRuntimeError
-from poplite.mapping import ranges
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.links import Links, describe
 from poplite.simulator.lockstep import check_equal
 from poplite.simulator.memory import Arena

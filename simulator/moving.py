@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compile.host_tensor import HostTensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.memory import Arena, Bytes
 from poplite.simulator.plain import move_between
-from poplite.tensor import Tensor
 from poplite.types import QUARTER_METADATA, ElementType
 
 

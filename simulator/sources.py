@@ -8,7 +8,7 @@ from poplite.compile.compiler import Programs, compile_graph
 from poplite.compile.executable import Executable
 from poplite.compile.step import ComputeStep
 from poplite.errors import ControlProgramError, InvalidOption
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
 from poplite.options import EngineOptions
 from poplite.source import here
 from poplite.text import of_type

@@ -15,7 +15,7 @@ from poplite.compile.actions import Action, Print, Stamp
 from poplite.compile.host_tensor import HostTensor
 from poplite.compile.transfers import Block, HostFunctionCall, RowTransfer, Transfer
 from poplite.errors import UninitializedWarning
-from poplite.mapping import ranges
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.connections import view_of
 from poplite.simulator.patterns import Mask
 from poplite.simulator.plain import move_between

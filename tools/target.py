@@ -25,7 +25,7 @@ from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mea
 from poplite.source import SourceLocation
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.program import Program
 
 _RETURN = "def build() -> Graph: ... return graph   (or return graph, program)"
@@ -195,7 +195,7 @@ def _their_line(error: BaseException) -> SourceLocation | None:
 
 
 def _checked(result: object, target: str) -> tuple[Graph, Program | None]:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.program import Program
 
     match result:

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
-from poplite.estimates import VertexPerfEstimate
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, State, Vector

@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from poplite.cost.poplibs import binary
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.estimates import VertexPerfEstimate
-from poplite.graph import Graph
-from poplite.joining import concat
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
+from poplite.graph.graph import Graph
+from poplite.graph.partition import cut
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.partition import cut
 from poplite.program import Execute, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 from poplite.vertex.templates import refusal
 from poplite.vertex.vertex import Input, Output, Vector, Vertex

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
-from poplite.estimates import VertexPerfEstimate
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.vertex import Input, MultiVertex, Output, Vector

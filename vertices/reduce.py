@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.cost.poplibs import reduce_columns, reduce_one, reduce_rows
-from poplite.estimates import VertexPerfEstimate
+from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT, ElementType
 from poplite.vertex.vertex import Input, Output, State, Vector, Vertex

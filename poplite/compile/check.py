@@ -20,9 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.compile.edges import EdgeTable
 from poplite.compile.races import races
-from poplite.compute_set import ComputeSet, VertexInstance
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,
@@ -34,9 +32,13 @@ from poplite.errors import (
     listed,
     warn,
 )
-from poplite.graph import Graph
-from poplite.mapping import TileMapping, ranges
-from poplite.mapping_input import unmapped_error
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.edge_table import EdgeTable
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping, ranges
+from poplite.graph.mapping.user_mapping import unmapped_error
+from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Execute,
     Program,
@@ -44,9 +46,7 @@ from poplite.program import (
     distinct_steps,
 )
 from poplite.source import SourceLocation
-from poplite.tensor import Tensor
 from poplite.text import counted
-from poplite.variable import Variable
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Field
 from poplite.view import storages
@@ -91,7 +91,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
         GraphCycleError: when vertices of one compute set race.
 
     >>> import poplite as pl
-    >>> from poplite.compile.edges import edge_table
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
     >>> check_program(x.graph, {"main": pl.PrintTensor(x)}, edge_table)  # doctest: +ELLIPSIS
     Traceback (most recent call last):

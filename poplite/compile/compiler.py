@@ -8,7 +8,6 @@ import numpy as np
 
 from poplite.compile.actions import Action, action_of, agreement_on
 from poplite.compile.check import check_program
-from poplite.compile.edges import EdgeTable, edge_table
 from poplite.compile.emit import Emitter
 from poplite.compile.executable import Checks, Executable
 from poplite.compile.host_tensor import host_tensor
@@ -17,12 +16,13 @@ from poplite.compile.lower import lower_compute_sets, lower_copy
 from poplite.compile.origins import origins_of
 from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compile.transfers import HOSTED, HostLowering
-from poplite.compute_set import ComputeSet
 from poplite.cost.counted import counted_steps
 from poplite.cost.memory import MemoryPlan
 from poplite.cost.step import StepCost
 from poplite.errors import ControlProgramError, UnknownName
-from poplite.graph import Graph
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
+from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
 from poplite.options import engine_options
 from poplite.program import (

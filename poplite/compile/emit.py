@@ -44,6 +44,7 @@ from poplite.compile.opcodes import (
     SWITCH,
 )
 from poplite.compile.step import ComputeStep, CopyStep
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     AbortOnCondition,
     Call,
@@ -64,7 +65,6 @@ from poplite.program import (
     TensorCopy,
     children_first,
 )
-from poplite.tensor import Tensor
 from poplite.view import addresses
 
 _Later = Callable[[], None]

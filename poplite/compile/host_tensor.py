@@ -8,7 +8,7 @@ from typing import Any
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.lower import dense_moves
 from poplite.compile.moves import Moves
-from poplite.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.types import ElementType
 from poplite.view import addresses
 

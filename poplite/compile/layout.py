@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
+from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.types import ElementType
-from poplite.variable import Variable
 from poplite.view import Storage
 
 ALIGNMENT = 64

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poplite.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
-from poplite.vertex_tiles import VertexTiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
-from poplite.compile.edges import EdgeTable, FieldEdges
 from poplite.compile.layout import ArenaLayout
 from poplite.compile.moves import Moves
 from poplite.compile.swaps import Swaps
+from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 
 TEMPORARY_ALIGNMENT = 16
 """Bytes that each gathered field is aligned to: a vector register's worth of loads."""

@@ -7,7 +7,7 @@ write.  One vertex may read what it writes itself::
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
 
 The check is on what is connected, not on what `compute` does.  What meets is found by
-`poplite.compile.crossings`; here it becomes names and lines.
+`poplite.graph.compute_sets.crossings`; here it becomes names and lines.
 
 Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 """
@@ -20,12 +20,12 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.compile.crossings import Listed
-from poplite.compile.edges import EdgeTable
-from poplite.compute_set import ComputeSet, VertexInstance
-from poplite.graph import Graph
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.crossings import Listed
+from poplite.graph.compute_sets.edge_table import EdgeTable
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.text import elements
 from poplite.source import SourceLocation
-from poplite.tensor_text import elements
 
 
 class Race(NamedTuple):
@@ -75,7 +75,7 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
         edge that meets several others is not listed with all of them.
 
     >>> import poplite as pl
-    >>> from poplite.compile.edges import edge_table
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
     >>> class Zero(pl.Vertex):
     ...     x: pl.Output[pl.FLOAT]
     ...     def compute(self) -> None:

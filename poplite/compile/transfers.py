@@ -19,11 +19,11 @@ from poplite.compile.layout import ArenaLayout
 from poplite.compile.lower import dense_moves
 from poplite.compile.moves import Moves, joined
 from poplite.compile.step import CopyStep
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.host.streams import DataStreamType, ReplicatedStreamMode
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, CodeCopy, HostCall, Program, RemoteCopy, StreamCopy
 from poplite.source import SourceLocation
-from poplite.streams import DataStreamType, ReplicatedStreamMode
-from poplite.tensor import Tensor
 from poplite.types import ElementType
 
 

@@ -30,9 +30,9 @@ from poplite.compile.transfers import Block
 from poplite.compile.validate_code import check_code
 from poplite.compile.validate_costs import check_costs
 from poplite.compile.validate_vertices import check_vertices
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
-from poplite.vertex_tiles import VertexTiles
 
 CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory")
 """Fields of an executable in which the host reads and writes nothing."""

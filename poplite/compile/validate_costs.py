@@ -27,12 +27,12 @@ from poplite.compile.opcodes import LAUNCH
 from poplite.compile.step import ComputeStep
 from poplite.compile.transfers import HostAction
 from poplite.cost.memory import NO_STEP, MemoryPlan
-from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost, VertexCosts
-from poplite.estimates import MOST
+from poplite.graph.compute_sets.perf_estimates import MOST
+from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.vertex.vertex import Vertex
-from poplite.vertex_tiles import VertexTiles
 
 MOST_WORKERS = 1 << 28
 """Of all tiles together, for each of which there is a number while vertices are shared out."""

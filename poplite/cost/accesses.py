@@ -28,10 +28,10 @@ from poplite.cost.touched import NOTHING, IntervalLists, Touched, joined, of_edg
 from poplite.program import Execute, Program, WriteUndef
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable
-    from poplite.compute_set import ComputeSet
-    from poplite.tensor import Tensor
-    from poplite.variable import Variable
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.storage.variable import Variable
+    from poplite.graph.tensor.tensor import Tensor
 
 MOST_PIECES = 1024
 """Pieces that a variable is cut into; one that would need more is not cut."""

@@ -20,13 +20,13 @@ from poplite.cost.copies import Rows
 from poplite.cost.homes import FEW, Homes, cross_homes, walk
 from poplite.cost.pieces import Mask
 from poplite.cost.wanted import MOST_FEW, Touched, edge_tiles
-from poplite.edges import Runs, cut
+from poplite.graph.compute_sets.edges import Runs, cut
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import stretches
-from poplite.vertex_tiles import VertexTiles
 from poplite.view import View, num_runs, runs
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import FieldEdges
+    from poplite.graph.compute_sets.edge_table import FieldEdges
 
 _COLUMNS = "edge", "at", "within", "size"
 """What is found of a row."""

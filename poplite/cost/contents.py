@@ -26,10 +26,10 @@ from poplite.source import SourceLocation
 from poplite.vertex.layouts import PLAIN, Layout
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable
-    from poplite.compute_set import ComputeSet
-    from poplite.graph import Graph
-    from poplite.variable import Variable
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
 
 BUFFERS: Mapping[PhaseKind, Category] = {
     "copy": "rearrangement",

@@ -1,6 +1,7 @@
 """What estimators may look at beyond shapes: values of state, lengths of the rows of a list.
 
-As columns of numbers that are equal where the values are, beside those of `poplite.cost.shapes`.
+As columns of numbers that are equal where the values are, beside those of
+`poplite.graph.compute_sets.vertex_shapes`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.series import Series
-from poplite.cost.shapes import Column
-from poplite.vertex_block import Vectors
+from poplite.graph.compute_sets.vertex_block import Vectors
+from poplite.graph.compute_sets.vertex_shapes import Column
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import Family
+    from poplite.graph.compute_sets.edge_table import Family
 
 
 def details_of(family: Family) -> list[Column]:

@@ -34,20 +34,20 @@ from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Cause, Phase
 from poplite.cost.traffic import FEW, exchange_phase, load_of
 from poplite.cost.wanted import Wanted, touched
+from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.program.replicated import CrossReplicaCopy
-from poplite.vertex_block import VertexBlock
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals_part import Int64
-    from poplite.compile.edges import EdgeTable, Family, FieldEdges
-    from poplite.compute_set import ComputeSet
-    from poplite.edges import Edges
-    from poplite.graph import Graph
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
+    from poplite.graph.compute_sets.edges import Edges
+    from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+    from poplite.graph.graph import Graph
     from poplite.machine.target import Target
     from poplite.program import Program, TensorCopy
     from poplite.source import SourceLocation
-    from poplite.vertex_tiles import VertexTiles
     from poplite.view import View
 
 MOST_CAUSES = 3

@@ -24,13 +24,13 @@ import numpy as np
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.sweep import sorted_order
+from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
 from poplite.jit.kernels.locations import crossing
 from poplite.jit.native import address, native
-from poplite.tile_table import NO_TILE, Int32, TileTable
 
 if TYPE_CHECKING:
     from poplite.cost.spread import Spread
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
 
 FEW = 32
 """Pieces of runs that are visited without compiled code."""

@@ -18,14 +18,14 @@ import numpy as np
 from poplite.arrays.intervals_part import Int64
 from poplite.cost.spread import Spread
 from poplite.cost.step import Cause, Phase
-from poplite.placement import mapping_of
+from poplite.graph.tensor.placement import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.program import Program
-    from poplite.tensor import Tensor
 
 
 def host_phase(graph: Graph, program: Program) -> Phase:

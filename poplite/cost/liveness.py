@@ -46,9 +46,9 @@ from poplite.program import (
 from poplite.view import storages
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable
-    from poplite.compute_set import ComputeSet
-    from poplite.graph import Graph
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
 
 
 _IDLE = Flow(0, 0)
@@ -84,7 +84,7 @@ def lifetimes(
         edges_of: returns the edges of a compute set.
 
     >>> import poplite as pl
-    >>> from poplite.compile.edges import edge_table
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
     >>> graph = pl.Graph()
     >>> a, b, c, d = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "abcd")
     >>> found = lifetimes(graph, {"main": pl.Sequence(pl.Copy(a, b), pl.Copy(b, c), pl.Copy(c, d))},

@@ -14,7 +14,7 @@ from __future__ import annotations
 from poplite.cost.contents import BUFFERS
 from poplite.cost.memory import NO_STEP, Held, MemoryPlan
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
-from poplite.mapping import ranges
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.source import here
 from poplite.text import counted
 

@@ -14,9 +14,9 @@ from poplite.cost.vertices import vertex_costs
 from poplite.program import CycleStamp
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable
-    from poplite.compute_set import ComputeSet
-    from poplite.graph import Graph
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
     from poplite.program import CrossReplicaCopy, Program, TensorCopy
 
 

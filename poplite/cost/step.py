@@ -1,7 +1,7 @@
 """What one execution of a step costs: plain data, made when a graph is compiled.
 
     before      copies on tiles, sync, exchange, copies     what brings the vertices their inputs
-    vertices    one entry a family (`poplite.compile.edges`)
+    vertices    one entry a family (`poplite.graph.compute_sets.edge_table`)
     after       copies, sync, exchange, copies              what brings their results home
 
 A Copy has a `before` only.  The slots of vertices that come without a formula are found later,
@@ -16,10 +16,10 @@ from typing import Literal
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.report.execution import PhaseKind
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
-from poplite.vertex_tiles import VertexTiles
 
 SlotSource = Literal["given", "formula", "automatic"]
 """Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles`, or its
@@ -83,8 +83,8 @@ class VertexCosts:
         slots: worker slots of each vertex; of a MultiVertex, tile cycles. None where they are
             "automatic".
         flops: floating-point operations of each, where somebody told.
-        shapes: int64[shapes, words], what slots may hang on, each once: see `poplite.cost.shapes`.
-            None where slots are known.
+        shapes: int64[shapes, words], what slots may hang on, each once: see
+            `poplite.graph.compute_sets.vertex_shapes`. None where slots are known.
         shape: the shape of each vertex; None where slots are known.
     """
 

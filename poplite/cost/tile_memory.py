@@ -22,7 +22,7 @@ from poplite.cost.overflow import overflow_error
 from poplite.cost.spread import Spread
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.machine.target import Target
     from poplite.program import Program, Step
 
@@ -48,7 +48,7 @@ def memory_of(
         GraphMemoryAllocationError: when a tile has not enough, and `may_overflow` is false.
 
     >>> import poplite as pl
-    >>> from poplite.compile.edges import edge_table
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> a, b = (graph.add_variable(pl.INT, (5,), name, mapping=1) for name in "ab")
     >>> plan = memory_of(graph, {"main": pl.Copy(a, b)}, edge_table, {}, may_overflow=False)

@@ -22,7 +22,7 @@ from poplite.view import Storage, View, num_runs, runs, storages
 
 if TYPE_CHECKING:
     from poplite.arrays.digits import Digit
-    from poplite.compile.edges import EdgeTable, FieldEdges
+    from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 
 LISTED = 4096
 """Runs of one view, or one field, that are listed."""

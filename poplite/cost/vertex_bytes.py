@@ -23,16 +23,16 @@ import numpy as np
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, constant
 from poplite.cost.memory import Category
+from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.allocation import aligned
 from poplite.source import SourceLocation
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
-from poplite.vertex_block import Vectors, VertexBlock
-from poplite.vertex_tiles import VertexTiles
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable
+    from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.machine.target import Target
 
 

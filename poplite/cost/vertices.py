@@ -20,21 +20,25 @@ import numpy as np
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, compact, constant, taken
-from poplite.cost.cycles import cycles_of
 from poplite.cost.details import details_of
-from poplite.cost.shapes import Column, distinct, shapes_of, words_of
 from poplite.cost.step import SlotSource, VertexCosts
-from poplite.estimates import VertexPerfEstimate, estimate_given, estimator_for
+from poplite.graph.compute_sets.cycles_method import cycles_of
+from poplite.graph.compute_sets.perf_estimates import (
+    VertexPerfEstimate,
+    estimate_given,
+    estimator_for,
+)
+from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import here
 from poplite.vertex.vertex import has_cycles
-from poplite.vertex_block import VertexBlock
-from poplite.vertex_tiles import VertexTiles
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import EdgeTable, Family
-    from poplite.compute_set import ComputeSet
-    from poplite.estimates import Estimator
-    from poplite.graph import Graph
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable, Family
+    from poplite.graph.compute_sets.perf_estimates import Estimator
+    from poplite.graph.graph import Graph
 
 
 def vertex_costs(

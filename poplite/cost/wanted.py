@@ -21,13 +21,13 @@ from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order, union
 from poplite.cost.homes import FEW, Homes, walk
 from poplite.cost.pieces import Pieces, by_source
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import away
-from poplite.vertex_tiles import VertexTiles
 from poplite.view import Storage, View
 
 if TYPE_CHECKING:
-    from poplite.compile.edges import FieldEdges
-    from poplite.edges import Edges
+    from poplite.graph.compute_sets.edge_table import FieldEdges
+    from poplite.graph.compute_sets.edges import Edges
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
 """What is found of a piece."""

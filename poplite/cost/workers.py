@@ -26,9 +26,9 @@ from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import VertexCosts
+from poplite.graph.mapping.tile_table import Int32
 from poplite.jit.kernels.workers import finish, pack
 from poplite.jit.native import address, native
-from poplite.tile_table import Int32
 from poplite.vertex.vertex import MultiVertex
 
 if TYPE_CHECKING:

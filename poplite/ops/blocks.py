@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.joining import concat
-from poplite.tensor import Tensor
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.compute_set import ComputeSet
-from poplite.graph import Graph
-from poplite.joining import concat
-from poplite.mapping import TileMapping
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.order import Order
 from poplite.ops.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.ranges import Mask
 from poplite.ops.stage import Work, stage, whole_rows
 from poplite.program import Execute
-from poplite.slices import Slices
-from poplite.tensor import Tensor
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (

@@ -21,12 +21,12 @@ from poplite.errors import (
     GraphConnectionError,
     SizeOverflowError,
 )
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program import Execute, Program, RepeatWhileTrue, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped, of_type
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.counting import CountFrom, CountOn

@@ -18,15 +18,15 @@ from __future__ import annotations
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.graph import Graph
-from poplite.mapping import TileMapping
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.blocks import Blocks
 from poplite.ops.matmul_checks import check_operands, check_plan, check_sizes
 from poplite.ops.matmul_grid import MatMulPlan
 from poplite.ops.matmul_plan import plan_matmul
 from poplite.program import Execute, Program, Sequence, WriteUndef
-from poplite.slices import Slices
-from poplite.tensor import Tensor
 from poplite.vertices.amp import AmpMatMul
 from poplite.vertices.partials import AddPartials
 

@@ -10,14 +10,14 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
 )
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.machine.target import Target
 from poplite.ops.matmul_grid import MatMulPlan, Three
 from poplite.program import Sequence
 from poplite.program.sequence import check_appended, check_graph
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.whole import whole_or_none

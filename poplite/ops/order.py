@@ -18,7 +18,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from poplite.arrays.digits import digits_of
-from poplite.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor
 
 
 class Order(NamedTuple):

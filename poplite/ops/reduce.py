@@ -24,18 +24,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from poplite import indexing
 from poplite.errors import ElementTypeError, GraphConnectionError, TensorCreationError
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.partition import map_linearly
+from poplite.graph.tensor import indexing
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.build import OPERATIONS, Builder, Operation
 from poplite.ops.order import ordered
-from poplite.partition import map_linearly
 from poplite.program import Copy, Program
 from poplite.program import Sequence as Steps
 from poplite.program.sequence import check_appended
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import why_not_writeable
 from poplite.text import clipped, counted
 from poplite.types import BOOL, QUARTER, QUARTER_METADATA
 

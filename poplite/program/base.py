@@ -11,7 +11,7 @@ from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 
 if TYPE_CHECKING:
-    from poplite.tensor import Tensor
+    from poplite.graph.tensor.tensor import Tensor
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit

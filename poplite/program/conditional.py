@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Literal, Self
 
 from poplite.errors import ControlProgramError, SizeOverflowError
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, checked, child, parts, set_once
 from poplite.program.growing import Growing
 from poplite.program.scalar import deciding
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import INT
 

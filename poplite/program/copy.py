@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError
+from poplite.graph.host.remote import FunctionBuffer, RemoteBuffer
+from poplite.graph.host.streams import DataStream
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program
-from poplite.remote import FunctionBuffer, RemoteBuffer
 from poplite.source import here
-from poplite.streams import DataStream
-from poplite.tensor import Tensor
 from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.errors import ElementTypeError
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, set_once
 from poplite.program.marks import SyncType
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.text import clipped, fitted, of_type
 from poplite.types import UNSIGNED_INT
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
 from poplite.machine.floating_point import (
     OVERFLOW_MAX,
     STOCHASTIC,

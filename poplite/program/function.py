@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError
+from poplite.graph.host.remote import HostFunction
 from poplite.program.base import Program, set_once
-from poplite.remote import HostFunction
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted, fitted, of_type
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.program.host import HostCall
-    from poplite.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -20,15 +20,15 @@ from poplite.errors import (
     GraphConnectionError,
     StreamMemoryAllocationError,
 )
+from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
+from poplite.graph.host.streams import MAX_TRANSFER_BYTES, DataStream, DataStreamType, transfer_text
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program.base import set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function
 from poplite.program.scalar import NUMBERS
-from poplite.remote import FunctionBuffer, HostFunction, RemoteBuffer
 from poplite.source import SourceLocation, here
-from poplite.streams import MAX_TRANSFER_BYTES, DataStream, DataStreamType, transfer_text
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape, why_not_writeable
 from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
 

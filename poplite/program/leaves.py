@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poplite.compute_set import ComputeSet
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
-from poplite.metadata import check_alike
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import Program, set_once
 from poplite.program.copy import Copy
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import BOOL
 

@@ -13,10 +13,10 @@ from operator import index as whole_number
 from typing import ClassVar
 
 from poplite.errors import ControlProgramError
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, child, parts, set_once
 from poplite.program.scalar import deciding
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.text import clipped, counted, fitted, of_type
 
 

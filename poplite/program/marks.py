@@ -11,10 +11,10 @@ import enum
 from dataclasses import dataclass
 
 from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped, fitted, of_type
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped, fitted, of_type
 
 FloatFormat = Literal["auto", "fixed", "scientific", "none"]

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, GraphReplicationError
-from poplite.mapping import ranges
+from poplite.graph.mapping.tile_mapping import ranges
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
 from poplite.program.leaves import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped, counted, fitted
 from poplite.whole import whole_or_none
 

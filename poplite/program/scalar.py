@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import type_and_shape
 from poplite.source import here
-from poplite.tensor import Tensor
-from poplite.tensor_text import type_and_shape
 from poplite.text import clipped, counted, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
 

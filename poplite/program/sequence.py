@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from poplite.errors import ControlProgramError
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
 from poplite.program.base import Program, checked, parts, set_once
 from poplite.program.growing import Growing
 from poplite.source import here

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, set_once
 from poplite.program.scalar import deciding
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.text import clipped, fitted, of_type
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.graph import Graph
-from poplite.joining import append, concat
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.concat import append, concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.tensor import Tensor
 from poplite.types import INT
 
 Addresses = npt.NDArray[np.int64]

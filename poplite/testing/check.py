@@ -11,12 +11,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from poplite.graph import Graph
-from poplite.mapping import NO_TILE, TileMapping
-from poplite.sorted_regions import SortedRegions
-from poplite.tensor import Tensor
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
+from poplite.graph.tensor.memory_regions import SortedRegions
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.variable_regions import VariableInterval
 from poplite.text import clipped
-from poplite.var_regions import VariableInterval
 
 Int64 = npt.NDArray[np.int64]
 

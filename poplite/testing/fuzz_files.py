@@ -28,7 +28,7 @@ import numpy as np
 from poplite.compile.compiler import compile_graph
 from poplite.compile.executable import Executable
 from poplite.errors import FileLoadError, StreamConnectionError
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.program import (
     AssumeEqualAcrossReplicas,

@@ -32,7 +32,7 @@ def poplite_target() -> Target:
 @pytest.fixture
 def poplite_graph(poplite_target: Target) -> Graph:
     """An empty graph for `poplite_target`."""
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
 
     return Graph(poplite_target)
 

@@ -16,10 +16,10 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from poplite.graph import Graph
-from poplite.joining import concat
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.quarter import QuarterMetadata
-from poplite.tensor import Tensor
 from poplite.text import counted
 from poplite.types import QUARTER, ElementType
 

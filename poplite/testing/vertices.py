@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ElementTypeError, UnknownField, did_you_mean
-from poplite.graph import Graph
+from poplite.graph.graph import Graph
+from poplite.graph.storage.host_values import elements
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.engine import Engine
 from poplite.source import here
-from poplite.tensor import Tensor
 from poplite.testing.regions import LaidOut, laid_out, laid_out_plainly
 from poplite.text import counted
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
-from poplite.values import elements
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 

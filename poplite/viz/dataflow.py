@@ -31,7 +31,7 @@ from poplite.viz.json_text import json_text
 from poplite.viz.words import name_text, size_text
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.program import Program
 
 MAX_NODES = 300

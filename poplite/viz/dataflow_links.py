@@ -31,9 +31,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compute_set import ComputeSet
-from poplite.edges import Edges
 from poplite.errors import ControlProgramError
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Copy,
     Execute,
@@ -45,14 +47,12 @@ from poplite.program import (
     distinct_decisions,
     distinct_steps,
 )
-from poplite.tensor import Tensor
-from poplite.variable import Variable
 from poplite.view import Storage, View, runs, storages
 from poplite.viz.vertices import edges_of
 from poplite.viz.words import name_text
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
 
 Int64 = npt.NDArray[np.int64]
 Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from poplite.compute_set import ComputeSet
-from poplite.mapping import NO_TILE, ranges
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
+from poplite.graph.storage.variable import Variable
 from poplite.program import Copy, HostCall, PrintTensor, Program
 from poplite.text import counted
 from poplite.types import type_text
-from poplite.variable import Variable
 from poplite.viz.dataflow_fold import Label, NodeKind
 from poplite.viz.dataflow_links import Int64, Item, Kind, Thing
 from poplite.viz.vertices import class_counts

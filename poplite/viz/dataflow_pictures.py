@@ -17,7 +17,7 @@ from poplite.viz.svg import SvgText
 from poplite.viz.terminal import Style
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.program import Program
 
 

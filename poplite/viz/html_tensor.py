@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from poplite.mapping import NO_TILE
+from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.html_page import numbers_table, page
 from poplite.viz.interval_table import TileRow, tile_rows
 from poplite.viz.ownership import Ownership, tensor_json

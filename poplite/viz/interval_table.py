@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from poplite.mapping import NO_TILE
+from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.ownership import Ownership
 from poplite.viz.terminal import Style
 

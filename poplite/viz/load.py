@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
-from poplite.mapping import NO_TILE, ranges
+from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.text import counted
 from poplite.viz.words import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
-    from poplite.variable import Variable
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.mapping import TileMapping, ranges
+from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.text import counted
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.html import asset, escaped, facts_table
@@ -30,9 +30,9 @@ from poplite.viz.vertices import class_counts, classes_text, vertices_map
 from poplite.viz.words import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
-    from poplite.compute_set import ComputeSet
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.report import Report
-    from poplite.tensor import Tensor
 
 MOST_PARTS = 50_000
 """Parts of the finest tensor drawn: runs of its variables' elements on one tile."""

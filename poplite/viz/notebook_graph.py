@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from poplite.mapping import ranges
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.program import Program
 from poplite.text import counted, shortened
 from poplite.viz.colors import CATEGORIES, KINDS
@@ -26,9 +26,9 @@ from poplite.viz.vertices import class_counts, classes_text
 from poplite.viz.words import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
-    from poplite.compute_set import ComputeSet
-    from poplite.graph import Graph
-    from poplite.variable import Variable
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
 
 T = TypeVar("T")
 

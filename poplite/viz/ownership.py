@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.mapping import NO_TILE, ranges
+from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.text import counted
 from poplite.viz.json_text import json_text
 from poplite.viz.selection import Index, Selection, select
 from poplite.viz.words import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
-    from poplite.tensor import Tensor
-    from poplite.variable import Variable
+    from poplite.graph.storage.variable import Variable
+    from poplite.graph.tensor.tensor import Tensor
 
 Int64 = npt.NDArray[np.int64]
 

@@ -22,8 +22,8 @@ from poplite.viz.terminal import Style
 from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
-    from poplite.tensor import Tensor
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
 
 View = str | Index | tuple[Index, ...]
 """Part of a tensor: what `t[...]` takes, or the same as text."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from poplite.errors import ControlProgramError
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program import (
     Block,
     Call,
@@ -27,7 +28,6 @@ from poplite.program import (
     Switch,
 )
 from poplite.source import SourceLocation
-from poplite.tensor_text import type_and_shape
 from poplite.text import counted
 from poplite.viz.words import name_text, size_text
 

@@ -21,7 +21,7 @@ from poplite.viz.vertices import class_counts, classes_text, num_edges
 from poplite.viz.words import size_text
 
 if TYPE_CHECKING:
-    from poplite.graph import Graph
+    from poplite.graph.graph import Graph
     from poplite.program import Program
 
 NOT_MODELLED = "not modelled yet"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.mapping import NO_TILE
+from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.text import counted
 from poplite.viz.colors import CATEGORIES, RAMP
 from poplite.viz.columns import cut

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.compute_set import VertexInstance
-from poplite.mapping import ranges
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.mapping.tile_mapping import ranges
 from poplite.text import counted
-from poplite.vertex_block import VertexBlock
 from poplite.viz.columns import cut
 from poplite.viz.tiles import TileMap
 from poplite.viz.words import name_text
 
 if TYPE_CHECKING:
-    from poplite.compute_set import ComputeSet
-    from poplite.tensor import Tensor
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.vertex.vertex import Field, Vertex
 
 Vertices = VertexInstance | VertexBlock

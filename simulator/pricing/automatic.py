@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.cost.shape_fields import WORDS, fields_of
 from poplite.errors import VertexCompileError
+from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
 from poplite.jit.build import build_object
 from poplite.machine.facts import CODE_FACTS
@@ -53,7 +53,7 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
     Args:
         cls: the vertex class.
-        shapes: int64[shapes, words], see `poplite.cost.shapes`.
+        shapes: int64[shapes, words], see `poplite.graph.compute_sets.vertex_shapes`.
         target: the machine.
 
     Raises:

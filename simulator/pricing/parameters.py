@@ -7,8 +7,8 @@
     a: Input[FLOAT], k: State[FLOAT]    ptr
     worker of a MultiVertex             its number
 
-A shape is of `poplite.cost.shapes`.  The rows of a list count as equally long, but where they are
-counted.
+A shape is of `poplite.graph.compute_sets.vertex_shapes`.  The rows of a list count as equally long,
+but where they are counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from poplite.compile.descriptor import Forms
-from poplite.cost.shape_fields import ShapeKind, fields_of
+from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 PRICED = "priced"

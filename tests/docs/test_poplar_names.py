@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
-from poplite.compute_set import ComputeSet, FieldRef, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/poplar-names.md").read_text()

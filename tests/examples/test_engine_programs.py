@@ -13,7 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import python
-from poplite.partition import grid_blocks
+from poplite.graph.partition import grid_blocks
 
 Floats = npt.NDArray[np.float32]
 

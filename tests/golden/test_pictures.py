@@ -17,9 +17,9 @@ import pytest
 
 from poplite import FLOAT, INT, Target
 from poplite.graph import Graph
-from poplite.mapping import TileMapping
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
-from poplite.tensor import Tensor
 from poplite.tools.target import load_target
 from poplite.viz import (
     graph_dot,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import poplite as pl
-from poplite.cost.shape_fields import fields_of
+from poplite.graph.compute_sets.shape_fields import fields_of
 from poplite.simulator.pricing import slots_of
 
 MK2 = pl.Target()

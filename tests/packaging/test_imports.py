@@ -16,24 +16,21 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "arrays.intervals_part errors files machine.facts machine.floating_point "
-        "machine.library_facts machine.links machine.target options quarter source text "
-        "types values whole",
+        "arrays.intervals_part errors files graph.storage.host_values machine.facts "
+        "machine.floating_point machine.library_facts machine.links machine.target options "
+        "quarter source text types whole",
         "jit",
         "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
-        "arrays directory edges linear mapping mapping_input remapped tile_table "
-        "variable_mapping vertex_tiles",
+        "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping "
+        "graph.storage.directory",
         "machine vertex",
         "vertex.compute",
-        "clone compute_set connect connect_many connect_rules deduce estimates explain "
-        "field_sizes graph graph_fields graph_host graph_mapping graph_storage "
-        "graph_variables grouping handles indexing joining many_given many_probe many_rules "
-        "many_values metadata names partition placement rearrange remote slices "
-        "sorted_regions streams tensor tensor_queries tensor_shape tensor_text tile_numbers "
-        "var_regions variable vertex_block vertex_list virtual_graph",
+        "graph graph.compute_sets.compute_set graph.compute_sets.field_sizes "
+        "graph.compute_sets.perf_estimates graph.compute_sets.vertex_block "
+        "graph.compute_sets.vertex_list graph.storage",
         "program",
         "report",
-        "compile cost",
+        "compile cost graph.compute_sets",
         "simulator vertex.compute.identity_part",
         "vertices",
         "ops",

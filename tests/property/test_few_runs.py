@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.compile.edges import edge_table
 from poplite.cost import exchange, homes, traffic
 from poplite.cost.exchange import phases_of_compute_set, phases_of_copy
 from poplite.cost.few_copies import phases_of_few
 from poplite.cost.homes import homes_of
 from poplite.cost.spread import Spread
 from poplite.cost.step import Phase
+from poplite.graph.compute_sets.edge_table import edge_table
 
 
 class Rows(pl.Vertex):

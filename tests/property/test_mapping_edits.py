@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from poplite.arrays.sweep import paint
 from poplite.errors import InvalidTileMapping
 from poplite.graph import Graph
-from poplite.joining import concat
+from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.mapping import NO_TILE
-from poplite.tensor import Tensor
 
 TILES = 5
 Dense = npt.NDArray[np.int64]

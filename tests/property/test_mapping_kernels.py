@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from poplite.arrays import sweep
 from poplite.arrays.digits import coalesce
 from poplite.graph import Graph
-from poplite.joining import concat
-from poplite.linear import Linear
+from poplite.graph.mapping.edits import VariableMapping
+from poplite.graph.mapping.linear import Linear
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping
+from poplite.graph.mapping.tile_table import Cut, TileTable, cut_runs, cut_strided
+from poplite.graph.mapping.user_mapping import intervals_of
+from poplite.graph.tensor.concat import concat
 from poplite.machine.target import Target
-from poplite.mapping import NO_TILE, TileMapping
-from poplite.mapping_input import intervals_of
-from poplite.tile_table import Cut, TileTable, cut_runs, cut_strided
-from poplite.variable_mapping import VariableMapping
 
 Ints = npt.NDArray[np.int64]
 TILES = 5

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.compile.edges import edge_table
 from poplite.compile.races import races
 from poplite.graph import Graph
+from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.target import Target
 from poplite.types import FLOAT
 from poplite.vertex import InOut, Input, Vector, Vertex

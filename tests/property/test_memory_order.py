@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite import sorted_regions
-from poplite.grouping import detect_innermost_grouping
+from poplite.graph.grouping import detect_innermost_grouping
+from poplite.graph.tensor import memory_regions
 from poplite.view import address_sets as sets
 from poplite.view import addresses, memory_order, num_runs
 
@@ -31,7 +31,7 @@ def ways(random: Random) -> Iterator[None]:
     """Take small tensors on the ways of large ones, now and then."""
     with (
         patch.object(memory_order, "FEW", random.choice([0, 64])),
-        patch.object(sorted_regions, "FEW", random.choice([0, 64])),
+        patch.object(memory_regions, "FEW", random.choice([0, 64])),
         patch.object(sets, "RUNS_PER_KID", random.choice([0, 4, 128])),
     ):
         yield

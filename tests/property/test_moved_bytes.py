@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.compile.edges import edge_table
 from poplite.cost import apart, exchange, homes, traffic
 from poplite.cost.exchange import phases_of_compute_set, phases_of_copy
 from poplite.cost.latency import route
 from poplite.cost.pieces import Pieces
 from poplite.cost.step import Phase
 from poplite.cost.traffic import load_of
+from poplite.graph.compute_sets.edge_table import edge_table
 
 Element = tuple[int, int]
 """Number of a variable, and of an element."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.partition import map_blocks, map_linearly
+from poplite.graph.partition import map_blocks, map_linearly
 
 Array = npt.NDArray[Any]
 

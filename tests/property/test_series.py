@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
-from poplite.compile import affine, crossings
+from poplite.compile import affine
 from poplite.compile.affine import affine_runs
-from poplite.edges import Edges, cut
-from poplite.vertex_tiles import VertexTiles
+from poplite.graph.compute_sets import crossings
+from poplite.graph.compute_sets.edges import Edges, cut
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 
 Integers = npt.NDArray[np.int64]
 

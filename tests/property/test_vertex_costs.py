@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.arrays.series import compact
-from poplite.compile.edges import edge_table
 from poplite.cost.details import alike
-from poplite.cost.shapes import distinct, shapes_of, words_of, words_of_vertex
 from poplite.cost.vertices import vertex_costs
 from poplite.cost.workers import pack_on, tile_cycles
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.vertex_shapes import distinct, shapes_of, words_of, words_of_vertex
 from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
 from poplite.jit.kernels.workers import finish, pack
 

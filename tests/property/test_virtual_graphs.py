@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.partition import map_linearly
+from poplite.graph.partition import map_linearly
 
 Tiles = npt.NDArray[np.int64]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite import edges
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import lists, rows
 from poplite.compile.compiler import compile_graph
 from poplite.compile.step import ComputeStep, Vertices
+from poplite.graph.compute_sets import edges
 from poplite.types import ElementType
 from poplite.viz.dataflow_links import links_of
 from poplite.viz.notebook import compute_set_cell

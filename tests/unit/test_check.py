@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 
 from poplite.compile.check import check_program
-from poplite.compile.edges import edge_table
 from poplite.errors import (
     ControlProgramError,
     EmptyComputeSetWarning,
@@ -14,10 +13,11 @@ from poplite.errors import (
     InvalidTileMapping,
 )
 from poplite.graph import ComputeSet, Graph
-from poplite.joining import concat
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
-from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
 

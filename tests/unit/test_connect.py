@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from poplite.compute_set import VertexInstance
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -16,9 +15,10 @@ from poplite.errors import (
     VertexDefinitionError,
 )
 from poplite.graph import ComputeSet, Graph
-from poplite.joining import concat
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.tensor import Tensor
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.compile.edges import edge_table
 from poplite.cost.copies import Rows, cycles_of
 from poplite.cost.exchange import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.latency import has_map, places, route
 from poplite.cost.pieces import Pieces
 from poplite.cost.step import Phase
 from poplite.cost.traffic import exchange_phase, load_of
+from poplite.graph.compute_sets.edge_table import edge_table
 
 GC2 = pl.Target(architecture="gc2")
 C600 = pl.Target(architecture="c600")

@@ -10,11 +10,11 @@ import pytest
 
 import poplite as pl
 from poplite.arrays.series import Steps, constant
-from poplite.compile.edges import edge_table
-from poplite.cost.shape_fields import fields_of
-from poplite.cost.shapes import distinct, shapes_of, words_of
 from poplite.cost.step import VertexCosts
 from poplite.cost.vertices import vertex_costs
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.shape_fields import fields_of
+from poplite.graph.compute_sets.vertex_shapes import distinct, shapes_of, words_of
 
 TARGET = pl.Target(tiles=8)
 

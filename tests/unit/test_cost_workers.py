@@ -11,7 +11,7 @@ from poplite.cost import workers
 from poplite.cost.spread import NOTHING
 from poplite.cost.step import VertexCosts
 from poplite.cost.workers import tile_cycles
-from poplite.vertex_tiles import VertexTiles
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 
 
 class One(pl.Vertex):

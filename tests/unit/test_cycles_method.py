@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import poplite as pl
-from poplite.cost.cycles import cycles_of
 from poplite.cost.poplibs import of_tile
+from poplite.graph.compute_sets.cycles_method import cycles_of
 from poplite.vertex.compute.identity import code_of
 from poplite.vertex.compute.identity_part import code_identity
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import poplite as pl
-from poplite.compile.edges import edge_table
-from poplite.edges import Edges
+from poplite.graph.compute_sets.edge_table import edge_table
+from poplite.graph.compute_sets.edges import Edges
 from poplite.view.contiguous.nested import MOST_RUNS
 
 
@@ -54,7 +54,7 @@ def edges_of(graph: pl.Graph, *several: pl.Tensor | list[pl.Tensor]) -> Edges:
 def test_rows_of_a_tensor_are_as_rows_in_a_list(
     monkeypatch: pytest.MonkeyPatch, form: str, other: str, most_runs: int
 ) -> None:
-    monkeypatch.setattr("poplite.compile.edges.MOST_RUNS", most_runs)
+    monkeypatch.setattr("poplite.graph.compute_sets.edge_table.MOST_RUNS", most_runs)
     graph = pl.Graph()
     x, y = (graph.add_variable(pl.FLOAT, (n, 6), mapping=0) for n in (4, 2))
     tensors = [FORMS[name](x, y) for name in (form, other)]

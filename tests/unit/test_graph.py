@@ -14,7 +14,7 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.graph import Graph
-from poplite.joining import concat
+from poplite.graph.tensor.concat import concat
 from poplite.machine.target import Target
 from poplite.program import Copy, Execute, PrintTensor, Sequence, walk
 from poplite.types import FLOAT, INT

@@ -5,18 +5,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from poplite import mapping as mapping_module
-from poplite import tile_table
 from poplite.arrays import sweep
 from poplite.errors import InvalidTileMapping, SizeOverflowError
 from poplite.graph import Graph
-from poplite.joining import concat
-from poplite.linear import Linear
+from poplite.graph.mapping import tile_mapping as mapping_module
+from poplite.graph.mapping import tile_table
+from poplite.graph.mapping.edits import VariableMapping, Version
+from poplite.graph.mapping.linear import Linear
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
+from poplite.graph.mapping.tile_table import TileTable, cut_strided, split
+from poplite.graph.mapping.user_mapping import intervals_of
+from poplite.graph.tensor.concat import concat
 from poplite.machine.target import Target
-from poplite.mapping import NO_TILE, TileMapping, ranges
-from poplite.mapping_input import intervals_of
-from poplite.tile_table import TileTable, cut_strided, split
-from poplite.variable_mapping import VariableMapping, Version
 from poplite.view import Interval
 
 

@@ -13,12 +13,12 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import compact, constant, counting
 from poplite.compile.compiler import compile_graph
-from poplite.compile.edges import edge_table
 from poplite.compile.executable import Executable
 from poplite.cost.memory import NO_STEP, Category, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step import Phase, StepCost
 from poplite.cost.tile_memory import memory_of
+from poplite.graph.compute_sets.edge_table import edge_table
 
 STACK = 3168
 SYNC = 4

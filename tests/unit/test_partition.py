@@ -4,8 +4,7 @@ import pytest
 
 from poplite.errors import ElementTypeError, InvalidTileMapping, TensorCreationError
 from poplite.graph import Graph
-from poplite.machine.target import Target
-from poplite.partition import (
+from poplite.graph.partition import (
     cut,
     grid_blocks,
     map_blocks,
@@ -13,6 +12,7 @@ from poplite.partition import (
     near_square_grid,
     spread,
 )
+from poplite.machine.target import Target
 
 
 @pytest.mark.parametrize(("n", "parts"), [(0, 3), (1, 3), (10, 4), (12, 4), (2**40 + 7, 1472)])

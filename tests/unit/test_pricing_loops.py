@@ -7,7 +7,7 @@ import pytest
 
 import poplite as pl
 from helpers.pricing import MK2, Dot, slots
-from poplite.cost.shape_fields import fields_of
+from poplite.graph.compute_sets.shape_fields import fields_of
 from poplite.simulator.pricing import slots_of
 
 MK1 = pl.Target(architecture="gc2")

@@ -13,7 +13,8 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.graph import Graph
-from poplite.joining import concat
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Call,
     Copy,
@@ -30,7 +31,6 @@ from poplite.program import (
     distinct_steps,
     walk,
 )
-from poplite.tensor import Tensor
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from poplite.graph.partition import map_linearly
 from poplite.ops.build import MOST_AT_ONCE
 from poplite.ops.pieces import pieces_of
-from poplite.partition import map_linearly
 
 
 def graph_of(

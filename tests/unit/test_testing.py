@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import poplite as pl
 from helpers.running import python
 from poplite import testing
-from poplite.mapping import TileMapping
-from poplite.sorted_regions import SortedRegions
-from poplite.tensor_queries import TensorQueries
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.memory_regions import SortedRegions
+from poplite.graph.tensor.tensor_queries import TensorQueries
 from poplite.testing import (
     AddressedTensor,
     check_tensor,

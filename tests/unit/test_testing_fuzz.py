@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from poplite import view as views
-from poplite.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.testing import fuzz
 
 

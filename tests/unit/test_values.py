@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from poplite.errors import ElementTypeError, SizeOverflowError
+from poplite.graph.storage.host_values import elements, scalar
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
-from poplite.values import elements, scalar
 
 
 def test_integers_become_floats_and_bools_become_integers() -> None:

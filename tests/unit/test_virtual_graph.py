@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.partition import map_blocks
+from poplite.graph.partition import map_blocks
 
 MACHINE = pl.Target(tiles=16, ipus=2)
 

@@ -11,7 +11,7 @@ import pytest
 
 from poplite import FLOAT, Target
 from poplite.graph import Graph
-from poplite.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
 
 NAMES = [

@@ -10,7 +10,7 @@ import pytest
 
 from poplite import FLOAT, INT, Output, Target, Vertex, concat
 from poplite.graph import Graph
-from poplite.mapping import TileMapping
+from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.report import Report
 from poplite.simulator.engine import Engine

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from poplite import FLOAT, INT, Target, TensorIndexError
 from poplite.graph import Graph
-from poplite.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
 from poplite.viz.interval_table import tile_rows
 from poplite.viz.ownership import Ownership, ownership_of, ownership_of_variable

@@ -1,0 +1,320 @@
+"""Cloning: a new variable for the elements of a view, in the memory order that a method names.
+
+    t = x.T[::2]                            elements of x, in some order, perhaps repeated
+    graph.clone(t)                          new elements, in the order that x has them in memory
+    graph.clone(t, method=CREATE_NEW_ORDER) new elements, in the order of t
+
+A clone has the shape and the tiles of its source, and nothing of its content.  It holds only
+the elements that the source reaches, without the gaps between them::
+
+    memory of x    a . b . c d        t reads  d a b
+    memory of t's clone      a b d
+
+Source: Poplar API reference, "Graph::clone", "TensorCloneMethod",
+"TensorCloneDuplicationMethod".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.mapping.tile_table import cut_runs, split
+from poplite.graph.tensor.placement import pieces_of
+from poplite.source import SourceLocation
+from poplite.text import clipped
+from poplite.view import (
+    Cat,
+    Storage,
+    View,
+    concat,
+    concat_slices,
+    contains_aliases,
+    empty,
+    runs,
+    storages,
+)
+from poplite.view.address_sets import in_memory_order
+from poplite.view.contiguous.small import FEW
+
+if TYPE_CHECKING:
+    from poplite.graph.tensor.tensor import Tensor
+
+
+class TensorCloneMethod(Enum):
+    """In which memory order a clone holds its elements."""
+
+    PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
+    """As the source, an element of which may occur twice."""
+
+    PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
+    """As the source; if that has aliases, row-major with an element for each occurrence."""
+
+    CREATE_NEW_ORDER = "create new order"
+    """Row-major, with an element for each occurrence."""
+
+    GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
+    """All elements of a tile side by side, on each tile as the source."""
+
+
+class TensorCloneDuplicationMethod(Enum):
+    """Where `clone_n` puts the copies."""
+
+    DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
+    """One after the other: as n clones."""
+
+    DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
+    """Side by side for each range of memory that lies on one tile."""
+
+
+E = TypeVar("E", bound=Enum)
+
+
+def check_method(call: str, what: str, value: object, kind: type[E], at: SourceLocation) -> E:
+    """Return a member of one of the two enumerations, after checking it.
+
+    Args:
+        call: the method that was called.
+        what: its argument.
+        value: what the user gave.
+        kind: the enumeration.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for anything else.
+    """
+    if isinstance(value, kind):
+        return value
+    raise ElementTypeError(
+        f"{call}: {what}={clipped(value)} is no {kind.__name__}",
+        at=at,
+        found="it is one of " + ", ".join(member.name for member in kind),
+        fix=f"{what}=pl.{kind.__name__}.{next(iter(kind)).name}",
+    )
+
+
+def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocation) -> None:
+    """Refuse to lay copies side by side for ranges of memory that the clones would not have.
+
+    Args:
+        source: what is cloned.
+        method: the order of each clone.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: when the method makes a new order.
+    """
+    if method is TensorCloneMethod.CREATE_NEW_ORDER:
+        reason = "makes a new order"
+    elif method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and source.contains_aliases():
+        reason = f"makes a new order, as '{source.name}' holds elements twice"
+    else:
+        return
+    raise TensorCreationError(
+        f"clone_n: copies by tile keep the order of '{source.name}', but {method.name} {reason}",
+        at=at,
+        found=f"{source!r}",
+        fix="method=pl.TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES, or "
+        "duplication=pl.TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION",
+    )
+
+
+class Layout(NamedTuple):
+    """Where a clone's elements lie in its variable.
+
+    Attributes:
+        size: elements of the variable.
+        view: makes the clone's view, given the view of all of the variable, of rank 1.
+        tile: int64[n], tiles of the variable's elements in memory order, piece by piece.
+        length: int64[n], elements of each piece; neighbours are on different tiles.
+    """
+
+    size: int
+    view: Callable[[View], View]
+    tile: Int64
+    length: Int64
+
+
+def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
+    """Find the memory order of a clone.
+
+    Args:
+        source: what is cloned.
+        method: which order.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6))
+    >>> layout(x.T[::2], TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES).size
+    12
+    """
+    view = source.view
+    if not view.num_elements:
+        return _nothing(view.shape)
+    if method is TensorCloneMethod.CREATE_NEW_ORDER or (
+        method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and contains_aliases(view)
+    ):
+        memory: _Memory = view
+        made = _reshaped(view.shape)
+    else:
+        memory, made = _kept(view)
+    tile, length = _tiles(source, memory)
+    place = Layout(int(length.sum()), made, tile, length)
+    gathered = method is TensorCloneMethod.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES
+    return _by_tile(place) if gathered else place
+
+
+def interleaved(source: Tensor, single: Layout, copies: int) -> Layout:
+    """Lay copies of a clone side by side for each range of memory that lies on one tile.
+
+    Args:
+        source: what is cloned.
+        single: layout of one clone.
+        copies: how many.
+
+    Returns:
+        The layout of all; its view has a new first dimension.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), mapping=0)
+    >>> one = layout(x, TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES)
+    >>> interleaved(x, one, 3).size
+    12
+    """
+    if not single.size or not copies:
+        return _nothing((copies, *source.shape))
+    length = single.length
+    first = copies * (np.cumsum(length) - length)
+
+    def made(memory: View) -> View:
+        begins = [first + copy * length for copy in range(copies)]
+        own = [concat_slices(memory, begin, begin + length, 0, 0) for begin in begins]
+        return concat([single.view(part).expand([0]) for part in own], 0)
+
+    return Layout(copies * single.size, made, single.tile, copies * length)
+
+
+def _nothing(shape: tuple[int, ...]) -> Layout:
+    return Layout(0, lambda memory: empty(shape), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
+    """Return `(tile, length)` of the pieces of memory; neighbours differ in tile."""
+    graph = source.graph
+    if isinstance(memory, View):
+        return pieces_of(graph, memory)
+    begin, length = memory
+    owners = [graph.variable_of(storage) for storage in storages(source.view)]
+    if len(begin) > FEW:
+        cut = cut_runs(graph.directory.table(owners), begin, length)
+        _, tiles, end = cut.pieces(graph.target.tiles)
+        return tiles.astype(np.int64), np.diff(end, prepend=0)
+    tile, _, size = split([(v.storage.base, v.mapping) for v in owners], begin, length)
+    end = np.cumsum(size)
+    low, high, tile = merge(end - size, end, tile)
+    return tile, high - low
+
+
+def _by_tile(place: Layout) -> Layout:
+    """Put the pieces of a layout in the order of their tiles, those without one last."""
+    order = np.argsort(place.tile.astype(np.uint64), kind="stable")
+    end = np.cumsum(place.length[order])
+    begin = np.empty_like(end)
+    begin[order] = end - place.length[order]
+    low, high, tile = merge(begin[order], end, place.tile[order])
+
+    def made(memory: View) -> View:
+        return place.view(concat_slices(memory, begin, begin + place.length, 0, 0))
+
+    return Layout(place.size, made, tile, high - low)
+
+
+_Memory = View | tuple[Int64, Int64]
+"""The source's elements in the order of the clone's memory: a view, or `(begin, length)` of ranges
+of addresses."""
+
+_Made = Callable[[View], View]
+"""As `Layout.view`."""
+
+
+def _reshaped(shape: tuple[int, ...]) -> _Made:
+    return lambda memory: memory.reshape(shape)
+
+
+def _kept(view: View) -> tuple[_Memory, _Made]:
+    """The order of the source, closed up."""
+    space = view.space
+    if isinstance(space, Storage):
+        return _closed_up(view) or _listed(view)
+    if not _covers(view, space.num_elements):
+        return _listed(view)
+    # The space is cloned, and the view looks at the clone as it does at the space.
+    ranges, below = (
+        _kept(space.kids[0])
+        if len(space.kids) == 1
+        else _listed(View((space.num_elements,), (1,), 0, space))
+    )
+    return ranges, lambda memory: _on(below(memory), view.shape, view.dims, view.off)
+
+
+def _digits(shape: tuple[int, ...], dims: tuple[Dim, ...]) -> list[Digit]:
+    return [digit for n, dim in zip(shape, dims, strict=True) for digit in digits_of(n, dim)]
+
+
+def _covers(view: View, size: int) -> bool:
+    """Tell whether a view reads all positions of a space, as far as its strides show it."""
+    reach = 0
+    for stride, extent in sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims)]):
+        if stride > reach + 1:
+            return False
+        reach += (extent - 1) * stride
+    return reach + 1 == size
+
+
+def _on(below: View, shape: tuple[int, ...], dims: tuple[Dim, ...], off: int) -> View:
+    """Return a view whose positions are those of another view."""
+    size = below.num_elements
+    if isinstance(below.space, Storage) and below.flat_digits() in ([], [(size, 1)]):
+        return View(shape, dims, off + below.off, below.space)
+    return View(shape, dims, off, Cat((below.reshape((1, size)),), 1))
+
+
+def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
+    """The order of a view whose digits nest, the steps of each times the extents below it."""
+    nested = sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims) if s])
+    steps, size, reach = {0: 0}, 1, 0
+    for stride, extent in nested:
+        if stride <= reach:
+            return None
+        steps[stride], steps[-stride] = size, -size
+        size *= extent
+        reach += (extent - 1) * stride
+
+    def moved(size: int, dim: Dim) -> Dim:
+        return pack(coalesce([(e, steps[s]) for e, s in digits_of(size, dim)]))
+
+    dims = tuple([moved(n, dim) for n, dim in zip(view.shape, view.dims, strict=True)])
+    off = -sum((e - 1) * s for e, s in _digits(view.shape, dims) if s < 0)
+    return in_memory_order(view), lambda memory: _on(memory, view.shape, dims, off)
+
+
+def _listed(view: View) -> tuple[_Memory, _Made]:
+    """The order of any view, from its runs: those that overlap or touch are one range."""
+    begin, length = runs(view)
+    order = np.argsort(begin, kind="stable")
+    low, seen = begin[order], np.maximum.accumulate((begin + length)[order])
+    first = np.flatnonzero(np.append(True, low[1:] > seen[:-1]))
+    low = low[first]
+    size = np.append(seen[first[1:] - 1], seen[-1]) - low
+    part = np.searchsorted(low, begin, side="right") - 1
+    start = (np.cumsum(size) - size - low)[part] + begin
+
+    def made(memory: View) -> View:
+        return concat_slices(memory, start, start + length, 0, 0).reshape(view.shape)
+
+    return (low, size), made

@@ -1,0 +1,248 @@
+"""Compute sets and the vertices in them.
+
+A compute set is what runs at once: all its vertices, in no order.  A vertex is one
+instance of a vertex class on one tile, with a tensor behind every edge and a value in
+every state field::
+
+    ComputeSet 'add' --- VertexInstance 0  tile 0   x: a[0:4]   y: b[0:4]   scale: 2.0
+                     --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
+
+Both are made by the graph (`add_compute_set`, `add_vertex`) and read by the compiler.  Vertices
+that were added together (`add_vertices`) are a block of arrays; a `VertexInstance` of it is made
+when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import index as whole_number
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from poplite.errors import TensorIndexError
+from poplite.graph.compute_sets.vertex_list import VertexList
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, counted, fitted
+from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
+    from poplite.graph.compute_sets.vertex_block import VertexBlock
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
+
+
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
+
+
+class ComputeSet:
+    """Vertices that run at once.
+
+    Attributes:
+        graph: the graph it belongs to.
+        name: name with its scopes, unique among the graph's compute sets.
+        location: the user's line that made it.
+        vertices: its vertices, in the order they were added; equal to a list of them.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().add_compute_set("add")
+    <ComputeSet 'add' 0 vertices on 0 tiles>
+    """
+
+    __slots__ = ("graph", "location", "name", "vertices")
+
+    def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
+        self.graph, self.name, self.location = graph, name, location
+        self.vertices = VertexList()
+
+    def __repr__(self) -> str:
+        tiles = self.vertices.tiles()
+        vertices = counted(len(self.vertices), "vertex", "vertices")
+        return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
+
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import compute_set_cell
+
+        return compute_set_cell(self)
+
+
+class VertexInstance:
+    """One vertex of a compute set.
+
+    `vertex["x"]` names a field of it, for `graph.connect` and `graph.set_initial_value`.
+
+    Attributes:
+        graph: the graph it belongs to.
+        vertex_class: its class; a template until what is connected tells its element types.
+        template: the template it was added with, if it was one.
+        compute_set: the compute set it belongs to.
+        index: its position in the compute set.
+        tile: the tile it runs on, or None as long as it has none.
+        connections: the tensor behind each connected edge field, or one 1-D tensor for each
+            row of a list of edges.
+        state: the value of each state field that has one.
+        location: the user's line that added it.
+        rows: lists of edges that are being connected one by one and still have gaps.
+        constants: scalars made for plain numbers; they live on the vertex's tile.
+        waiting: numbers given to fields whose element type is not known yet.
+        sizes: of lists of edges and vectors of state, by name, where they were set.
+        estimate: what running it costs, where that was set.
+        block: the vertices that it was added with, if there are any.
+    """
+
+    __slots__ = (
+        "block",
+        "compute_set",
+        "connections",
+        "constants",
+        "estimate",
+        "graph",
+        "index",
+        "location",
+        "rows",
+        "sizes",
+        "state",
+        "template",
+        "tile",
+        "vertex_class",
+        "waiting",
+    )
+
+    def __init__(
+        self,
+        compute_set: ComputeSet,
+        vertex_class: type[Vertex],
+        location: SourceLocation,
+        index: int | None = None,
+    ) -> None:
+        self.graph, self.compute_set = compute_set.graph, compute_set
+        self.vertex_class, self.location = vertex_class, location
+        self.template = vertex_class if vertex_class.type_variables else None
+        self.index = len(compute_set.vertices) if index is None else index
+        self.block: VertexBlock | None = None
+        self.tile: int | None = None
+        self.connections: dict[str, Tensor | tuple[Tensor, ...]] = {}
+        self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
+        if issubclass(vertex_class, MultiVertex):
+            self.state["num_workers"] = self.graph.target.workers
+        self.rows: dict[str, dict[int, Tensor]] = {}
+        self.constants: list[Tensor] = []
+        self.waiting: dict[str, object] = {}
+        self.sizes: Mapping[str, int] = _NO_SIZES
+        self.estimate: VertexPerfEstimate | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VertexInstance):
+            return NotImplemented
+        return self.compute_set is other.compute_set and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.compute_set), self.index))
+
+    def __getitem__(self, field: str) -> FieldRef:
+        return FieldRef(self, field_of(self.vertex_class, field, at=here()))
+
+    def field_info(self, field: str) -> FieldData:
+        """Return what there is to know of a field: sizes, element type, layout, values.
+
+        Args:
+            field: the field's name.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            NoSizeSpecified: when nothing tells how long it is.
+
+        >>> import poplite as pl
+        >>> class Double(pl.Vertex):
+        ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+        ...     def compute(self) -> None:
+        ...         self.x[0] = 2.0 * self.x[0]
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0)
+        >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=0, x=x)
+        >>> vertex.field_info("x").size
+        8
+        """
+        from poplite.graph.compute_sets.perf_estimates import (
+            field_data,  # which imports this module
+        )
+
+        return field_data(self[field], here())
+
+    @property
+    def label(self) -> str:
+        """Its class and number, as messages call it."""
+        return f"{self.vertex_class.__name__} {self.index}"
+
+    def __str__(self) -> str:
+        on = "no tile" if self.tile is None else f"tile {self.tile}"
+        return f"{self.label} on {on}"
+
+    def __repr__(self) -> str:
+        return fitted(f"<VertexInstance {self} of '{{}}'>", self.compute_set.name)
+
+    # C++ spelling
+
+    getFieldInfo = field_info
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRef:
+    """A field of one vertex, or one row of a list of edges: `vertex["x"]`, `vertex["x"][2]`.
+
+    Attributes:
+        vertex: the vertex.
+        field: the declared field.
+        index: the row, or None for the whole field.
+    """
+
+    vertex: VertexInstance
+    field: Field
+    index: int | None = None
+
+    def __getitem__(self, index: int) -> FieldRef:
+        try:
+            row = whole_number(index)
+        except TypeError:
+            raise TensorIndexError(
+                f"{self.vertex}: row {clipped(index)} of field '{self.field.name}' is not a "
+                "whole number",
+                at=here(),
+                found=f"declared {self.field}",
+                fix=f"vertex['{self.field.name}'][0]",
+            ) from None
+        if self.field.depth != 2 or self.index is not None:
+            raise TensorIndexError(
+                f"{self.vertex}: field '{self.field.name}' is not a list of edges",
+                at=here(),
+                found=f"declared {self.field}",
+                fix=f"connect vertex['{self.field.name}'] as a whole",
+            )
+        if row < 0:
+            raise TensorIndexError(
+                f"{self.vertex}: field '{self.field.name}' has no row {row}",
+                at=here(),
+                found="rows count from 0; the list grows with the rows connected",
+                fix=f"vertex['{self.field.name}'][0]",
+            )
+        return FieldRef(self.vertex, self.field, row)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether this is one row of a list of edges."""
+        return self.index is not None
+
+    def __repr__(self) -> str:
+        row = "" if self.index is None else f"[{self.index}]"
+        return f"<FieldRef '{self.field.name}'{row} of {self.vertex}>"
+
+    def isIndexed(self) -> bool:
+        """C++ spelling of `is_indexed`."""
+        return self.is_indexed
+
+    def getIndex(self) -> int | None:
+        """C++ spelling of `index`."""
+        return self.index

@@ -1,0 +1,227 @@
+"""Which edges of a compute set share elements with what is written: sort and sweep.
+
+Fields are first compared as wholes: one whose addresses lie apart from all that others write is
+never listed, and neither is a regular one that cannot meet itself::
+
+    x  reads  [0, 1000)      ---------
+    y  writes [1001, 2001)              ---------        apart: nothing to do
+    z  writes [3000, 3900)                          -----
+    z  reads  [3100, 3200)                           --  listed, sorted, swept
+
+What is listed is sorted by address.  Written runs overlap only where two neighbours do; once they
+are known to be disjoint, one pass over reads and writes together finds the reads that meet some.
+Who reads and who writes is looked up only for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import FEW, sorted_with_order
+from poplite.graph.compute_sets.edge_table import FieldEdges
+from poplite.jit.kernels.crossings import OWN, foreign_writes, meet_writes
+from poplite.jit.native import address, native
+
+Mask = npt.NDArray[np.bool_]
+
+_NONE = np.zeros(0, np.int64)
+
+
+class Listed(NamedTuple):
+    """The runs of some fields.
+
+    Attributes:
+        fields: whose runs they are.
+        stops: int64[fields], one past the last run of each.
+        begin: int64[runs], first address.
+        size: int64[runs], elements; perhaps one number repeated.
+    """
+
+    fields: Sequence[FieldEdges]
+    stops: Int64
+    begin: Int64
+    size: Int64
+
+    def edges(self, runs: Int64) -> Int64:
+        """Return the edges of some runs.
+
+        Args:
+            runs: int64[n], numbers of runs.
+
+        Returns:
+            int64[n, 3]: vertex, position of the field, and row; they sort as declared.
+        """
+        edge = np.zeros((len(runs), 3), np.int64)
+        first = 0
+        for field, stop in zip(self.fields, self.stops.tolist(), strict=True):
+            mine = np.flatnonzero((runs >= first) & (runs < stop))
+            if len(mine):
+                number = field.runs.edge()[runs[mine] - first]
+                edge[mine, 0], edge[mine, 1] = field.vertex()[number], field.position
+                edge[mine, 2] = field.row()[number]
+            first = stop
+        return edge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossings:
+    """What meets in a compute set.
+
+    Attributes:
+        written: runs of written fields that may meet something.
+        read: runs of fields that only read, and may meet something written.
+        double: pairs of `written` of two vertices that overlap.
+        foreign: pairs of `written` and `read` of two vertices that overlap; found only where
+            `double` is empty.
+        own: for fields that only read, which edges overlap what their own vertex writes; no
+            mask where none does.
+    """
+
+    written: Listed
+    read: Listed
+    double: tuple[Int64, Int64]
+    foreign: tuple[Int64, Int64]
+    own: Mapping[FieldEdges, Mask]
+
+
+def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
+    """Find what meets in a compute set.
+
+    Args:
+        fields: all that are connected to some elements.
+    """
+    written, read = (_listed(chosen) for chosen in _candidates(fields))
+    writes = _sorted(written)
+    double = _double_writes(written, writes)
+    if len(double[0]) or not len(writes.order) or not len(read.begin):
+        return Crossings(written, read, double, (_NONE, _NONE), {})
+    reads = _sorted(read)
+    met, first = _meet_writes(writes, reads)
+    if not len(met):
+        return Crossings(written, read, double, (_NONE, _NONE), {})
+    readers = reads.order[met]
+    found = _foreign_writes(writes, written, first, reads.end[met], read.edges(readers)[:, 0])
+    foreign = np.flatnonzero(found != OWN)
+    # In the order of the reads, as they were listed.
+    foreign = foreign[np.argsort(readers[foreign], kind="stable")]
+    pairs = writes.order[found[foreign]], readers[foreign]
+    return Crossings(written, read, double, pairs, _own(read, readers[found == OWN]))
+
+
+def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:
+    """Return the written fields that may meet something, and the read ones that they may meet."""
+    spans = np.array([field.edges.envelope() for field in fields], np.int64).reshape(-1, 2)
+    writes = np.array([field.field.writes for field in fields], np.bool_)
+    (low, high), (others_low, others_high) = spans[writes].T, spans[~writes].T
+    itself = [not field.edges.are_apart() for field in fields if field.field.writes]
+    chosen = np.array(itself, np.bool_) | _meets_any(low, high, others_low, others_high)
+    order = np.argsort(low, kind="stable")
+    behind = low[order][1:] < np.maximum.accumulate(high[order])[:-1]
+    ahead = low[order][1:] < high[order][:-1]
+    chosen[order[1:][behind]] = True
+    chosen[order[:-1][ahead]] = True
+    readers = _meets_any(others_low, others_high, low, high)
+    both = np.zeros(len(fields), np.bool_)
+    both[writes], both[~writes] = chosen, readers
+    kept = [field for field, is_kept in zip(fields, both.tolist(), strict=True) if is_kept]
+    return [f for f in kept if f.field.writes], [f for f in kept if not f.field.writes]
+
+
+def _meets_any(low: Int64, high: Int64, other_low: Int64, other_high: Int64) -> Mask:
+    """Tell which intervals meet any of some others."""
+    if not len(other_low):
+        return np.zeros(len(low), np.bool_)
+    order = np.argsort(other_low, kind="stable")
+    furthest = np.maximum.accumulate(other_high[order])
+    before = np.searchsorted(other_low[order], high, side="left")
+    return (before > 0) & (furthest[before - 1] > low)
+
+
+def _listed(fields: Sequence[FieldEdges]) -> Listed:
+    runs = [field.runs for field in fields]
+    stops = np.cumsum([len(each.begin) for each in runs], dtype=np.int64)
+    sizes = [each.size for each in runs]
+    begin = np.concatenate([_NONE, *(each.begin for each in runs)])
+    repeated = {None if size.strides[0] else int(size[0]) for size in sizes}
+    if len(repeated) == 1 and None not in repeated:
+        return Listed(fields, stops, begin, np.broadcast_to(sizes[0][0], begin.shape))
+    return Listed(fields, stops, begin, np.concatenate([_NONE, *sizes]))
+
+
+class _Sorted(NamedTuple):
+    """Runs by rising begin; of equal ones, as they were listed."""
+
+    order: Int64
+    begin: Int64
+    end: Int64
+
+
+def _sorted(runs: Listed) -> _Sorted:
+    begin, size = runs.begin, runs.size
+    if (begin[1:] >= begin[:-1]).all():
+        return _Sorted(np.arange(len(begin)), begin, begin + size)
+    begin, order = sorted_with_order(begin)
+    return _Sorted(order, begin, begin + (size[order] if size.strides[0] else size))
+
+
+def _double_writes(written: Listed, writes: _Sorted) -> tuple[Int64, Int64]:
+    """Return pairs of written runs of different vertices that overlap."""
+    if not (writes.begin[1:] < writes.end[:-1]).any():
+        return _NONE, _NONE  # of sorted runs some overlap only if neighbours do
+    # Of runs that begin together, the one declared first is to be the first of the pair.
+    edges = written.edges(np.arange(len(written.begin)))
+    order = np.lexsort((*edges.T[::-1], written.begin))
+    begin, end = written.begin[order], (written.begin + written.size)[order]
+    furthest = np.maximum.accumulate(end)
+    new = np.concatenate([[True], end[1:] > furthest[:-1]])
+    holder = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
+    second = np.flatnonzero(begin[1:] < furthest[:-1]) + 1
+    first, second = order[holder[second - 1]], order[second]
+    apart = edges[first, 0] != edges[second, 0]
+    return first[apart], second[apart]
+
+
+def _meet_writes(writes: _Sorted, reads: _Sorted) -> tuple[Int64, Int64]:
+    """Return the reads that meet writes, and the first write that each meets."""
+    count, most = len(writes.begin), len(reads.begin)
+    met, first = np.empty(most, np.int64), np.empty(most, np.int64)
+    columns = reads.begin, reads.end, most, met, first
+    done = _run(meet_writes, writes.begin, writes.end, count, *columns)
+    return met[:done].copy(), first[:done].copy()
+
+
+def _foreign_writes(
+    writes: _Sorted, written: Listed, first: Int64, read_end: Int64, reader: Int64
+) -> Int64:
+    """Return, for reads that meet writes, the first one of another vertex, or OWN."""
+    vertex, found = written.edges(writes.order)[:, 0], np.empty(len(first), np.int64)
+    columns = len(vertex), first, read_end, reader, len(first), found
+    _run(foreign_writes, writes.begin, vertex, *columns)
+    return found
+
+
+def _run(kernel: Callable[..., int], *given: Int64 | int) -> int:
+    """Run a kernel: as it is for few numbers, else compiled."""
+    arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in given]
+    if max(len(x) for x in arrays if not isinstance(x, int)) <= FEW:
+        return int(kernel(*arrays))
+    return native(kernel)(*[x if isinstance(x, int) else address(x) for x in arrays])
+
+
+def _own(read: Listed, runs: Int64) -> dict[FieldEdges, Mask]:
+    """Return which edges of each field some runs are of."""
+    own: dict[FieldEdges, Mask] = {}
+    first = 0
+    for field, stop in zip(read.fields, read.stops.tolist(), strict=True):
+        mine = runs[(runs >= first) & (runs < stop)] - first
+        first = stop
+        if len(mine):
+            own[field] = np.zeros(len(field.runs.first) - 1, np.bool_)
+            own[field][field.runs.edge()[mine]] = True
+    return own

@@ -1,0 +1,239 @@
+"""The method `cycles` of a vertex class, run on the shape of a vertex.
+
+    class Axpy(Vertex):
+        ...
+        def cycles(self, target) -> int:
+            return 20 + 3 * len(self.y)          worker slots of one vertex
+
+It is plain Python, never compiled.  `self` has the lengths of vectors and lists, whole numbers of
+state, and whatever the class holds; it has no data, so that one answer serves all vertices whose
+words (`poplite.graph.compute_sets.vertex_shapes`) are equal.  Which words it looked at is noted:
+only those tell vertices apart.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index as whole_number
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Never
+
+from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
+from poplite.graph.compute_sets.perf_estimates import MOST, VertexPerfEstimate
+from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, counted
+from poplite.vertex.fields import Field, definition_error
+
+if TYPE_CHECKING:
+    from poplite.machine.target import Target
+    from poplite.vertex.vertex import Vertex
+
+
+def cycles_of(
+    cls: type[Vertex], words: Sequence[int], target: Target, read: set[int]
+) -> VertexPerfEstimate:
+    """Return what a class says that a vertex costs.
+
+    Args:
+        cls: a vertex class with `cycles`; no template.
+        words: the shape of the vertex.
+        target: the machine.
+        read: positions of the words that were looked at; added to.
+
+    Raises:
+        VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
+
+    >>> from poplite.machine.target import Target
+    >>> from poplite.types import FLOAT
+    >>> from poplite.vertex import InOut, Vector, Vertex
+    >>> class Double(Vertex):
+    ...     x: InOut[Vector[FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = 2.0 * self.x[i]
+    ...     def cycles(self, target: Target) -> int:
+    ...         return 12 + 2 * len(self.x)
+    >>> cycles_of(Double, [8], Target(), set())
+    VertexPerfEstimate(cycles=28, flops=0)
+    """
+    shape = _Shape(cls, words, read)
+    try:
+        answer = shape.cycles(target)
+    except PopliteError:
+        raise
+    except Exception as error:
+        raise VertexDefinitionError(
+            f"vertex class '{cls.__name__}': cycles raises {type(error).__name__}: {error}",
+            at=_innermost(error.__traceback__),
+            found=_told(cls, words),
+            fix="return worker slots for any lengths, 0 among them",
+        ) from error
+    cycles, flops = (
+        (answer.cycles, answer.flops) if isinstance(answer, VertexPerfEstimate) else (answer, 0)
+    )
+    return VertexPerfEstimate(
+        _checked(cls, words, "cycles", cycles), _checked(cls, words, "flops", flops)
+    )
+
+
+def _checked(cls: type[Vertex], words: Sequence[int], what: str, value: Any) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else whole_number(value)
+    except TypeError:
+        number = -1
+    if 0 <= number <= MOST:
+        return number
+    method: Any = inspect.unwrap(cls.cycles)  # type: ignore[attr-defined]
+    code = method.__code__
+    raise VertexDefinitionError(
+        f"vertex class '{cls.__name__}': cycles returns {what}={clipped(value)}, "
+        "which is no whole number from 0 to 2**40",
+        at=SourceLocation(code.co_filename, code.co_firstlineno, "cycles"),
+        found=f"its type is {type(value).__name__}\n{_told(cls, words)}",
+        fix="return 20 + 3 * len(self.x) // 2, or VertexPerfEstimate(cycles, flops)",
+    )
+
+
+def _innermost(trace: TracebackType | None) -> SourceLocation | None:
+    place = None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        place = SourceLocation(code.co_filename, trace.tb_lineno, code.co_name)
+        trace = trace.tb_next
+    return place
+
+
+def _told(cls: type[Vertex], words: Sequence[int]) -> str:
+    """Return a shape in words."""
+    parts = []
+    for field in fields_of(cls):
+        first = field.first_word
+        if field.kind == "length":
+            parts.append(f"{field.name} of {counted(words[first], 'element')}")
+        elif field.kind == "rows":
+            rows = counted(words[first], "row")
+            parts.append(f"{field.name} of {rows}, {counted(words[first + 1], 'element')} in all")
+        elif field.kind == "value":
+            parts.append(f"{field.name}={_value(cls.fields[field.name], words[first])}")
+    return "a vertex with " + ", ".join(parts or ["no lengths and no whole numbers of state"])
+
+
+def _value(field: Field, word: int) -> int | bool:
+    if field.element.dtype.kind == "b":
+        return bool(word)
+    return word % (1 << 64) if field.element.dtype.kind == "u" else word
+
+
+def _refuse_data(cls: type[Vertex], name: str, what: str) -> Never:
+    raise definition_error(
+        cls,
+        f"cycles reads {what}, but costs hang on lengths and whole numbers of state only",
+        f"len(self.{name}), or State of a whole number; graph.set_perf_estimate(vertex, "
+        "cycles) where costs hang on data; leave cycles out to have them estimated",
+        found=f"declared {cls.fields[name]}",
+    )
+
+
+def _fields(cls: type[Vertex]) -> Mapping[str, ShapeField]:
+    if cls not in _known:
+        _known[cls] = {field.name: field for field in fields_of(cls)}
+    return _known[cls]
+
+
+_known: dict[type[Vertex], Mapping[str, ShapeField]] = {}
+
+
+class _Shape:
+    """What `self` is inside `cycles`: names of its own are mangled, so they hide none of a user."""
+
+    def __init__(self, cls: type[Vertex], words: Sequence[int], read: set[int]) -> None:
+        state = {"cls": cls, "words": words, "read": read, "fields": _fields(cls)}
+        vars(self).update({f"_Shape__{name}": value for name, value in state.items()})
+
+    # So that super() takes it for what it stands for.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self.__cls
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__fields:
+            return self.__value(self.__fields[name])
+        for base in self.__cls.__mro__:
+            if name in vars(base):
+                held = vars(base)[name]
+                return held.__get__(self, self.__cls) if hasattr(held, "__get__") else held
+        raise AttributeError(f"'{self.__cls.__name__}' has no field and no attribute '{name}'")
+
+    def __value(self, field: ShapeField) -> Any:
+        first = field.first_word
+        if field.kind == "length":
+            return _Length(self.__cls, field.name, self.__words[first], self.__read, (first,))
+        if field.kind == "rows":
+            return _Rows(self.__cls, field, self.__words, self.__read)
+        if field.kind == "nothing":
+            _refuse_data(self.__cls, field.name, f"self.{field.name}")
+        self.__read.add(first)
+        return _value(self.__cls.fields[field.name], self.__words[first])
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise definition_error(
+            self.__cls,
+            f"cycles assigns self.{name}",
+            "use a local variable: cycles only says what a vertex costs",
+        )
+
+
+class _Length:
+    """What a vector is inside `cycles`: its length."""
+
+    def __init__(
+        self, cls: type[Vertex], name: str, length: int, read: set[int], words: tuple[int, ...]
+    ) -> None:
+        self._cls, self._name, self._length = cls, name, length
+        self._read, self._words = read, words
+
+    def __len__(self) -> int:
+        self._read.update(self._words)
+        return self._length
+
+    def __getitem__(self, index: object) -> Never:
+        _refuse_data(self._cls, self._name, f"an element of '{self._name}'")
+
+    def __setitem__(self, index: object, value: object) -> Never:
+        _refuse_data(self._cls, self._name, f"an element of '{self._name}'")
+
+    def __iter__(self) -> Never:
+        _refuse_data(self._cls, self._name, f"the elements of '{self._name}'")
+
+
+class _Rows:
+    """What a list of vectors is inside `cycles`: so many vectors, as equal as they can be."""
+
+    def __init__(
+        self, cls: type[Vertex], field: ShapeField, words: Sequence[int], read: set[int]
+    ) -> None:
+        self._cls, self._name, self._first, self._read = cls, field.name, field.first_word, read
+        self._rows, elements = words[self._first : self._first + 2]
+        self._length, self._longer = divmod(elements, self._rows) if self._rows else (0, 0)
+
+    def __len__(self) -> int:
+        self._read.add(self._first)
+        return self._rows
+
+    def __getitem__(self, index: int) -> _Length:
+        row = whole_number(index)
+        if not 0 <= row < len(self):
+            raise TensorIndexError(
+                f"'{self._cls.__name__}': cycles asks for row {row:,} of '{self._name}', which "
+                f"has {counted(self._rows, 'row')}",
+                at=here(),
+                fix=f"a row from 0 to len(self.{self._name}) - 1",
+            )
+        length = self._length + (row < self._longer)
+        words = self._first, self._first + 1
+        return _Length(self._cls, self._name, length, self._read, words)
+
+    def __iter__(self) -> Iterator[_Length]:
+        return (self[row] for row in range(len(self)))

@@ -1,0 +1,247 @@
+"""All edges of a compute set: who touches which elements.
+
+Vertices of one class that were added together form a *family*: each block is one, and all
+single vertices of a class are another.  Of a family, each field has its edges as arrays
+(`poplite.graph.compute_sets.edges`), so that a regular block costs the same whatever its size::
+
+    family   vertices    field   start              length
+    Add      0 ... 99    x       0, 16, 32 ...      16
+                         y       1601, 1617 ...     16
+    Sum      100, 101    x       1601, 1701         (1601, 100) (1701, 50) (1800, 50): a gather
+
+The checks and the lowering both start from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.progressions import grid
+from poplite.arrays.series import Series, compact, constant, counting
+from poplite.graph.compute_sets.edges import Edges, Runs, cut, listed, of_views
+from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.graph.tensor.tensor import Tensor
+from poplite.view import Storage, View, runs_of_many
+from poplite.view.contiguous.nested import MOST_RUNS
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+    from poplite.graph.compute_sets.crossings import Crossings
+    from poplite.vertex.fields import Field
+    from poplite.vertex.vertex import Vertex
+
+
+class FieldEdges:
+    """The edges of one field of a family.
+
+    Args:
+        numbers: position of each vertex in the compute set.
+        position: position of the field in the vertex class.
+        field: the field.
+        edges: what stands behind it.
+
+    Attributes: the same.
+    """
+
+    def __init__(self, numbers: Series, position: int, field: Field, edges: Edges) -> None:
+        self.numbers, self.position, self.field, self.edges = numbers, position, field, edges
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs of all edges; listed when first asked for."""
+        return self.edges.runs()
+
+    def vertex(self) -> Int64:
+        """Return int64[edges], the position of each edge's vertex in the compute set."""
+        vertex = self.numbers.array()
+        return vertex if self.edges.rows.only == 1 else np.repeat(vertex, self.edges.rows.array())
+
+    def row(self) -> Int64:
+        """Return int64[edges], the row of each edge in its list."""
+        rows = self.edges.rows.array()
+        first = np.cumsum(rows) - rows
+        return np.arange(int(rows.sum())) - np.repeat(first, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Vertices of one class, described together.
+
+    Attributes:
+        cls: their class.
+        vertices: themselves; a block makes each when it is asked for.
+        numbers: position of each in the compute set.
+        fields: the edges of each edge field.
+        state: the values of each state field, by name.
+    """
+
+    cls: type[Vertex]
+    vertices: Sequence[VertexInstance]
+    numbers: Series
+    fields: tuple[FieldEdges, ...]
+    state: Mapping[str, StateValues]
+
+    def tiles(self, num_tiles: int) -> VertexTiles:
+        """Return the tile of each vertex; all have one.
+
+        Args:
+            num_tiles: tiles of the graph.
+        """
+        vertices = self.vertices
+        if isinstance(vertices, VertexBlock):
+            return vertices.tiles
+        if len(vertices) == 1:
+            kind = np.min_scalar_type(num_tiles - 1)
+            return VertexTiles(num_tiles, None, np.array([vertices[0].tile], kind))
+        return VertexTiles.of(np.array([vertex.tile for vertex in vertices], np.int64), num_tiles)
+
+
+class EdgeTable:
+    """The edges of a compute set.
+
+    Args:
+        families: its vertices: single ones by class, then blocks.
+
+    Attributes: the same.
+    """
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        self.families = tuple(families)
+
+    @property
+    def num_elements(self) -> int:
+        """Connected elements, repeats counted."""
+        return sum(part.edges.num_elements for part in self.fields())
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """What meets in the compute set; found when first asked for."""
+        # What finds it builds on this table.
+        from poplite.graph.compute_sets.crossings import find_crossings
+
+        return find_crossings(list(self.fields()))
+
+    def fields(self) -> Iterator[FieldEdges]:
+        """Yield the edges of every field that is connected to some elements."""
+        for family in self.families:
+            yield from (part for part in family.fields if part.edges.num_elements)
+
+
+def edge_table(compute_set: ComputeSet) -> EdgeTable:
+    """Collect the edges of a compute set whose fields are all connected.
+
+    Args:
+        compute_set: any compute set; zero vertices give an empty table.
+    """
+    by_class: dict[type[Vertex], list[VertexInstance]] = {}
+    for vertex in compute_set.vertices.singles():
+        by_class.setdefault(vertex.vertex_class, []).append(vertex)
+    families = [_family_of_singles(cls, vertices) for cls, vertices in by_class.items()]
+    families += [_family_of_block(block) for block in compute_set.vertices.blocks() if len(block)]
+    return EdgeTable(families)
+
+
+def _family_of_block(block: VertexBlock) -> Family:
+    numbers = counting(block.first, len(block))
+    return _family(block.vertex_class, block, numbers, block.edges, block.state)
+
+
+def _family_of_singles(cls: type[Vertex], vertices: Sequence[VertexInstance]) -> Family:
+    numbers = compact(np.array([vertex.index for vertex in vertices], np.int64))
+    edges: dict[str, Edges] = {}
+    state: dict[str, StateValues] = {}
+    for name, field in cls.fields.items():
+        if field.is_edge:
+            edges[name] = _edges(field, [vertex.connections[name] for vertex in vertices])
+        else:
+            state[name] = _state(field, [vertex.state[name] for vertex in vertices])
+    return _family(cls, vertices, numbers, edges, state)
+
+
+def _family(
+    cls: type[Vertex],
+    vertices: Sequence[VertexInstance],
+    numbers: Series,
+    edges: Mapping[str, Edges],
+    state: Mapping[str, StateValues],
+) -> Family:
+    fields = tuple(
+        FieldEdges(numbers, position, field, edges[name])
+        for position, (name, field) in enumerate(cls.fields.items())
+        if field.is_edge
+    )
+    return Family(cls, vertices, numbers, fields, state)
+
+
+def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Edges:
+    if field.depth < 2:
+        views = [tensor.view for tensor in connected if isinstance(tensor, Tensor)]
+        return of_views(views, constant(1, len(views)))
+    return _edges_of_lists(
+        [
+            [rows.view] if isinstance(rows, Tensor) else [row.view for row in rows]
+            for rows in connected
+        ]
+    )
+
+
+def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
+    """Return the edges of vertices that have several each.
+
+    Args:
+        lists: of each vertex the rows of its list, or one view of two dimensions with all of them.
+    """
+    views = list(chain.from_iterable(lists))
+    counts = [sum([_num_rows(view) for view in several]) for several in lists]
+    rows = compact(np.array(counts, np.int64))
+    sizes = [size for view in views for size in [view.shape[-1]] * _num_rows(view)]
+    length = compact(np.array(sizes, np.int64))
+    begins = _plain(views)
+    if begins is not None:
+        return Edges(rows, length, compact(np.array(begins, np.int64)))
+    if length.total() > MOST_RUNS:  # they may be too many, and a message counts the rows
+        each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
+        return of_views(list(chain.from_iterable(each)), rows)
+    _, begin, count = runs_of_many(views)
+    runs = cut(begin, count, length)
+    if (np.diff(runs.first) > 1).any():
+        return Edges(rows, length, None, runs)
+    return listed(runs.begin, length, rows)
+
+
+def _num_rows(view: View) -> int:
+    return view.shape[0] if len(view.shape) > 1 else 1
+
+
+def _plain(views: Sequence[View]) -> list[int] | None:
+    """Return where rows begin whose elements are consecutive; None where that is not so plain."""
+    begins: list[int] = []
+    for view in views:
+        space, shape, dims = view.space, view.shape, view.dims
+        if not isinstance(space, Storage) or 0 in shape or (shape[-1] > 1 and dims[-1] != 1):
+            return None
+        first = space.base + view.off
+        if len(shape) == 1:
+            begins.append(first)
+        elif isinstance(dims[0], int) and dims[0]:
+            begins += range(first, first + shape[0] * dims[0], dims[0])
+        else:
+            begins += grid(digits_of(shape[0], dims[0]), first).tolist()
+    return begins
+
+
+def _state(field: Field, values: Sequence[Any]) -> StateValues:
+    if field.depth == 0:
+        return np.array(values, field.element.dtype)
+    vectors = [np.asarray(value) for value in values]
+    lengths = compact(np.array([len(vector) for vector in vectors], np.int64))
+    return Vectors(np.concatenate(vectors).astype(field.element.dtype), lengths)

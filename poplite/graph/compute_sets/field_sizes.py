@@ -1,0 +1,267 @@
+"""How long fields are: sizes that are set, that what is connected tells, and that layouts allow.
+
+    graph.set_field_size(vertex["rows"], 3)      then rows 0, 1 and 2 are connected one by one
+    graph.set_field_size(vertex["table"], 8)     a vector of state: zeros until it has values
+
+A list of edges without a set size is as long as the rows connected to it.
+
+Source: Poplar API reference, "Graph::setFieldSize", "Graph::getMaxFieldDim".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+import numpy as np
+
+from poplite.errors import GraphConnectionError, NoSizeSpecified, TensorIndexError
+from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
+from poplite.graph.tensor.tensor import Tensor
+from poplite.source import SourceLocation
+from poplite.text import clipped, counted
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import LARGEST_COUNT, PLAIN
+from poplite.vertex.vertex import Vertex
+from poplite.whole import whole_or_none
+
+
+def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
+    """Say how many rows a list of edges has, or how many values a vector of state.
+
+    Args:
+        ref: the field.
+        size: how many.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: for another kind of field, a size already set, and one that does
+            not fit what is connected, or the field's layout.
+        TensorIndexError: when the size is no whole number from 0.
+    """
+    vertex, field = ref.vertex, ref.field
+    if ref.index is not None or field.depth != (2 if field.is_edge else 1):
+        which = "" if ref.index is None else f"row {ref.index} of "
+        raise GraphConnectionError(
+            f"{vertex}: {which}field '{field.name}' has no size to set",
+            at=at,
+            found=f"declared {field}; lists of edges and vectors of state have one",
+            fix=f"graph.connect(vertex['{field.name}'], tensor), which tells its size"
+            if field.is_edge
+            else f"graph.set_initial_value(vertex['{field.name}'], value)",
+        )
+    count = _size_given(vertex, field, size, at)
+    before, held = vertex.sizes.get(field.name), _held(vertex, field)
+    rows = vertex.rows.get(field.name, {})
+    if before is not None and before != count:
+        raise _differs(vertex, field, f"is given size {count:,}", f"has size {before:,}", at)
+    if rows and max(rows) >= count:
+        has = f"has row {max(rows):,} connected"
+        raise _differs(vertex, field, f"is given size {count:,}", has, at)
+    if held is not None and not rows and held != count:
+        raise _differs(vertex, field, f"is given size {count:,}", f"holds {held:,}", at)
+    if not field.is_edge:
+        check_limit(vertex, field, count, "its size", at)
+    vertex.sizes = {**vertex.sizes, field.name: count}
+    if len(rows) < count and rows:
+        vertex.connections.pop(field.name, None)
+    if held is None and not field.is_edge:
+        if field.variable is None:
+            zeros = np.zeros(count, field.element.dtype)
+            zeros.flags.writeable = False
+            vertex.state[field.name] = zeros
+        else:
+            vertex.waiting[field.name] = [0] * count
+
+
+def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
+    count = whole_or_none(size)
+    if count is None or not 0 <= count <= LARGEST_COUNT:
+        raise TensorIndexError(
+            f"{vertex}: field '{field.name}' is given size {clipped(size)}",
+            at=at,
+            found=f"declared {field}; sizes are whole numbers from 0 to {LARGEST_COUNT:,}",
+            fix=f"graph.set_field_size(vertex['{field.name}'], 4)",
+        )
+    return count
+
+
+def _held(vertex: VertexInstance, field: Field) -> int | None:
+    """Return how many rows or values a field has by now; None where it has nothing."""
+    for given in (vertex.connections, vertex.state, vertex.waiting):
+        value = given.get(field.name)
+        if isinstance(value, Tensor):
+            return value.shape[0] if field.depth else 1
+        if value is not None:
+            return len(value) if isinstance(value, Sized) else 1
+    return None
+
+
+def size_of(ref: FieldRef, at: SourceLocation) -> int:
+    """Return how many rows a list of edges has, or how many elements another field or a row.
+
+    Args:
+        ref: the field, or a row.
+        at: the user's line.
+
+    Raises:
+        NoSizeSpecified: when nothing tells it yet.
+        TensorIndexError: for a row that the list does not have.
+    """
+    vertex, field = ref.vertex, ref.field
+    name = f"vertex['{field.name}']"
+    if ref.index is not None:
+        return _size_of_row(ref, at)
+    if field.depth == 0:
+        return 1
+    size = vertex.sizes.get(field.name, _held(vertex, field))
+    if size is not None:
+        return size
+    has_none = (
+        "neither values nor a size" if not field.is_edge else "nothing connected, and no size"
+    )
+    can_set = field.depth == 2 or not field.is_edge
+    raise NoSizeSpecified(
+        f"{vertex}: field '{field.name}' has {has_none}",
+        at=at,
+        found=f"declared {field}; vertex added at {vertex.location}",
+        fix=f"graph.set_field_size({name}, 4)" if can_set else f"graph.connect({name}, tensor)",
+    )
+
+
+def _size_of_row(ref: FieldRef, at: SourceLocation) -> int:
+    vertex, field, index = ref.vertex, ref.field, ref.index
+    assert index is not None, "a row"
+    rows, whole = vertex.rows.get(field.name, {}), vertex.connections.get(field.name)
+    if index in rows:
+        return rows[index].num_elements
+    if isinstance(whole, Tensor) and index < whole.shape[0]:
+        return whole.shape[1]
+    if isinstance(whole, tuple) and index < len(whole):
+        return whole[index].num_elements
+    if whole is not None or index >= vertex.sizes.get(field.name, LARGEST_COUNT):
+        size = vertex.sizes.get(field.name, _held(vertex, field))
+        raise TensorIndexError(
+            f"{vertex}: field '{field.name}' has {size:,} rows, and no row {index:,}",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a row from 0 to {(size or 1) - 1}",
+        )
+    raise NoSizeSpecified(
+        f"{vertex}: row {index:,} of field '{field.name}' has nothing connected",
+        at=at,
+        found=f"declared {field}; vertex added at {vertex.location}",
+        fix=f"graph.connect(vertex['{field.name}'][{index}], tensor)",
+    )
+
+
+def check_sizes(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> None:
+    """Refuse what is longer than a field's layout can count, or not as long as the size set.
+
+    Args:
+        vertex: the vertex.
+        field: a vector or list of edges, or a vector of state.
+        value: what goes behind it: a tensor, a tuple of rows, or values.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with both numbers.
+    """
+    if field.depth == 0:
+        return
+    size = vertex.sizes.get(field.name)
+    count = value.shape[0] if isinstance(value, Tensor) else len(value)  # type: ignore[arg-type]
+    if size is not None and size != count:
+        what = "row" if field.is_edge else "value"
+        raise _differs(vertex, field, f"is given {counted(count, what)}", f"has size {size:,}", at)
+    if field.layout is PLAIN:
+        return
+    if field.depth == 1:
+        what = f"'{value.name}'" if isinstance(value, Tensor) else "what it is given"
+        check_limit(vertex, field, count, what, at)
+    elif isinstance(value, Tensor):
+        check_limit(vertex, field, value.shape[1], f"each row of '{value.name}'", at)
+    else:
+        for number, row in enumerate(value):  # type: ignore[arg-type, var-annotated]
+            check_limit(vertex, field, row.num_elements, f"row {number} ('{row.name}')", at)
+
+
+def check_row(ref: FieldRef, row: Tensor, at: SourceLocation) -> None:
+    """Refuse a row beyond the size set, or longer than the layout of the list can count.
+
+    Args:
+        ref: the row.
+        row: what goes behind it.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with both numbers.
+    """
+    size = ref.vertex.sizes.get(ref.field.name)
+    if size is not None and ref.index is not None and ref.index >= size:
+        what = f"is given row {ref.index:,}"
+        raise _differs(ref.vertex, ref.field, what, f"has size {size:,}", at)
+    check_limit(ref.vertex, ref.field, row.num_elements, f"row {ref.index} ('{row.name}')", at)
+
+
+def check_limit(
+    vertex: VertexInstance, field: Field, count: int, what: str, at: SourceLocation
+) -> None:
+    """Refuse a vector longer than its layout can count.
+
+    Args:
+        vertex: the vertex.
+        field: its field.
+        count: elements of the vector.
+        what: which vector, for the message.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with both numbers.
+    """
+    if count > field.layout.limit:
+        raise GraphConnectionError(
+            f"{vertex}: field '{field.name}' takes {field.layout.limit:,} elements, "
+            f"but {what} has {count:,}",
+            at=at,
+            found=f"declared {field}; {field.layout.vector.name} stores a "
+            f"{field.layout.vector.value}",
+            fix="split it over several vertices, or declare Layout(VectorLayout.SPAN); "
+            f"graph.max_field_dim({vertex.vertex_class.__name__}, '{field.name}', "
+            f"{field.depth - 1}) tells the limit",
+        )
+
+
+def _differs(
+    vertex: VertexInstance, field: Field, given: str, has: str, at: SourceLocation
+) -> GraphConnectionError:
+    return GraphConnectionError(
+        f"{vertex}: field '{field.name}' {given}, but {has}",
+        at=at,
+        found=f"declared {field}; vertex added at {vertex.location}",
+        fix="connect as many rows, or give as many values, as graph.set_field_size says",
+    )
+
+
+def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLocation) -> int:
+    """Return the largest size that a dimension of a field can have.
+
+    Args:
+        vertex_class: the class, for the message.
+        field: its field.
+        dim: 0 is the length of a vector; of a list of edges how many there are, and 1 the length
+            of each.
+        at: the user's line.
+
+    Raises:
+        TensorIndexError: for a dimension that the field does not have.
+    """
+    number = whole_or_none(dim)
+    if number is None or not 0 <= number < field.depth:
+        raise TensorIndexError(
+            f"{vertex_class.__name__}: field '{field.name}' has "
+            f"{counted(field.depth, 'dimension')}, and no dimension {clipped(dim)}",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a dimension from 0 to {field.depth - 1}" if field.depth else "a vector field",
+        )
+    return field.layout.limit if number == field.depth - 1 else LARGEST_COUNT

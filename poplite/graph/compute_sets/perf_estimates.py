@@ -1,0 +1,261 @@
+"""What there is to know of a vertex that is to be priced, and what it is said to cost.
+
+    def cost(vertex, target):                       an estimator of a class
+        return 20 + 3 * vertex.field_info("x").size
+
+    graph.register_perf_estimator(Axpy, cost)
+    graph.set_perf_estimate(vertex, 164)            of one vertex, before the estimator's
+
+Without either, the method `cycles` of its class is asked, which sees its sizes alone.
+
+Cycles are those of the thread that runs the vertex; of a `MultiVertex` those of its tile.
+Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import index as whole_number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals_part import Int64
+from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
+from poplite.graph.compute_sets.field_sizes import size_of
+from poplite.graph.tensor.tensor import Tensor
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, counted
+from poplite.types import ElementType
+from poplite.vertex.fields import Role
+from poplite.vertex.layouts import Layout
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
+    from poplite.machine.target import Target
+    from poplite.vertex.vertex import Vertex
+
+
+MOST = 1 << 40
+"""Of the cycles or operations of a vertex, so that those of many are whole numbers of 64 bits: a
+quarter of an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class VertexPerfEstimate:
+    """What running a vertex once costs.
+
+    Args:
+        cycles: of the thread that runs it.
+        flops: floating-point operations.
+    """
+
+    cycles: int
+    flops: int = 0
+
+
+Estimator = Callable[["VertexInstance", "Target"], VertexPerfEstimate | int]
+"""Tells what a vertex of a class costs, from its fields: an estimate, or cycles."""
+
+
+def estimator_for(
+    cls: type[Vertex], estimators: Mapping[type[Vertex], Estimator]
+) -> Estimator | None:
+    """Return the estimator of a class.
+
+    Args:
+        cls: the class.
+        estimators: what is registered.
+
+    Returns:
+        That of the class, or of the nearest class it derives from; None where there is none, or
+        a class still nearer has a method `cycles`.
+    """
+    for base in cls.__mro__:
+        if base in estimators:
+            return estimators[base]
+        if "cycles" in vars(base):
+            return None
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldData:
+    """A field of one vertex, as an estimator sees it.
+
+    Attributes:
+        name: its name.
+        role: "input", "output", "inout" or "state".
+        element_type: what it holds.
+        rank: 0 one element, 1 a vector, 2 a list of vectors.
+        sizes: int64[size], elements of each vector of a list; of a vector one number, of one
+            element none.
+        layout: how its vectors lie in memory.
+        initial_values: of state, the values; None of edges, and where nothing was given.
+    """
+
+    name: str
+    role: Role
+    element_type: type[ElementType[Any]]
+    rank: int
+    sizes: Int64
+    layout: Layout
+    initial_values: npt.NDArray[Any] | None
+
+    @property
+    def size(self) -> int:
+        """Vectors of a list, elements of a vector, or 1."""
+        return len(self.sizes) if self.rank == 2 else int(self.sizes[0]) if self.rank else 1
+
+    def size_at(self, index: int) -> int:
+        """Return the elements of one vector of a list.
+
+        Args:
+            index: which.
+
+        Raises:
+            TensorIndexError: when there is no such vector.
+        """
+        number = index if isinstance(index, int) else -1
+        if self.rank != 2 or not 0 <= number < self.size:
+            raise TensorIndexError(
+                f"field '{self.name}' has no vector {clipped(index)}",
+                at=here(),
+                found=f"a list of {counted(self.size, 'vector')}"
+                if self.rank == 2
+                else "it is no list of vectors",
+                fix="size_at(0) of a list, size of other fields",
+            )
+        return int(self.sizes[number])
+
+    @property
+    def initial_value(self) -> bool | int | float | None:
+        """The value of state that is one number; None of other fields."""
+        values = self.initial_values
+        return None if self.rank or values is None else values.item()
+
+    # C++ spelling
+
+    getSizeAtIndex = size_at
+
+    def getInitialValue(self) -> bool | int | float | None:
+        """C++ spelling of `initial_value`."""
+        return self.initial_value
+
+    def getInitialValues(self) -> npt.NDArray[Any] | None:
+        """C++ spelling of `initial_values`."""
+        return self.initial_values
+
+
+def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
+    """Return what there is to know of a field.
+
+    Args:
+        ref: the field.
+        at: the user's line.
+
+    Raises:
+        NoSizeSpecified: when nothing tells how long it is.
+    """
+    vertex, field = ref.vertex, ref.field
+    size = size_of(ref, at)
+    if field.depth == 2:
+        whole = vertex.connections.get(field.name)
+        sizes = (
+            np.full(size, whole.shape[1])
+            if isinstance(whole, Tensor)
+            else np.array([size_of(ref[row], at) for row in range(size)], np.int64)
+        )
+    else:
+        sizes = np.full(field.depth, size)
+    held = vertex.state.get(field.name)
+    values = None if held is None else np.asarray(held, field.element.dtype)
+    return FieldData(
+        field.name, field.role, field.element, field.depth, sizes, field.layout, values
+    )
+
+
+def estimate_given(
+    name: str, cycles: object, flops: object, at: SourceLocation
+) -> VertexPerfEstimate:
+    """Return an estimate after checking it.
+
+    Args:
+        name: the vertex, for the message.
+        cycles: cycles, or an estimate.
+        flops: floating-point operations.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for something that is no whole number.
+        SizeOverflowError: for a number below 0, or above `MOST`.
+    """
+    if isinstance(cycles, VertexPerfEstimate):
+        flops = cycles.flops
+        cycles = cycles.cycles
+    return VertexPerfEstimate(*(_count(name, w, n, at) for w, n in _named(cycles, flops)))
+
+
+def estimates_given(
+    name: str, cycles: object, flops: object, count: int, at: SourceLocation
+) -> tuple[Int64, Int64]:
+    """Return cycles and flops of many vertices, each int64[count].
+
+    Args:
+        name: the vertices, for the message.
+        cycles: of all, or of each.
+        flops: of all, or of each.
+        count: how many vertices.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for something that is no whole number, or another number of them.
+        SizeOverflowError: for a number below 0, or above `MOST`.
+    """
+    cycles_, flops_ = (_counts(name, w, n, count, at) for w, n in _named(cycles, flops))
+    return cycles_, flops_
+
+
+def _named(cycles: object, flops: object) -> list[tuple[str, object]]:
+    return [("cycles", cycles), ("flops", flops)]
+
+
+def _count(name: str, what: str, value: object, at: SourceLocation) -> int:
+    try:
+        number = whole_number(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ElementTypeError(
+            f"{name}: {what}={clipped(value)} is no whole number",
+            at=at,
+            found=f"its type is {type(value).__name__}",
+            fix="graph.set_perf_estimate(vertex, 120, flops=64)",
+        ) from None
+    if not 0 <= number <= MOST:
+        raise SizeOverflowError(
+            f"{name}: {what}={number:,}, "
+            + ("but at least 0 is needed" if number < 0 else f"but {MOST:,} is the most"),
+            at=at,
+            fix="graph.set_perf_estimate(vertex, 120, flops=64)",
+        )
+    return number
+
+
+def _counts(name: str, what: str, value: object, count: int, at: SourceLocation) -> Int64:
+    if np.ndim(value) == 0:  # type: ignore[arg-type]
+        return np.broadcast_to(np.int64(_count(name, what, value, at)), (count,))
+    numbers = np.asarray(value)
+    if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
+        raise ElementTypeError(
+            f"{name}: {what} is an array of shape {numbers.shape} of {numbers.dtype}, "
+            f"but there are {counted(count, 'vertex', 'vertices')}",
+            at=at,
+            found="one whole number for all, or one for each vertex",
+            fix=f"{what}=120, or an integer array of shape ({count},)",
+        )
+    for k in {int(numbers.argmin()), int(numbers.argmax())} if count else ():
+        _count(f"{name} {k}", what, int(numbers[k]), at)
+    kept = numbers.astype(np.int64)
+    kept.flags.writeable = False
+    return kept

@@ -1,0 +1,67 @@
+"""Which words the shape of a vertex has for each field: `vertex_shapes` says what they are.
+
+This alone is what priced code depends on: it imports nothing of how shapes are found in a graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from poplite.vertex.fields import Field
+    from poplite.vertex.vertex import Vertex
+
+ShapeKind = Literal["nothing", "length", "rows", "value"]
+
+WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
+"""Words of a field of each kind; of "rows" they are rows and elements of all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeField:
+    """What a shape tells of a field.
+
+    Attributes:
+        name: of the field.
+        kind: what its words are.
+        first_word: position of its first word in a shape.
+    """
+
+    name: str
+    kind: ShapeKind
+    first_word: int
+
+
+def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
+    """Return what a shape tells of each field of a class, in their order.
+
+    Args:
+        cls: a vertex class; no template.
+
+    >>> from poplite.types import FLOAT, INT
+    >>> from poplite.vertex import Input, Output, State, Vector, Vertex
+    >>> class Pick(Vertex):
+    ...     rows: Input[Vector[Vector[FLOAT]]]
+    ...     row: State[INT]
+    ...     y: Output[FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.y = self.rows[self.row][0]
+    >>> [(field.name, field.kind, field.first_word) for field in fields_of(Pick)]
+    [('rows', 'rows', 0), ('row', 'value', 2), ('y', 'nothing', 3)]
+    """
+    found, word = [], 0
+    for field in cls.fields.values():
+        kind = kind_of(field)
+        found.append(ShapeField(field.name, kind, word))
+        word += WORDS[kind]
+    return tuple(found)
+
+
+def kind_of(field: Field) -> ShapeKind:
+    """Return what a shape tells of a field."""
+    if field.depth:
+        return "rows" if field.depth == 2 else "length"
+    # A number that is no float may decide how often something is done.
+    is_number = field.variable is None and field.element.dtype.kind != "f"
+    return "value" if is_number and not field.is_edge else "nothing"

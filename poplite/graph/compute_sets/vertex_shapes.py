@@ -1,0 +1,180 @@
+"""What the slots of a vertex may hang on, as a few whole numbers: its *shape*.
+
+    x: Input[Vector[FLOAT]]             its length
+    rows: Input[Vector[Vector[HALF]]]   how many rows, elements of all rows together
+    taps: State[Vector[INT]]            its length
+    first: State[INT]                   its value
+    a: Input[FLOAT], k: State[FLOAT]    nothing
+
+Vertices of equal shape take equally many slots, unless what they do is decided by data.  So a
+million vertices are priced by pricing each of their few shapes once.  The rows of a list count as
+equally long: where they are not, they have as many elements together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant
+from poplite.errors import GraphConnectionError
+from poplite.graph.compute_sets.shape_fields import fields_of, kind_of
+from poplite.graph.compute_sets.vertex_block import Vectors
+from poplite.jit.kernels.equal_rows import distinct as distinct_kernel
+from poplite.jit.native import address, native
+from poplite.source import here
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import VertexInstance
+    from poplite.graph.compute_sets.edge_table import Family
+    from poplite.graph.compute_sets.edges import Edges
+    from poplite.graph.compute_sets.vertex_block import StateValues
+
+FEW = 64
+"""Vertices that are compared without compiled code."""
+
+Column = int | Int64
+"""A word of many vertices: one number for all, or int64[vertices]."""
+
+
+def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Return the different shapes of vertices.
+
+    Args:
+        columns: the words of their shapes.
+        count: vertices, at least one.
+
+    Returns:
+        int64[shapes, words], each once, in the order in which they first occur; and which of them
+        each vertex has.
+
+    >>> shapes, shape = shapes_of([7, np.array([5, 4, 5])], 3)
+    >>> shapes.tolist(), shape.array().tolist()
+    ([[7, 5], [7, 4]], [0, 1, 0])
+    """
+    first, index = distinct(columns, count)
+    shapes = np.empty((len(first), len(columns)), np.int64)
+    for word, column in enumerate(columns):
+        shapes[:, word] = column if isinstance(column, int) else column[first]
+    return shapes, index
+
+
+def words_of(family: Family) -> list[Column]:
+    """Return the words of the shapes of all vertices.
+
+    Args:
+        family: at least one vertex.
+    """
+    edges = {part.field.name: part.edges for part in family.fields}
+    columns: list[Column] = []
+    for name, field in family.cls.fields.items():
+        kind = kind_of(field)
+        if kind == "value":
+            columns.append(_values(family.state[name]))
+        elif kind != "nothing" and field.is_edge:
+            columns += _lengths(edges[name]) if kind == "length" else _rows(edges[name])
+        elif kind == "length":
+            vectors = family.state[name]
+            assert isinstance(vectors, Vectors)
+            columns.append(_column(vectors.length))
+    return columns
+
+
+def words_of_vertex(vertex: VertexInstance) -> list[int]:
+    """Return the words of the shape of one vertex.
+
+    Args:
+        vertex: the vertex.
+
+    Raises:
+        NoSizeSpecified: when nothing tells how long a field is.
+        GraphConnectionError: when state has no value.
+    """
+    words = []
+    for field in fields_of(vertex.vertex_class):
+        if field.kind == "nothing":
+            continue
+        data = vertex.field_info(field.name)
+        if field.kind == "value":
+            if data.initial_value is None:
+                raise GraphConnectionError(
+                    f"{vertex}: field '{field.name}' has no value",
+                    at=here(),
+                    found=f"declared {vertex.vertex_class.fields[field.name]}",
+                    fix=f"graph.set_initial_value(vertex['{field.name}'], value)",
+                )
+            words.append(_word(data.initial_value))
+        else:
+            words.append(data.size)
+        if field.kind == "rows":
+            words.append(int(data.sizes.sum()))
+    return words
+
+
+def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
+    """Tell vertices apart by some words.
+
+    Args:
+        columns: the words.
+        count: vertices, at least one.
+
+    Returns:
+        The first vertex of each kind, int64[kinds], rising; and the kind of each vertex.
+
+    >>> first, kind = distinct([7, np.array([5, 4, 5])], 3)
+    >>> first.tolist(), kind.array().tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    varied = [column for column in columns if not isinstance(column, int)]
+    if not varied:
+        return np.zeros(1, np.int64), constant(0, count)
+    if count <= FEW:
+        kinds: dict[tuple[int, ...], int] = {}
+        rows = zip(*(column.tolist() for column in varied), strict=True)
+        index = np.array([kinds.setdefault(row, len(kinds)) for row in rows])
+        return np.unique(index, return_index=True)[1], compact(index)
+    table = np.full(2 << count.bit_length(), -1, np.int32)
+    first, index = np.empty(count, np.int64), np.empty(count, np.int64)
+    together = np.concatenate(varied)
+    found = native(distinct_kernel)(
+        *(address(together), len(varied), count, address(table), len(table) - 1),
+        *(address(first), address(index)),
+    )
+    return first[:found].copy(), compact(index)
+
+
+def _word(value: float) -> int:
+    """Return a whole number of state as 64 bits with a sign, around which the largest wrap."""
+    return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _values(values: StateValues) -> Column:
+    assert not isinstance(values, Vectors), "those have a length"
+    if not isinstance(values, np.ndarray):
+        return _word(values)
+    numbers = values.astype(np.int64)
+    return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
+
+
+def _column(series: Series) -> Column:
+    only = series.only
+    return series.array() if only is None else only
+
+
+def _lengths(edges: Edges) -> Iterator[Column]:
+    yield _column(edges.length)
+
+
+def _rows(edges: Edges) -> Iterator[Column]:
+    rows, length = _column(edges.rows), edges.length.only
+    yield rows
+    if length is not None:
+        yield rows * length
+        return
+    elements = np.zeros(edges.length.count + 1, np.int64)
+    np.cumsum(edges.length.array(), out=elements[1:])
+    ends = np.cumsum(edges.rows.array())
+    yield np.diff(elements[ends], prepend=0)

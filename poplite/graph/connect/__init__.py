@@ -1,0 +1,1 @@
+"""What may stand behind the fields of vertices, checked and connected."""

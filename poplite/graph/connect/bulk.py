@@ -1,0 +1,314 @@
+"""Connecting many vertices in one call, all or nothing.
+
+The rules are those of single vertices (`poplite.graph.connect.rules`), found out for all at once::
+
+    names, missing fields  ->  how many vertices  ->  tiles  ->  element types
+    ->  field by field  ->  what is written  ->  constants made of numbers  ->  a VertexBlock
+
+Where a rule is broken, it is applied to the first vertex at fault, for which it raises.
+
+Source: Poplar user guide, "Connecting vertices".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.arrays.series import Series, compact, constant, counting
+from poplite.errors import GraphConnectionError
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.compute_sets.field_sizes import check_sizes
+from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.graph.connect.bulk_checks import doubly_written, metadata_of
+from poplite.graph.connect.bulk_inputs import (
+    count_of,
+    is_numbers,
+    listed_tiles,
+    numbers_of,
+    state_of,
+    tiles_of,
+)
+from poplite.graph.connect.connect import check_declared
+from poplite.graph.connect.element_types import check_open, deduced
+from poplite.graph.connect.many_given import Given, edges_of, has_constants, item_of, tensors_of
+from poplite.graph.connect.many_probe import Probe
+from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
+from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.quarter import QuarterMetadata, metadata_edge
+from poplite.source import SourceLocation
+from poplite.text import counted
+from poplite.vertex.fields import Field
+from poplite.vertex.layouts import PLAIN
+from poplite.vertex.vertex import RESERVED_NAMES, Vertex
+from poplite.view import storages
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+
+Values = Mapping[str, Any]
+"""What the user gave, by field."""
+
+
+def block_of(
+    graph: Graph,
+    compute_set: ComputeSet,
+    vertex_class: type[Vertex],
+    tile: object,
+    values: Values,
+    at: SourceLocation,
+) -> VertexBlock:
+    """Return vertices with all their fields connected; the compute set does not have them yet.
+
+    Args:
+        graph: the graph whose tiles are meant, perhaps a virtual one.
+        compute_set: where they will go.
+        vertex_class: their class, or a template.
+        tile: a tile number, or one for each vertex.
+        values: what goes behind each field, by name.
+        at: the user's line.
+
+    Raises:
+        UnknownField: for a name the class does not declare.
+        GraphConnectionError: for a field left out, fields for other numbers of vertices, and as
+            for single vertices.
+        ElementTypeError: for another element type, or something that is no tensor.
+        InvalidTileMapping: for a tile the graph does not have.
+        SizeOverflowError: for a number outside the range of its field.
+    """
+    probe = Probe(compute_set, vertex_class, at)
+    tile = listed_tiles(probe, tile)
+    first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
+    if isinstance(first, int | np.integer) and 0 <= first < graph.target.tiles:
+        # For messages before all are checked.
+        probe.vertex.tile = graph._tile(first, probe.name, at)
+    _check_complete(probe, values)
+    probe.count = _common_count(probe, tile, values)
+    tiles = tiles_of(probe, graph, tile)
+    probe.tiles = tiles
+    probe.move_to(0)
+    fields = _typed_fields(probe, values)
+    edges: dict[str, Edges] = {}
+    state: dict[str, StateValues] = dict(probe.vertex.state)
+    numbers: dict[str, Any] = {}
+    for name, value in values.items():
+        field = fields[name]
+        if not field.is_edge:
+            state[name] = held = state_of(probe, field, value)
+            if field.layout is not PLAIN and isinstance(held, Vectors):
+                _check_lengths(probe, field, held.length, value)
+        elif is_numbers(field, value):
+            numbers[name] = numbers_of(probe, field, value)
+        else:
+            _check_items(probe, field, value)
+            edges[name] = edges_of(value, field)
+            if field.layout is not PLAIN:
+                _check_lengths(probe, field, edges[name].length, value, edges[name].rows)
+    _check_written(probe, values, edges)
+    beside = {
+        name: _metadata(probe, name, values[name], each)
+        for name, each in edges.items()
+        if fields[name].element.requires_metadata
+    }
+    # Nothing is refused from here on, so that nothing is left behind by a call that fails.
+    constants: list[Tensor] = []
+    for name, number in numbers.items():
+        constants.append(_constant(probe, fields[name], number, tiles))
+        of_each = isinstance(number, np.ndarray)
+        edges[name] = _behind(constants[-1], tiles, of_each=of_each)
+    for name, addresses in beside.items():
+        if addresses is None:  # there are no elements, so that any metadata will do
+            made = probe.graph._add_metadata(f"{probe.vertex.label}/{name}", _ANY, at)
+            edges[metadata_edge(name)] = _behind(made, tiles, of_each=False)
+        else:
+            edges[metadata_edge(name)] = _one_each(addresses)
+    in_order = {name: edges[name] for name in fields if name in edges}
+    cls = probe.vertex.vertex_class
+    return VertexBlock(compute_set, cls, tiles, in_order, state, constants, at)
+
+
+_ANY = QuarterMetadata("F143")
+
+
+# -- which fields, how many vertices, what class ---------------------------------------------
+
+
+def _check_complete(probe: Probe, values: Values) -> None:
+    """Refuse names that are no fields, and fields that are left out."""
+    for name, value in values.items():
+        field = check_declared(probe.vertex, name, probe.at)
+        if name in RESERVED_NAMES:
+            as_state(probe.vertex, field, value, probe.at)  # refuses it
+    for name, field in probe.vertex.vertex_class.fields.items():
+        if name in values or name in RESERVED_NAMES or field.is_implicit:
+            continue
+        raise GraphConnectionError(
+            f"{probe.name}: field '{name}' is left out, but add_vertices needs all fields",
+            at=probe.at,
+            found=f"declared {field}; given: {', '.join(values) or 'none'}",
+            fix=f"add_vertices(cs, {probe.name}, tile=..., {name}=...)",
+        )
+
+
+def _common_count(probe: Probe, tile: object, values: Values) -> int:
+    """Return for how many vertices all values are."""
+    counts: dict[str, int] = {}
+    if tile is not None and np.ndim(tile) == 1:  # type: ignore[arg-type]
+        counts["tile"] = len(tile)  # type: ignore[arg-type]
+    for name, field in probe.vertex.vertex_class.fields.items():
+        count = count_of(probe, field, values[name]) if name in values else None
+        if count is not None:
+            counts[name] = count
+    if not counts:
+        raise GraphConnectionError(
+            f"{probe.name}: nothing tells how many vertices add_vertices adds",
+            at=probe.at,
+            found="tile is one number, and so is what every field is given",
+            fix="tile=np.full(n, tile) for n vertices",
+        )
+    (one, first), *others = counts.items()
+    for other, count in others:
+        if count != first:
+            raise GraphConnectionError(
+                f"{probe.name}: '{one}' is for {counted(first, 'vertex', 'vertices')}, "
+                f"but '{other}' for {count:,}",
+                at=probe.at,
+                found="vertices: " + ", ".join(f"{k} {n:,}" for k, n in counts.items()),
+                fix="give every field as many tensors, rows or numbers as there are vertices",
+            )
+    return first
+
+
+def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
+    """Find the element types of a template, and return the fields."""
+    vertex = probe.vertex
+    if vertex.template is not None:
+        shown = {
+            name: list(tensors_of(value))
+            for name, value in values.items()
+            if isinstance(value, Tensor | Slices | list | tuple)
+        }
+        vertex.vertex_class = deduced(vertex, shown, probe.at)
+        if vertex.vertex_class.type_variables:
+            check_open(vertex, values, probe.at)
+    return vertex.vertex_class.fields
+
+
+# -- rules -----------------------------------------------------------------------------------
+
+
+def _check_items(probe: Probe, field: Field, given: Given) -> None:
+    """Refuse tensors of another graph, element type or rank."""
+
+    def check(k: int) -> None:
+        _check_item(probe, field, given, k)
+
+    if not isinstance(given, Tensor | Slices):
+        probe.check_each(check)
+        return
+    tensor = given if isinstance(given, Tensor) else given.tensor
+    if tensor.graph is not probe.graph or tensor.element_type is not field.element:
+        probe.refuse(range(probe.count), check)
+    elif isinstance(given, Slices) and field.depth == 0:
+        others = tensor.num_elements // max(tensor.shape[given.dim], 1)
+        probe.refuse(np.flatnonzero(given.sizes() * others != 1), check)
+    elif isinstance(given, Slices) and tensor.rank != field.depth:
+        probe.refuse(range(probe.count), check)
+
+
+def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
+    item = item_of(given, k)
+    if field.depth == 2 and isinstance(item, tuple):
+        for row in item:
+            check_tensor(probe.vertex, field, row, 1, probe.at)
+    else:
+        check_tensor(probe.vertex, field, item, field.depth, probe.at)
+
+
+def _check_lengths(
+    probe: Probe, field: Field, length: Series, given: Any, rows: Series | None = None
+) -> None:
+    """Refuse vectors longer than the layout of a field can count."""
+    if not length.count or length.high <= field.layout.limit:
+        return
+    owner = np.arange(probe.count)
+    if rows is not None:
+        owner = np.repeat(owner, rows.array())
+
+    def check(k: int) -> None:
+        check_sizes(probe.vertex, field, item_of(given, k), probe.at)
+
+    probe.refuse(np.unique(owner[length.array() > field.layout.limit]), check)
+
+
+def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> None:
+    """Refuse constants, and elements that one vertex writes twice."""
+    fields = probe.vertex.vertex_class.fields
+    written = {name: each for name, each in edges.items() if fields[name].writes}
+    constants = [
+        name
+        for name in written
+        if isinstance(values[name], Tensor | Slices) and has_constants(values[name])
+    ]
+
+    def check(k: int) -> None:
+        for name in written:
+            _check_item(probe, fields[name], values[name], k)
+        connections: dict[str, Any] = {name: item_of(values[name], k) for name in written}
+        check_overlaps(probe.vertex, connections, probe.at)
+
+    probe.refuse(doubly_written(probe.graph, written, constants), check)
+
+
+def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | None:
+    """Return where the metadata of a QUARTER field is; None where any will do."""
+    addresses, faulty = metadata_of(probe.graph, edges)
+
+    def check(k: int) -> None:
+        item = item_of(given, k)
+        rows = item if isinstance(item, tuple) else (item,)
+        tensors = [row for row in rows if isinstance(row, Tensor)]
+        check_alike(f"{probe.vertex}: field '{name}'", *tensors)
+
+    probe.refuse(faulty, check)
+    return addresses
+
+
+# -- what numbers become ---------------------------------------------------------------------
+
+
+def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Tensor:
+    """Make the constant of a number: an element for each vertex, or one a tile for all."""
+    if isinstance(number, np.ndarray):
+        return probe.graph._add_numbers(field.element, number, *tiles.runs(), probe.at)
+    used = tiles.used()
+    if len(used) == 1:
+        return probe.graph._add_number(field.element, number, int(used[0]), probe.at)
+    values = np.full(len(used), number, field.element.dtype)
+    begin = np.arange(len(used))
+    return probe.graph._add_numbers(field.element, values, begin, begin + 1, used, probe.at)
+
+
+def _behind(numbers: Tensor, tiles: VertexTiles, *, of_each: bool) -> Edges:
+    """Return the edges that lead each vertex to its own number, or to that of its tile."""
+    storage = storages(numbers.view)
+    first = storage[0].base if storage else 0  # without vertices there may be no elements
+    if of_each:
+        return _one_each(counting(first, tiles.count))
+    if numbers.num_elements == 1:
+        return _one_each(constant(first, tiles.count))
+    place = np.zeros(tiles.num_tiles, np.int64)
+    used = tiles.used()
+    place[used] = np.arange(first, first + len(used))
+    return _one_each(compact(place[tiles.array()]))
+
+
+def _one_each(addresses: Series) -> Edges:
+    one = constant(1, addresses.count)
+    return Edges(one, one, addresses)

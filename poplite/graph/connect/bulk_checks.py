@@ -1,0 +1,111 @@
+"""Rules of connecting, found out for many vertices at once: which of them break one.
+
+doubly_written    elements that one vertex writes twice, and constants that it writes
+metadata_of       the metadata of what QUARTER fields are connected to, and who mixes two kinds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact
+from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.tensor.metadata import same_meaning
+from poplite.view import address_at
+
+if TYPE_CHECKING:
+    from poplite.graph.graph_variables import GraphVariables
+
+NOBODY = np.zeros(0, np.int64)
+
+
+def doubly_written(
+    graph: GraphVariables, written: Mapping[str, Edges], constants: Iterable[str]
+) -> Int64:
+    """Return the vertices that write an element twice, or a constant.
+
+    Args:
+        graph: their graph.
+        written: the edges of the fields they write.
+        constants: names of fields that may hold constants.
+
+    Returns:
+        Their positions, rising.
+    """
+    filled = [edges for edges in written.values() if edges.num_elements]
+    faulty = [_of_constants(graph, written[name]) for name in constants]
+    apart = all(_is_one_run(edges) or edges.are_apart() for edges in filled)
+    spans = [edges.envelope() for edges in filled]
+    if not apart or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
+        faulty.append(_overlapping(filled))
+    return np.unique(np.concatenate([NOBODY, *faulty]))
+
+
+def _is_one_run(edges: Edges) -> bool:
+    """Tell whether every vertex has one edge of consecutive elements."""
+    return edges.start is not None and edges.rows.only == 1
+
+
+def _overlapping(filled: list[Edges]) -> Int64:
+    """Return the vertices that have two runs in common among fields that have elements."""
+    columns = [_runs_by_vertex(edges) for edges in filled]
+    vertex, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((begin, vertex))
+    vertex, begin, end = vertex[order], begin[order], end[order]
+    # Of sorted intervals some overlap only if two neighbours do.
+    meet = (vertex[1:] == vertex[:-1]) & (begin[1:] < end[:-1])
+    return np.unique(vertex[1:][meet])
+
+
+def _runs_by_vertex(edges: Edges) -> tuple[Int64, Int64, Int64]:
+    runs = edges.runs()
+    vertex = np.repeat(np.arange(edges.num_vertices), edges.rows.array())
+    return vertex[runs.edge()], runs.begin, runs.begin + runs.size
+
+
+def _of_constants(graph: GraphVariables, edges: Edges) -> Int64:
+    vertex, begin, _ = _runs_by_vertex(edges)
+    is_constant = np.array([variable.constant for variable in graph._variables])
+    return np.unique(vertex[is_constant[graph._owners(begin)]])
+
+
+def metadata_of(graph: GraphVariables, edges: Edges) -> tuple[Series | None, Int64]:
+    """Return where the metadata of a QUARTER field is for each vertex.
+
+    Args:
+        graph: their graph.
+        edges: of the field.
+
+    Returns:
+        Addresses, None where no edge has elements; and the vertices whose elements have none,
+        or metadata that is not alike.
+    """
+    if not edges.num_elements:
+        return None, NOBODY
+    low, high = edges.envelope()
+    vertex, owners = np.arange(edges.num_vertices), graph._owners(np.array([low, high - 1]))
+    if owners[0] != owners[1]:
+        vertex, begin, _ = _runs_by_vertex(edges)
+        owners = graph._owners(begin)
+    used, place = np.unique(owners, return_inverse=True)
+    metadata = [graph._variables[owner].metadata for owner in used.tolist()]
+    # By number in `used`: the first one that means the same, -1 for none.
+    kinds = [
+        -1 if each is None else next(k for k, one in enumerate(metadata) if same_meaning(one, each))
+        for each in metadata
+    ]
+    of_run = np.array(kinds)[place if len(used) > 1 else 0]
+    least = np.full(edges.num_vertices, len(kinds))
+    most = np.full(edges.num_vertices, -2)  # stays so without elements
+    np.minimum.at(least, vertex, of_run)
+    np.maximum.at(most, vertex, of_run)
+    faulty = (most != -2) & ((most != least) | (least < 0))
+    if faulty.any():
+        return None, np.flatnonzero(faulty)
+    addresses = [address_at(each.view, 0) for each in metadata if each is not None]
+    return compact(np.array(addresses)[np.maximum(most, 0)]), NOBODY

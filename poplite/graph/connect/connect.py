@@ -1,0 +1,398 @@
+"""Connecting fields of vertices, each call all or nothing.
+
+    bind(vertex, {"x": x, "a": 2.0}, at)         edges and state by name
+    bind_row(vertex["rows"][2], t, at)           one row of a list of edges
+
+What may stand behind a field is written in `poplite.graph.connect.rules`.  A vertex of a template
+gets its class here, as soon as what is connected tells it (`poplite.graph.connect.element_types`).
+
+Source: Poplar user guide, "Connecting vertices".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    PopliteError,
+    UnknownField,
+    VertexDefinitionError,
+)
+from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
+from poplite.graph.compute_sets.field_sizes import check_row, check_sizes
+from poplite.graph.connect.element_types import check_open, deduced
+from poplite.graph.connect.rules import (
+    as_number,
+    as_state,
+    check_overlaps,
+    check_tensor,
+    takes_number,
+)
+from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.tensor import Tensor
+from poplite.quarter import QuarterMetadata, metadata_edge
+from poplite.source import SourceLocation
+from poplite.text import clipped
+from poplite.vertex.layouts import PLAIN
+from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
+
+
+def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
+    """Return a vertex class after checking that vertices of it can run.
+
+    Args:
+        value: what the user gave.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it is no class derived from Vertex.
+        VertexDefinitionError: when it has no `compute`.
+
+    >>> import poplite as pl
+    >>> class Nothing(pl.Vertex):
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> vertex_class_of(Nothing, Nothing.location).__name__
+    'Nothing'
+    """
+    if not (isinstance(value, type) and issubclass(value, Vertex)):
+        raise ElementTypeError(
+            f"{clipped(value, 100)} is no vertex class",
+            at=at,
+            found=f"its type is {type(value).__name__}",
+            fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
+        )
+    if not has_compute(value):
+        raise VertexDefinitionError(
+            f"vertex class '{value.__name__}' has no compute",
+            at=at,
+            found=f"{value.__name__} is the base of vertex classes"
+            if value in (Vertex, MultiVertex)
+            else f"class {value.__name__} ({value.location})",
+            fix="declare fields and def compute(self) -> None in a class derived from Vertex",
+        )
+    return value
+
+
+def field_ref(field: object, at: SourceLocation) -> FieldRef:
+    """Return the field that a call names.
+
+    Args:
+        field: `vertex["x"]`, `vertex["x"][2]`, or a pair `(vertex, "x")`.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: when it is something else.
+        UnknownField: for a name the class does not declare.
+
+    >>> import poplite as pl
+    >>> class Zero(pl.Vertex):
+    ...     x: pl.Output[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x = 0.0
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("zero"), Zero)
+    >>> field_ref((vertex, "x"), vertex.location)
+    <FieldRef 'x' of Zero 0 on no tile>
+    """
+    if isinstance(field, FieldRef):
+        return field
+    if isinstance(field, tuple) and len(field) == 2 and isinstance(field[0], VertexInstance):
+        return field[0][field[1]]
+    raise GraphConnectionError(
+        f"connect: {clipped(field, 80)} is no field of a vertex",
+        at=at,
+        found=f"its type is {type(field).__name__}"
+        + (f" of {field.vertex_class.__name__}" if isinstance(field, VertexInstance) else ""),
+        fix="graph.connect(vertex['x'], tensor), or vertex['x'][2] for a row of a list of edges",
+    )
+
+
+def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
+    """Connect edges and set state of a vertex, all or nothing.
+
+    Args:
+        vertex: the vertex.
+        values: what goes behind each field, by name.
+        at: the user's line.
+
+    Raises:
+        UnknownField: for a name the class does not declare.
+        GraphConnectionError: for an edge connected already, or that may not be written.
+        ElementTypeError: for another element type, or something that is no tensor.
+        SizeOverflowError: for a number outside the range of the field.
+
+    >>> import poplite as pl
+    >>> class Fill(pl.Vertex):
+    ...     value: pl.Input[pl.FLOAT]
+    ...     x: pl.Output[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = self.value
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("fill"), Fill, tile=0)
+    >>> bind(vertex, {"value": 1.5, "x": graph.add_variable(pl.FLOAT, (4,))}, vertex.location)
+    >>> sorted(vertex.connections)
+    ['value', 'x']
+    """
+    check_single(vertex, at)
+    if vertex.template is None:
+        _bind(vertex, values, at)
+        return
+    with _deducing(vertex, values, at):
+        _bind(vertex, values, at)
+
+
+def check_single(vertex: VertexInstance, at: SourceLocation) -> None:
+    """Refuse to change a vertex that was added together with others.
+
+    Args:
+        vertex: the vertex.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with the line that added it.
+    """
+    if vertex.block is None:
+        return
+    raise GraphConnectionError(
+        f"{vertex} is one of {len(vertex.block):,} vertices that were added together, with all "
+        "they have",
+        at=at,
+        found=f"connected and put on tiles by add_vertices at {vertex.location}",
+        fix="give add_vertices other fields or tiles, or add this vertex alone with add_vertex",
+    )
+
+
+def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
+    edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
+    numbers: dict[str, bool | int | float] = {}
+    state: dict[str, Any] = {}
+    waiting: dict[str, object] = {}
+    written, rows = 0, False
+    for name, value in values.items():
+        field = check_declared(vertex, name, at)
+        if field.role == "state":
+            if field.variable is None or isinstance(value, Tensor):
+                state[name] = _state(vertex, field, value, at)
+            else:
+                waiting[name] = copy(value)
+            continue
+        _check_free(vertex, field, at)
+        written += field.writes
+        if isinstance(value, Tensor):
+            check_tensor(vertex, field, value, field.depth, at)
+            if field.layout is not PLAIN or vertex.sizes:
+                check_sizes(vertex, field, value, at)
+            edges[name] = value
+        elif field.depth == 2 and isinstance(value, list | tuple):
+            for row in value:
+                check_tensor(vertex, field, row, 1, at)
+            check_sizes(vertex, field, value, at)
+            edges[name] = tuple(value)
+            rows = True
+        elif field.variable is None or not takes_number(field, value):
+            numbers[name] = as_number(vertex, field, value, at)
+        else:
+            waiting[name] = value
+    if vertex.vertex_class.type_variables:
+        check_open(vertex, values, at)
+    if written > 1 or (written and (rows or vertex.connections)):
+        check_overlaps(vertex, vertex.connections | edges, at)
+    vertex.connections.update(edges | _metadata_edges(vertex, edges, at))
+    vertex.state.update(state)
+    vertex.waiting.update(waiting)
+    _connect_numbers(vertex, numbers, at)
+
+
+def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
+    held = as_state(vertex, field, value, at)
+    if field.depth:
+        check_sizes(vertex, field, held, at)
+    return held
+
+
+def _metadata_edges(
+    vertex: VertexInstance,
+    edges: Mapping[str, Tensor | tuple[Tensor, ...]],
+    at: SourceLocation,
+) -> dict[str, Tensor]:
+    """Return what goes behind the metadata edges of QUARTER fields.
+
+    Args:
+        vertex: the vertex.
+        edges: what goes behind its fields.
+        at: the user's line.
+
+    Raises:
+        TensorMetadataError: when the rows of a list have metadata that is not alike.
+    """
+    beside: dict[str, Tensor] = {}
+    for name, value in edges.items():
+        field = vertex.vertex_class.fields[name]
+        if field.variable is None and field.element.requires_metadata:
+            rows = value if isinstance(value, tuple) else (value,)
+            check_alike(f"{vertex}: field '{name}'", *rows)
+            metadata = next((row.metadata for row in rows if row.has_metadata()), None)
+            if metadata is None:  # of no elements, so that any will do
+                any_ = QuarterMetadata("F143")
+                metadata = vertex.graph._add_metadata(f"{vertex.label}/{name}", any_, at)
+            beside[metadata_edge(name)] = metadata
+    return beside
+
+
+def _connect_numbers(
+    vertex: VertexInstance, numbers: Mapping[str, bool | int | float], at: SourceLocation
+) -> None:
+    for name, number in numbers.items():
+        element = vertex.vertex_class.fields[name].element
+        constant = vertex.graph._add_number(element, number, vertex.tile, at)
+        vertex.connections[name] = constant
+        vertex.constants.append(constant)
+
+
+@contextmanager
+def _deducing(
+    vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation
+) -> Iterator[None]:
+    """Give a vertex of a template its class once it is known, and numbers their type with it."""
+    numbers: dict[str, bool | int | float] = {}
+    state: dict[str, Any] = {}
+    beside: dict[str, Tensor] = {}
+    before = vertex.vertex_class
+    vertex.vertex_class = deduced(vertex, values, at)
+    is_known = not vertex.vertex_class.type_variables
+    try:
+        if is_known:
+            beside = _metadata_edges(vertex, vertex.connections, at)
+        for name, value in vertex.waiting.items() if is_known else ():
+            field = vertex.vertex_class.fields[name]
+            if field.is_edge:
+                numbers[name] = as_number(vertex, field, value, at)
+            elif name not in values:  # else a new value takes its place
+                state[name] = _state(vertex, field, value, at)
+        yield
+    except PopliteError:
+        vertex.vertex_class = before
+        raise
+    if is_known:
+        vertex.waiting.clear()
+        vertex.state.update(state)
+        vertex.connections.update(beside)
+        _connect_numbers(vertex, numbers, at)
+
+
+def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    """Connect one row of a list of edges.
+
+    The field counts as connected once the rows seen so far have no gap, and are as many as its
+    size, if one was set.
+
+    Args:
+        ref: the row.
+        value: a 1-D tensor.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: when that row is connected already, or may not be written.
+        ElementTypeError: for another element type, or something that is no tensor.
+
+    >>> import poplite as pl
+    >>> class Sum(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("sum"), Sum, tile=0)
+    >>> bind_row(vertex["rows"][0], graph.add_variable(pl.FLOAT, (4,)), vertex.location)
+    >>> len(vertex.connections["rows"])
+    1
+    """
+    check_single(ref.vertex, at)
+    if ref.vertex.template is None:
+        _bind_row(ref, value, at)
+        return
+    with _deducing(ref.vertex, {ref.field.name: value}, at):
+        _bind_row(ref, value, at)
+
+
+def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    vertex, name = ref.vertex, ref.field.name
+    field = vertex.vertex_class.fields[name]
+    assert ref.index is not None
+    rows = vertex.rows.get(name, {})
+    if ref.index in rows or (name in vertex.connections and not rows):
+        raise _connected_already(vertex, f"{name}[{ref.index}]", at)
+    check_tensor(vertex, field, value, 1, at)
+    assert isinstance(value, Tensor)
+    check_row(ref, value, at)
+    rows = rows | {ref.index: value}
+    in_order = tuple(rows[i] for i in sorted(rows))
+    if field.writes:
+        check_overlaps(vertex, vertex.connections | {name: in_order}, at)
+    vertex.connections.update(_metadata_edges(vertex, {name: in_order}, at))
+    vertex.rows[name] = rows
+    vertex.connections.pop(name, None)
+    if max(rows) == len(rows) - 1 and len(rows) == vertex.sizes.get(name, len(rows)):
+        vertex.connections[name] = in_order
+
+
+def check_declared(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
+    """Return a field that may be connected by name, or refuse the name.
+
+    Args:
+        vertex: the vertex.
+        name: what the user gave.
+        at: the user's line.
+
+    Raises:
+        UnknownField: for a name the class does not declare.
+        GraphConnectionError: for the metadata of another field.
+    """
+    declared = vertex.vertex_class.fields.get(name)
+    if declared is not None and declared.is_implicit:
+        raise _by_itself(vertex, declared, at)
+    if declared is not None:
+        return declared
+    if name in RESERVED_NAMES:
+        raise UnknownField(
+            f"'{vertex.vertex_class.__name__}' has no field '{name}', and no field can be "
+            "called so",
+            at=at,
+            found="declared: "
+            + (", ".join(map(str, vertex.vertex_class.fields.values())) or "none"),
+            fix=f"add_vertex(cs, {vertex.vertex_class.__name__}, tile=0, ...) with declared fields"
+            + ("; a vertex is called by its class and number" if name == "name" else ""),
+        )
+    return field_of(vertex.vertex_class, name, at=at)
+
+
+def _by_itself(vertex: VertexInstance, field: Field, at: SourceLocation) -> GraphConnectionError:
+    owner = field.name.partition(".")[0]
+    return GraphConnectionError(
+        f"{vertex}: '{field.name}' is connected with '{owner}', not by itself",
+        at=at,
+        found=f"declared {vertex.vertex_class.fields[owner]}",
+        fix=f"connect '{owner}' to a QUARTER tensor; its metadata comes along",
+    )
+
+
+def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
+    if any(field.name in given for given in (vertex.connections, vertex.rows, vertex.waiting)):
+        raise _connected_already(vertex, field.name, at)
+
+
+def _connected_already(
+    vertex: VertexInstance, edge: str, at: SourceLocation
+) -> GraphConnectionError:
+    return GraphConnectionError(
+        f"{vertex}: field '{edge}' is connected already",
+        at=at,
+        found=f"vertex added at {vertex.location}",
+        fix="connect each edge once; several tensors go together with pl.concat",
+    )

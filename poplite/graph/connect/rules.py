@@ -1,0 +1,262 @@
+"""What may stand behind a field: every rule of connecting, checked at the call.
+
+An edge takes exactly one tensor of exactly its element type::
+
+    Input[T]                  one element, any rank, or a plain number
+    Input[Vector[T]]          rank 1
+    Input[Vector[Vector[T]]]  rank 2 (its rows), or a list of rank 1
+
+Whatever is written may not be constant, may not hold an element twice, and no two written
+fields of one vertex may overlap: each would leave open which value stays.  An Input may
+overlap an Output of the same vertex; it reads the values from before the compute set.
+
+Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.storage.host_values import elements, scalar
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
+from poplite.source import SourceLocation
+from poplite.text import clipped, counted
+from poplite.vertex.vertex import RESERVED_NAMES, Field
+from poplite.view import View, contains_aliases, intersects
+from poplite.view import concat as concat_views
+
+
+def check_tensor(
+    vertex: VertexInstance, field: Field, value: object, rank: int, at: SourceLocation
+) -> None:
+    """Refuse a tensor that may not stand behind a field.
+
+    Args:
+        vertex: the vertex.
+        field: its field; of a type variable, any element type will do.
+        value: what the user gave.
+        rank: the rank it needs; 0 means one element of any rank.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for another element type, or something that is no tensor.
+        GraphConnectionError: for another graph or rank, or a tensor that may not be written.
+    """
+    if not isinstance(value, Tensor):
+        raise ElementTypeError(
+            f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
+            at=at,
+            found=f"declared {field}",
+            fix=_tensor_instead(field, value),
+        )
+    if value.graph is not vertex.graph:
+        raise GraphConnectionError(
+            f"{vertex}: field '{field.name}': '{value.name}' belongs to another graph",
+            at=at,
+            found=f"the vertex is of {vertex.graph!r}, the tensor of {value.graph!r}",
+            fix="make the variable with this graph's add_variable",
+        )
+    if value.element_type is not field.element and field.variable is None:
+        raise ElementTypeError(
+            f"{vertex}: field '{field.name}' needs {field.element!r}, "
+            f"but '{value.name}' is {value.element_type!r}",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
+        )
+    if value.num_elements != 1 if rank == 0 else value.rank != rank:
+        raise _wrong_rank(vertex, field, value, rank, at)
+    if field.writes and not value.is_parallel_writeable():
+        raise _not_writeable(vertex, field, value, at)
+
+
+def _wrong_rank(
+    vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
+) -> GraphConnectionError:
+    needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
+    remedy = (
+        f"connect one element, or declare {field.name} as a Vector",
+        "t.flatten(), or one vertex for each row",
+        "t.expand([0]) for a list of one edge",
+    )[rank]
+    return GraphConnectionError(
+        f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
+        f"rank {tensor.rank} and {counted(tensor.num_elements, 'element')}",
+        at=at,
+        found=f"declared {field}; connected {type_and_shape(tensor)}",
+        fix=remedy,
+    )
+
+
+def _not_writeable(
+    vertex: VertexInstance, field: Field, tensor: Tensor, at: SourceLocation
+) -> GraphConnectionError:
+    reason, fact = why_not_writeable(tensor)
+    return GraphConnectionError(
+        f"{vertex}: field '{field.name}' writes '{tensor.name}', which {reason}",
+        at=at,
+        found=f"declared {field}; connected {type_and_shape(tensor)}\n{fact}",
+        fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
+        "constant to it first where its values are needed"
+        if tensor.contains_constant()
+        else "connect the view before broadcast, upsample or concat with itself",
+    )
+
+
+def check_overlaps(
+    vertex: VertexInstance,
+    connections: Mapping[str, Tensor | tuple[Tensor, ...]],
+    at: SourceLocation,
+) -> None:
+    """Refuse two written edges of one vertex that share an element.
+
+    Args:
+        vertex: the vertex.
+        connections: what stands behind its fields.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: with the two fields and what they share.
+    """
+    edges = list(_written(vertex, connections))
+    if len(edges) < 2:
+        return
+    views = [_flat(tensor) for _, tensor in edges]
+    if len(views) == 2:
+        if not intersects(*views):
+            return
+    elif not contains_aliases(concat_views(views, 0)):
+        return
+    first, second = next(
+        (a, b) for b in range(len(views)) for a in range(b) if intersects(views[a], views[b])
+    )
+    raise GraphConnectionError(
+        f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
+        f"elements of '{edges[first][1].name}'",
+        at=at,
+        found=f"both hold {shared(edges[first][1], edges[second][1])}",
+        fix="give each output its own elements; InOut if it is one value read and written",
+    )
+
+
+def _written(
+    vertex: VertexInstance, connections: Mapping[str, Tensor | tuple[Tensor, ...]]
+) -> Iterator[tuple[str, Tensor]]:
+    fields = vertex.vertex_class.fields
+    for name, value in connections.items():
+        if not fields[name].writes:
+            continue
+        if isinstance(value, tuple):
+            yield from ((f"{name}[{row}]", tensor) for row, tensor in enumerate(value))
+        else:
+            yield name, value
+
+
+def _flat(tensor: Tensor) -> View:
+    return tensor.flatten().view
+
+
+def as_number(
+    vertex: VertexInstance, field: Field, value: object, at: SourceLocation
+) -> bool | int | float:
+    """Return a plain number as an Input holds it, or refuse what is none.
+
+    Args:
+        vertex: the vertex.
+        field: its field, whose element type is known.
+        value: what the user gave, which is no tensor.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it is no number, or of a kind the field cannot hold.
+        SizeOverflowError: for a number outside the range of the field.
+    """
+    if takes_number(field, value):
+        what = f"{vertex}: field '{field.name}'"
+        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+    check_tensor(vertex, field, value, field.depth, at)
+    raise AssertionError("a tensor is no number")
+
+
+def takes_number(field: Field, value: object) -> bool:
+    """Whether a field takes a value as a plain number, which becomes a constant.
+
+    Args:
+        field: any field.
+        value: what the user gave.
+    """
+    is_number = isinstance(value, int | float | np.generic)
+    return field.role == "input" and field.depth == 0 and is_number
+
+
+def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
+    """Return the value of a state field as it is stored.
+
+    Args:
+        vertex: the vertex.
+        field: its state field, whose element type is known.
+        value: what the user gave.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for a tensor, or values of a kind the field cannot hold.
+        SizeOverflowError: for a value outside the range of the field.
+        GraphConnectionError: for values of another rank, and for the number of workers.
+    """
+    what = f"{vertex}: field '{field.name}'"
+    if field.name in RESERVED_NAMES:
+        raise GraphConnectionError(
+            f"{what} is not set by hand",
+            at=at,
+            found=f"it is {vertex.state[field.name]}, the worker threads of a tile of the target",
+            fix="Graph(Target(workers=...)) for another number",
+        )
+    if isinstance(value, Tensor):
+        raise ElementTypeError(
+            f"{what} is given tensor '{value.name}', but it is state",
+            at=at,
+            found=f"declared {field}",
+            fix=f"a number, or declare {field.name} as Input[...]",
+        )
+    if field.depth == 0:
+        return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+    values = elements(field.element, value, what=what, at=at)  # type: ignore[arg-type]
+    if values.ndim != 1:
+        raise GraphConnectionError(
+            f"{what} needs values of rank 1, but is given rank {values.ndim}",
+            at=at,
+            found=f"declared {field}; given shape {values.shape}",
+            fix="a list of numbers, or array.ravel()",
+        )
+    values.flags.writeable = False
+    return values
+
+
+def _tensor_instead(field: Field, value: object) -> str:
+    kind, number = field.element_name, isinstance(value, int | float | np.generic)
+    if field.depth == 2:
+        if isinstance(value, Iterator):
+            return f"{field.name}=list(...), a list of 1-D tensors"
+        return "a list of 1-D tensors, or a 2-D tensor"
+    if field.writes:
+        shape = "()" if field.depth == 0 else "(n,)"
+        return f"a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
+    if field.depth == 0:
+        return "a plain number, or a tensor of one element such as x[0]"
+    if number:
+        return (
+            f"graph.add_constant({kind}, (n,), {value}, mapping=tile) for n equal elements; "
+            f"a plain number goes to {field.name}: Input[{kind}]"
+        )
+    if isinstance(value, list | tuple):
+        return "pl.concat(...) of the tensors, or graph.add_constant of the numbers"
+    return f"graph.add_constant({kind}, array.shape, array, mapping=tile)"
+
+
+def _shown(value: object) -> str:
+    return clipped(value) if isinstance(value, int | float | str) else f"a {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""What a graph has for the host: streams, remote buffers, handles."""

@@ -1,0 +1,174 @@
+"""Streams: blocks of elements that go between host and device, one at each Copy.
+
+    images = graph.add_host_to_device_fifo("images", FLOAT, 784)
+    program = Repeat(100, Sequence(Copy(images, x), Execute(train)))
+    engine.connect_stream("images", array)                 an array, or
+    engine.connect_stream_to_callback("images", fill)      a function that fills one
+
+Source: Poplar API reference, "DataStream" and "StreamCallback"; user guide, "Data streams".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from poplite.text import counted, fitted
+from poplite.types import ElementType
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.graph.graph import Graph
+    from poplite.source import SourceLocation
+
+MAX_TRANSFER_BYTES = 128 << 20
+"""Bytes of one block at most, of streams and of remote buffers; source: Poplar user guide."""
+
+
+class DataStreamType(Enum):
+    """Which way a stream goes."""
+
+    HOST_TO_DEVICE_FIFO = "host to device"
+    DEVICE_TO_HOST_FIFO = "device to host"
+
+
+class ReplicatedStreamMode(Enum):
+    """What replicas get from a stream: each a block of its own, or all the same one."""
+
+    REPLICATE = "replicate"
+    BROADCAST = "broadcast"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DataStream:
+    """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.
+
+    Attributes:
+        graph: the graph.
+        handle: what `engine.connect_stream` calls it; unique among the graph's streams.
+        element_type: of its elements.
+        num_elements: of one block.
+        type: which way it goes.
+        replicated_mode: what replicas get.
+        buffering_depth: blocks that may be fetched ahead.
+        location: the user's line that made it.
+
+    >>> from poplite.graph import Graph
+    >>> Graph().add_host_to_device_fifo("images", "float32", 784)
+    <DataStream 'images' host to device, float32[784], 3,136 B>
+    """
+
+    graph: Graph
+    handle: str
+    element_type: type[ElementType[Any]]
+    num_elements: int
+    type: DataStreamType
+    replicated_mode: ReplicatedStreamMode
+    buffering_depth: int
+    location: SourceLocation
+
+    @property
+    def name(self) -> str:
+        """Its handle."""
+        return self.handle
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of one block."""
+        return self.num_elements * self.element_type.size_bytes
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of its graph."""
+        return self.graph.replication_factor
+
+    def __repr__(self) -> str:
+        block = f"{self.element_type.dtype}[{self.num_elements}], {self.size_bytes:,} B"
+        return fitted(f"<DataStream '{{}}' {self.type.value}, {block}>", self.handle)
+
+    # C++ spelling
+
+    def elementType(self) -> Any:
+        """C++ spelling of `element_type`."""
+        return self.element_type
+
+    def numElements(self) -> int:
+        """C++ spelling of `num_elements`."""
+        return self.num_elements
+
+    def replicatedMode(self) -> ReplicatedStreamMode:
+        """C++ spelling of `replicated_mode`."""
+        return self.replicated_mode
+
+    def replicationFactor(self) -> int:
+        """C++ spelling of `replication_factor`."""
+        return self.replication_factor
+
+
+class StreamCallback:
+    """What fills or takes the blocks of a stream, and may work ahead; subclasses say how.
+
+    Of a stream to the device, `prefetch` is called behind each block, until as many blocks are
+    ready as the stream's buffering depth, or it has none; the next Copy takes those first. Of a
+    stream to the host, `fetch` gets each block, and nothing is done ahead.
+
+    >>> class Counter(StreamCallback):
+    ...     def __init__(self):
+    ...         self.block = 0
+    ...     def fetch(self, array):
+    ...         array[:] = self.block
+    ...     def complete(self):
+    ...         self.block += 1
+    """
+
+    class Result(Enum):
+        """Whether `prefetch` filled the array."""
+
+        SUCCESS = True
+        NOT_AVAILABLE = False
+
+    def fetch(self, array: npt.NDArray[Any]) -> None:
+        """Fill the next block now; of a stream to the host, take it.
+
+        Args:
+            array: the block, of one dimension. It is valid during the call: keep a copy.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no fetch(self, array)")
+
+    def prefetch(self, array: npt.NDArray[Any]) -> bool | StreamCallback.Result:
+        """Fill a block before it is asked for, if that can be done now.
+
+        Args:
+            array: the block, of one dimension.
+
+        Returns:
+            Whether it was filled; the base class fills none.
+        """
+        return StreamCallback.Result.NOT_AVAILABLE
+
+    def complete(self) -> None:
+        """Note that the oldest block that was filled, or the one that was taken, is done with."""
+
+    def invalidate_prefetched(self) -> None:
+        """Note that the blocks filled ahead are dropped, and will not be used."""
+
+    # C++ spelling
+
+    invalidatePrefetched = invalidate_prefetched
+
+
+def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
+    """Return how large a block is, in words.
+
+    Args:
+        count: elements.
+        element: their type.
+
+    >>> from poplite.types import FLOAT
+    >>> transfer_text(2, FLOAT)
+    '2 elements of FLOAT, 8 B'
+    """
+    size = count * element.size_bytes
+    return f"{counted(count, 'element')} of {element!r}, {size:,} B"

@@ -1,0 +1,1 @@
+"""Which tile each address is on."""

@@ -1,0 +1,272 @@
+"""The tiles of one variable's elements, edited by painting.
+
+Kept as sorted breaks with one tile between each two, so that its size depends on how the
+elements are spread, not on how many there are; spread linearly, as three numbers.
+
+Setting a mapping only appends to a log; the log is painted over the breaks when somebody
+asks, the last writer on top.  So 10^6 edits cost one sort.
+
+    >>> mapping = VariableMapping(10)
+    >>> mapping.paint(0, 10, 1)
+    >>> mapping.paint(4, 6, 0)
+    >>> [a.tolist() for a in mapping.pieces()]
+    [[0, 4, 6, 10], [1, 0, 1]]
+
+Semantics: Poplar API reference, `Graph::setTileMapping`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Interval
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import paint
+from poplite.graph.mapping.linear import Linear
+from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
+
+
+class Version:
+    """Counts the states of a graph's mappings, so that what was made of one is known as old.
+
+    Attributes:
+        number: changes whenever an answer about tiles may.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+class VariableMapping:
+    """The tiles of one variable's elements; edited by painting.
+
+    Args:
+        num_elements: elements of the variable.
+        version: of the graph.
+
+    Attributes:
+        num_elements: elements of the variable.
+    """
+
+    __slots__ = (
+        "_breaks",
+        "_linear",
+        "_log",
+        "_mapped",
+        "_table",
+        "_tiles",
+        "_version",
+        "num_elements",
+    )
+
+    def __init__(self, num_elements: int, version: Version | None = None) -> None:
+        self.num_elements = num_elements
+        self._breaks = np.array([0, num_elements] if num_elements else [0], np.int64)
+        self._tiles = np.full(1 if num_elements else 0, NO_TILE, np.int32)
+        self._linear: Linear | None = None
+        self._log: array[int] | None = None
+        self._table: TileTable | None = None
+        self._mapped: npt.NDArray[np.bool_] | None = None
+        self._version = Version() if version is None else version
+        self._version.number += 1
+
+    def paint(self, begin: int, end: int, tile: int) -> None:
+        """Put elements `[begin, end)` on one tile.
+
+        >>> mapping = VariableMapping(4)
+        >>> mapping.paint(0, 4, 2)
+        >>> mapping.is_complete
+        True
+        """
+        log = self._log
+        if log is None or (begin == 0 and end == self.num_elements):
+            log = self._opened()  # hides what was there, or is the first
+        log.extend((begin, end, tile))
+        if self._mapped is not None:
+            self._mapped[begin:end] = True
+
+    def paint_runs(self, begin: Iterable[int], length: Iterable[int], tile: int) -> None:
+        """Put a few intervals on one tile.
+
+        >>> mapping = VariableMapping(4)
+        >>> mapping.paint_runs([0, 3], [1, 1], 2)
+        >>> mapping.unmapped()
+        [Interval(begin=1, end=3)]
+        """
+        log = self._log
+        if log is None:
+            log = self._opened()
+        for first, count in zip(begin, length, strict=True):
+            log.extend((first, first + count, tile))
+            if self._mapped is not None:
+                self._mapped[first : first + count] = True
+
+    def paint_many(self, begin: Int64, end: Int64, tile: Int64) -> None:
+        """Put many intervals on tiles, in order.
+
+        Args:
+            begin: int64[n], first elements.
+            end: int64[n], one past the last elements.
+            tile: int64[n], tile of each interval.
+
+        >>> mapping = VariableMapping(4)
+        >>> mapping.paint_many(np.array([0, 2]), np.array([2, 4]), np.array([0, 1]))
+        >>> mapping.tiles_used().tolist()
+        [0, 1]
+        """
+        rows = np.stack([begin, end, tile], axis=1).astype(np.int64, copy=False)
+        (self._log if self._log is not None else self._opened()).frombytes(rows.view(np.uint8).data)
+        if self._mapped is not None:
+            length = end - begin
+            first = np.repeat(begin - np.cumsum(length) + length, length)
+            self._mapped[first + np.arange(len(first))] = True
+
+    def paint_linearly(self, linear: Linear) -> None:
+        """Spread all elements evenly and in order.
+
+        >>> mapping = VariableMapping(2**40)
+        >>> mapping.paint_linearly(Linear.over(2**40, 1024))
+        >>> mapping.tiles_used().size
+        1024
+        """
+        self._opened()
+        self._log, self._linear, self._mapped = None, linear, None
+
+    def _opened(self) -> array[int]:
+        """Start an empty log; what was made of the mapping is old from now on."""
+        self._table = None
+        self._version.number += 1
+        self._log = array("q")
+        return self._log
+
+    def pieces(self) -> tuple[Int64, Int32]:
+        """Return the mapping as breaks and tiles.
+
+        Returns:
+            `(breaks, tiles)`, int64[m + 1] and int32[m]: elements `breaks[k]` up to
+            `breaks[k + 1]` are on `tiles[k]`, or on none where that is `NO_TILE`.
+            Neighbours differ.
+
+        >>> [a.tolist() for a in VariableMapping(3).pieces()]
+        [[0, 3], [-1]]
+        """
+        log = self._log
+        if log is None:
+            return self._below()
+        if len(log) == 3 and log[0] == 0 < log[1] == self.num_elements:
+            # One edit that covers everything, as for most constants.
+            self._breaks, self._tiles = np.array([0, log[1]]), np.array([log[2]], np.int32)
+        else:
+            below, tiles = self._below()
+            rows = np.frombuffer(log, np.int64).reshape(-1, 3)
+            begin, _, tile = paint(
+                np.concatenate([below[:-1], rows[:, 0]]),
+                np.concatenate([below[1:], rows[:, 1]]),
+                np.concatenate([tiles, rows[:, 2]]),
+            )
+            self._breaks, self._tiles = np.append(begin, self.num_elements), tile.astype(np.int32)
+        self._log = self._linear = None
+        return self._breaks, self._tiles
+
+    @property
+    def num_pieces(self) -> int:
+        """How many pieces there are.
+
+        >>> VariableMapping(3).num_pieces
+        1
+        """
+        if self._linear is not None and self._log is None:
+            return self._linear.tiles
+        return len(self.pieces()[1])
+
+    def _below(self) -> tuple[Int64, Int32]:
+        """Return the pieces below the log."""
+        if self._linear is None:
+            return self._breaks, self._tiles
+        breaks, tiles = self._linear.pieces()
+        return breaks, tiles.astype(np.int32)
+
+    def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
+        """Return those pieces that have elements of `[begin, end)`, as `pieces` does.
+
+        >>> mapping = VariableMapping(10)
+        >>> mapping.paint_linearly(Linear.over(10, 5))
+        >>> [a.tolist() for a in mapping.pieces_within(3, 5)]
+        [[2, 4, 6], [1, 2]]
+        """
+        if self._linear is not None and self._log is None:
+            first, last = self._linear.tile_of(begin), self._linear.tile_of(end - 1)
+            numbers = np.arange(first, last + 2)
+            return self._linear.begin_of(numbers), numbers[:-1].astype(np.int32)
+        breaks, tiles = self.pieces()
+        if len(tiles) > 1:
+            first = int(np.searchsorted(breaks, begin, side="right")) - 1
+            last = int(np.searchsorted(breaks, end, side="left"))
+            breaks, tiles = breaks[first : last + 1], tiles[first:last]
+        return breaks, tiles
+
+    def table(self) -> TileTable:
+        """Return the mapping prepared for views of many runs; kept until the next edit."""
+        if self._table is None or self._log is not None:
+            self._table = TileTable(*self.pieces())
+        return self._table
+
+    def tiles_used(self) -> Int64:
+        """Return the tiles that hold an element, sorted.
+
+        >>> VariableMapping(3).tiles_used().tolist()
+        []
+        """
+        tiles = self.pieces()[1]
+        return np.unique(tiles[tiles != NO_TILE]).astype(np.int64)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every element has a tile."""
+        if self._linear is not None and self._log is None:
+            return True
+        return not (self.pieces()[1] == NO_TILE).any()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no element can have a tile yet.
+
+        >>> VariableMapping(3).is_new
+        True
+        """
+        if self._log is not None or self._linear is not None:
+            return False
+        return len(self._tiles) == 0 or (len(self._tiles) == 1 and bool(self._tiles[0] == NO_TILE))
+
+    def any_mapped(self, elements: slice | Int64) -> bool:
+        """Tell whether any of some elements has a tile; quick between edits of a few runs.
+
+        Args:
+            elements: a range, or their numbers.
+
+        >>> mapping = VariableMapping(4)
+        >>> mapping.paint(0, 2, 1)
+        >>> mapping.any_mapped(slice(2, 4)), mapping.any_mapped(np.array([3, 1]))
+        (False, True)
+        """
+        if self._mapped is None:
+            breaks, tiles = self.pieces()
+            self._mapped = np.repeat(tiles != NO_TILE, np.diff(breaks))
+        return bool(self._mapped[elements].any())
+
+    def unmapped(self) -> list[Interval]:
+        """Return the elements without a tile, as intervals.
+
+        >>> VariableMapping(3).unmapped()
+        [Interval(begin=0, end=3)]
+        """
+        breaks, tiles = self.pieces()
+        return [
+            Interval(int(breaks[k]), int(breaks[k + 1])) for k in np.flatnonzero(tiles == NO_TILE)
+        ]

@@ -1,0 +1,225 @@
+"""Where the elements of a view live: for each tile, intervals of the flattened view.
+
+    view       0 0 0 1 1 . 0 0        ptr    0, 2, 3
+    tile 0     [0, 3) [6, 8)          begin  0, 6, 3
+    tile 1     [3, 5)                 end    3, 8, 5
+
+Compressed rows, three arrays and never a list per tile: the intervals of a tile are two slices.
+They are made when they are first asked for; how many elements each tile holds, and whether all
+have one, needs none of them.
+
+    >>> mapping = TileMapping(2, np.array([0, 1, NO_TILE, 0]), np.array([3, 2, 1, 2]))
+    >>> mapping[0], mapping.elements_per_tile.tolist(), mapping.unmapped
+    ([Interval(begin=0, end=3), Interval(begin=6, end=8)], [5, 2], [Interval(begin=5, end=6)])
+
+Semantics: Poplar API reference, `getTileMapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, zip_longest
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Intervals, place
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE
+from poplite.graph.mapping.tile_table import Cut
+from poplite.jit.kernels.tile_table import by_tile
+from poplite.jit.native import address, native
+from poplite.text import counted
+
+
+class TileMapping:
+    """For each tile, the elements of a flattened view that live on it.
+
+    `mapping[t]` reads as a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
+    is the number of tiles of the graph.  Compares equal to any nested list of intervals with
+    the same content; tiles beyond the end of the list hold nothing.
+
+    Args:
+        num_tiles: tiles of the graph.
+        tile: int[n], tile of each piece of the view, or `NO_TILE`.
+        length: int64[n], elements of each piece; the pieces follow each other.
+
+    Attributes:
+        num_elements: elements of the view.
+
+    >>> mapping = TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
+    >>> mapping[1]
+    [Interval(begin=0, end=2), Interval(begin=5, end=9)]
+    >>> mapping == [[(2, 5)], [(0, 2), (5, 9)]]
+    True
+    """
+
+    __slots__ = ("_cut", "_rows", "_totals", "num_elements")
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+
+    def __init__(self, num_tiles: int, tile: npt.NDArray[np.integer], length: Int64) -> None:
+        end = np.cumsum(length, dtype=np.int64)
+        self.num_elements = int(end[-1]) if len(end) else 0
+        begin, end, tile = merge(end - length, end, tile.astype(np.int64))
+        # In both arrays, what has no tile comes first.
+        self._totals = np.zeros((num_tiles + 1, 2), np.int64)
+        self._totals[:, 0] = np.bincount(tile + 1, minlength=num_tiles + 1)
+        np.add.at(self._totals[:, 1], tile + 1, end - begin)
+        # NumPy sorts short numbers by their digits.
+        order = np.argsort(tile.astype(np.int16) if num_tiles < 1 << 15 else tile, kind="stable")
+        self._rows: Int64 | None = np.stack([begin, end], axis=1)[order]
+        self._cut: Cut | None = None
+
+    @classmethod
+    def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
+        """Return the mapping of a view, of which nothing has been found yet.
+
+        Args:
+            num_tiles: tiles of the graph.
+            cut: the view, and the tiles below it.
+        """
+        mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
+        mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
+        return mapping
+
+    @property
+    def _counted(self) -> Int64:
+        """int64[tiles + 1, 2]: intervals and elements; row 0 is what has no tile."""
+        if self._cut is not None and not self._totals.any():
+            self._totals = self._cut.totals(len(self))
+        return self._totals
+
+    def _list(self) -> Int64:
+        """Return int64[n, 2]: begin and end of all intervals, first those without a tile."""
+        if self._rows is None:
+            assert self._cut is not None, "either the intervals or what they come from"
+            self._totals, tile, end = self._cut.pieces(len(self))
+            cursors = np.cumsum(self._totals[:, 0]) - self._totals[:, 0]
+            self._rows = np.empty((len(end), 2), np.int64)
+            places = address(tile), address(end), len(end), address(cursors), address(self._rows)
+            native(by_tile)(*places)
+            self._cut = None
+        return self._rows
+
+    @property
+    def ptr(self) -> Int64:
+        """int64[tiles + 1]; the intervals of tile `t` are `ptr[t]` up to `ptr[t + 1]`."""
+        self._list()  # who asks wants the intervals next
+        ptr: Int64 = np.cumsum(self._counted[:, 0])
+        ptr -= ptr[0]
+        return ptr
+
+    @property
+    def begin(self) -> Int64:
+        """int64[n], first elements of the intervals, by tile."""
+        return self._list()[self._counted[0, 0] :, 0]
+
+    @property
+    def end(self) -> Int64:
+        """int64[n], one past the last elements of the intervals, by tile."""
+        return self._list()[self._counted[0, 0] :, 1]
+
+    @property
+    def unmapped(self) -> Intervals:
+        """Intervals of the elements that have no tile."""
+        return Intervals(*self._list()[: self._counted[0, 0]].T)
+
+    def __len__(self) -> int:
+        return len(self._totals) - 1
+
+    def __getitem__(self, tile: int) -> Intervals:
+        tile = place(tile, len(self), "tile")
+        ptr = self.ptr
+        mine = slice(ptr[tile], ptr[tile + 1])
+        return Intervals(self.begin[mine], self.end[mine])
+
+    def __iter__(self) -> Iterator[Intervals]:
+        ptr, begin, end = self.ptr.tolist(), self.begin, self.end
+        return (Intervals(begin[a:b], end[a:b]) for a, b in pairwise(ptr))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TileMapping | list | tuple):
+            return NotImplemented
+        if isinstance(other, TileMapping):
+            mine, theirs = (np.trim_zeros(np.diff(x.ptr), "b") for x in (self, other))
+            return (
+                np.array_equal(mine, theirs)
+                and np.array_equal(self.begin, other.begin)
+                and np.array_equal(self.end, other.end)
+            )
+        nothing = self.unmapped[:0]
+        return all(a == b for a, b in zip_longest(self, other, fillvalue=nothing))
+
+    @property
+    def tiles(self) -> Int64:
+        """The tiles that hold an element, sorted."""
+        return np.flatnonzero(self._counted[1:, 1])
+
+    @property
+    def elements_per_tile(self) -> Int64:
+        """int64[tiles]: how many elements of the view each tile holds."""
+        return self._counted[1:, 1].copy()
+
+    @property
+    def num_unmapped(self) -> int:
+        """How many elements have no tile."""
+        return int(self._counted[0, 1])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every element has a tile."""
+        return self.num_unmapped == 0
+
+    def renumbered(self, number: Int64, num_tiles: int) -> TileMapping:
+        """Return the same mapping in other tile numbers, as a graph over some tiles counts them.
+
+        Args:
+            number: int64[tiles], the number of each tile there, or `NO_TILE`.
+            num_tiles: how many there are.
+
+        >>> mapping = TileMapping(3, np.array([2, 1, 0]), np.array([4, 4, 4]))
+        >>> mapping.renumbered(np.array([NO_TILE, 1, 0]), 2)
+        <TileMapping 12 elements, 2 tiles, max 4 min 4, 2 intervals, 4 unmapped>
+        """
+        begin, end = self._list().T
+        old = np.repeat(np.arange(-1, len(self)), self._counted[:, 0])
+        order = np.argsort(begin)
+        new = np.append(number, NO_TILE)[old]  # NO_TILE itself is the last entry
+        return TileMapping(num_tiles, new[order], (end - begin)[order])
+
+    def __repr__(self) -> str:
+        per_tile = self.elements_per_tile[self.tiles]
+        spread = f"max {per_tile.max():,} min {per_tile.min():,}, " if len(per_tile) else ""
+        return (
+            f"<TileMapping {counted(self.num_elements, 'element')}, "
+            f"{counted(len(per_tile), 'tile')}, {spread}"
+            f"{counted(int(self._counted[1:, 0].sum()), 'interval')}"
+            + (f", {self.num_unmapped:,} unmapped>" if self.num_unmapped else ">")
+        )
+
+    def _repr_html_(self) -> str:
+        from poplite.viz.notebook import mapping_cell
+
+        return mapping_cell(self)
+
+
+def ranges(numbers: Iterable[int], limit: int = 4) -> str:
+    """Return sorted whole numbers as ranges.
+
+    Args:
+        numbers: rising numbers.
+        limit: ranges shown before the rest is cut off.
+
+    >>> ranges([0, 1, 2, 7, 9, 10])
+    '0-2, 7, 9-10'
+    """
+    if isinstance(numbers, range) and numbers.step == 1:  # as long as they may be
+        parts = [(numbers[0], numbers[-1])] if numbers else []
+    else:
+        values = np.fromiter(numbers, np.int64)
+        cuts = np.flatnonzero(np.diff(values) != 1) + 1
+        parts = [(part[0], part[-1]) for part in np.split(values, cuts) if len(part)]
+    if not parts:
+        return "none"
+    shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in parts[:limit]]
+    return ", ".join([*shown, "..."] if len(parts) > limit else shown)

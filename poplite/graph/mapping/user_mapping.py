@@ -1,0 +1,180 @@
+"""Tile mappings that users give, checked and as arrays; and what is said of wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order
+from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
+from poplite.graph.mapping.tile_mapping import TileMapping, ranges
+from poplite.source import SourceLocation
+from poplite.text import clipped, counted
+
+
+def intervals_of(
+    mapping: TileMapping | Iterable[Iterable[tuple[int, int]]],
+    num_tiles: int,
+    num_elements: int,
+    *,
+    what: str,
+    at: SourceLocation | None = None,
+) -> tuple[Int64, Int64, Int64]:
+    """Return a nested mapping as arrays, after checking it.
+
+    Args:
+        mapping: for each tile, intervals over the flattened view.
+        num_tiles: tiles of the graph.
+        num_elements: elements of the view.
+        what: the view's name, for the message.
+        at: the user's line, for the message.
+
+    Returns:
+        `(begin, end, tile)`, sorted by begin, without empty intervals.
+
+    Raises:
+        InvalidTileMapping: for tiles the graph does not have, intervals that are not
+            within the view, and elements that are given to two tiles.
+
+    >>> [a.tolist() for a in intervals_of([[(3, 4)], [(0, 3)]], 2, 4, what="'a'")]
+    [[0, 3], [3, 4], [1, 0]]
+    """
+    if isinstance(mapping, TileMapping):
+        tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
+        begin, end = mapping.begin, mapping.end
+    else:
+        tile, begin, end = _listed(mapping, what, at)
+    some = begin != end
+    tile, begin, end = tile[some], begin[some], end[some]
+    wrong = (tile >= num_tiles) | (begin < 0) | (begin > end) | (end > num_elements)
+    if wrong.any():
+        at_fault = np.flatnonzero(wrong)[np.argmin(begin[wrong])]
+        row = int(tile[at_fault]), int(begin[at_fault]), int(end[at_fault])
+        raise _unfit(row, num_tiles, num_elements, what, at)
+    order = sorted_order(begin)
+    tile, begin, end = tile[order], begin[order], end[order]
+    twice = np.flatnonzero(begin[1:] < end[:-1])
+    if len(twice):
+        i = twice[0]
+        raise InvalidTileMapping(
+            f"{what}: element {begin[i + 1]} is given to tile {tile[i]} and to tile {tile[i + 1]}",
+            at=at,
+            found=f"[{begin[i]}, {end[i]}) on tile {tile[i]}, "
+            f"[{begin[i + 1]}, {end[i + 1]}) on tile {tile[i + 1]}",
+            fix="intervals of one mapping may not overlap; set the second one afterwards",
+        )
+    return begin, end, tile
+
+
+def _listed(
+    mapping: Iterable[Iterable[tuple[int, int]]], what: str, at: SourceLocation | None
+) -> tuple[Int64, Int64, Int64]:
+    try:
+        rows = [(t, index(a), index(b)) for t, held in enumerate(mapping) for a, b in held]
+    except (TypeError, ValueError):
+        raise InvalidTileMapping(
+            f"{what}: {clipped(mapping, 60)} is not a tile mapping",
+            at=at,
+            found=f"its type is {type(mapping).__name__}",
+            fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
+        ) from None
+    try:
+        table = np.array(rows, np.int64).reshape(-1, 3)
+    except OverflowError:  # refused by the caller, with the number as it is
+        table = np.array(rows, np.object_)
+    return table[:, 0], table[:, 1], table[:, 2]
+
+
+def _unfit(
+    row: tuple[int, int, int],
+    num_tiles: int,
+    num_elements: int,
+    what: str,
+    at: SourceLocation | None,
+) -> InvalidTileMapping:
+    tile, begin, end = row
+    if tile >= num_tiles:
+        return no_such_tile(what, tile, num_tiles, at)
+    return InvalidTileMapping(
+        f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
+        f"the view's {counted(num_elements, 'element')}",
+        at=at,
+        found="it ends before it begins"
+        if begin > end
+        else f"{counted(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
+        fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
+    )
+
+
+def unmapped_error(
+    name: str,
+    mapping: TileMapping,
+    num_tiles: int,
+    at: SourceLocation | None,
+    where: str = "",
+    *,
+    view: bool = False,
+) -> InvalidTileMapping:
+    """Return the error for elements without a tile.
+
+    Args:
+        name: the variable's name.
+        mapping: where its elements live.
+        num_tiles: tiles of the graph.
+        at: the user's line that made it.
+        where: the program step that uses it.
+        view: whether the mapping counts elements of a view, not of all of the variable.
+
+    >>> answer = TileMapping(4, np.array([0, -1]), np.array([96, 32]))
+    >>> print(unmapped_error("bias", answer, 4, None))
+    'bias': elements [96, 128) of 128 have no tile
+      mapped so far: [0, 96) on tile 0; the graph has 4 tiles
+      try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"
+    """
+    first = mapping.unmapped[0]
+    tensor = "view" if view else name.rpartition("/")[2]
+    holes = ", ".join(f"[{hole.begin}, {hole.end})" for hole in mapping.unmapped[:SHOWN_FAULTS])
+    more = len(mapping.unmapped) - SHOWN_FAULTS
+    mapped = [f"[{a}, {b})" for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)] + [
+        "..."
+    ] * (len(mapping.begin) > 3)
+    so_far = f"{', '.join(mapped)} on {_tiles(mapping)}" if mapped else "nothing"
+    title = f"view of '{name}'" if view else f"'{name}'"
+    rest = f" and {counted(more, 'more interval')}" if more > 0 else ""
+    return InvalidTileMapping(
+        f"{title}: elements {holes}{rest} of {mapping.num_elements:,} have no tile",
+        at=at,
+        where=where,
+        found=f"mapped so far: {so_far}; the graph has {counted(num_tiles, 'tile')}",
+        fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
+        'or mapping="linear"',
+    )
+
+
+def _tiles(mapping: TileMapping) -> str:
+    return f"tile{'s' * (len(mapping.tiles) != 1)} {ranges(mapping.tiles)}"
+
+
+def no_such_tile(
+    what: str, tile: object, num_tiles: int, at: SourceLocation | None
+) -> InvalidTileMapping:
+    """Return the error for a tile the graph does not have.
+
+    >>> print(no_such_tile("'a'", 4, 4, None))
+    'a': tile 4, but the graph has 4 tiles
+      tiles are 0-3
+      try: a smaller tile number, or a graph of 5 tiles, such as Graph(Target(tiles=5))
+    """
+    larger = isinstance(tile, int) and tile >= 0
+    return InvalidTileMapping(
+        f"{what}: tile {tile}, but the graph has {counted(num_tiles, 'tile')}",
+        at=at,
+        found=f"tiles are {ranges(range(num_tiles))}",
+        fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]
+        f"such as Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
+        if larger
+        else "a whole number from 0",
+    )

@@ -1,0 +1,266 @@
+"""How to cut tensors into pieces of nearly equal size, one for each tile.
+
+Every cut is the same formula: part `i` of `parts` begins at `i * n // parts`.  Parts
+differ by at most one, nothing is left over, and part `i` needs no knowledge of the others::
+
+    10 elements in 4 parts      0 1 | 2 3 4 | 5 6 | 7 8 9
+    cut(i, 10, 4)               0     2       5     7       10
+
+`map_linearly` and `map_blocks` put a tensor on tiles; `grid_blocks` gives the slices to
+connect vertices with::
+
+    for tile, (rows, cols) in enumerate(map_blocks(graph, image, (32, 46))):
+        graph.add_vertex(cs, Blur, tile=tile, out=image[rows, cols], ...)
+
+Source: poplibs `mapTensorLinearly` for the meaning of grain and minimum.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import index as whole_number
+from typing import TYPE_CHECKING
+
+from poplite.arrays.intervals_part import Int64
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.mapping.linear import Linear
+from poplite.graph.tensor.placement import paint_linearly
+from poplite.graph.tensor.tensor_queries import TensorQueries, no_tensor
+from poplite.source import here
+from poplite.text import clipped, counted
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
+
+Block = tuple[slice, slice]
+
+
+def cut(i: int, n: int, parts: int) -> int:
+    """Return where part `i` begins when `n` elements are cut into `parts`.
+
+    Args:
+        i: part, 0 to `parts`.
+        n: elements.
+        parts: how many parts, at least 1.
+
+    Raises:
+        TensorCreationError: when `parts` is below 1.
+
+    >>> [cut(i, 10, 4) for i in range(5)]
+    [0, 2, 5, 7, 10]
+    """
+    if parts < 1:
+        raise TensorCreationError(
+            f"cut of {counted(n, 'element')} into {parts} parts, but at least 1 is needed",
+            at=here(),
+            found=f"cut({i}, {n}, {parts})",
+            fix=f"cut({i}, {n}, 1)",
+        )
+    return i * n // parts
+
+
+def spread(
+    num_elements: int, tiles: int, *, grain: int = 1, min_elements: int = 1
+) -> tuple[Int64, Int64, Int64]:
+    """Cut elements evenly and in order over tiles.
+
+    Args:
+        num_elements: how many elements.
+        tiles: how many tiles there are.
+        grain: elements that stay together; cuts fall on its multiples.
+        min_elements: least elements of a tile, as far as there are enough; fewer elements
+            use fewer tiles.
+
+    Returns:
+        `(begin, end, tile)`, int64[used tiles].
+
+    >>> [a.tolist() for a in spread(10, 3, grain=2)]
+    [[0, 2, 6], [2, 6, 10], [0, 1, 2]]
+    """
+    linear = Linear.over(num_elements, tiles, grain=grain, min_elements=min_elements)
+    breaks, numbers = linear.pieces()
+    return breaks[:-1], breaks[1:], numbers
+
+
+def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
+    """Spread the flattened elements of a tensor evenly and in order over all tiles.
+
+    Args:
+        graph: the tensor's graph, or a virtual graph of it.
+        tensor: whole or a view.
+        grain: elements that stay together on a tile.
+        min_elements: least elements of a tile; small tensors then use fewer tiles.
+
+    Raises:
+        TensorCreationError: when `grain` or `min_elements` is no whole number from 1.
+        ElementTypeError: for something that is no graph or no tensor.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.machine.target import Target
+    >>> graph = Graph(Target(tiles=4))
+    >>> x = graph.add_variable("float32", (16,), "x")
+    >>> map_linearly(graph, x, min_elements=8)
+    >>> graph.tile_mapping(x)
+    <TileMapping 16 elements, 2 tiles, max 8 min 8, 2 intervals>
+    """
+    _check_pair("map_linearly", graph, tensor)
+    if not (_is_count(grain) and _is_count(min_elements)):
+        raise TensorCreationError(
+            f"'{tensor.name}': grain={clipped(grain)} and min_elements={clipped(min_elements)}; "
+            "both are at least 1",
+            at=here(),
+            found=f"'{tensor.name}' has {counted(tensor.num_elements, 'element')}",
+            fix="grain=1, min_elements=1",
+        )
+    graph._own(tensor, "map_linearly", here())
+    least = whole_number(min_elements)
+    paint_linearly(graph, tensor, grain=whole_number(grain), min_elements=least)
+
+
+def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None) -> list[Block]:
+    """Put each block of a grid over the first two dimensions on a tile of its own.
+
+    Args:
+        graph: the tensor's graph.
+        tensor: rank 2 or more; further dimensions stay together.
+        grid: blocks down and across; by default nearly square blocks over all tiles.
+
+    Returns:
+        The slices of block `t`, which is on tile `t`, row by row of the grid.
+
+    Raises:
+        TensorCreationError: for a tensor of rank below 2, or a grid that does not fit.
+        ElementTypeError: for something that is no graph or no tensor.
+        InvalidTileMapping: when the grid has more blocks than the graph has tiles.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.machine.target import Target
+    >>> graph = Graph(Target(tiles=6))
+    >>> image = graph.add_variable("float32", (4, 6), "image")
+    >>> map_blocks(graph, image, (2, 3))[5]
+    (slice(2, 4, None), slice(4, 6, None))
+    """
+    _check_pair("map_blocks", graph, tensor)
+    if tensor.rank < 2:
+        raise TensorCreationError(
+            f"'{tensor.name}': rank {tensor.rank}, but blocks need rank 2 or more",
+            at=here(),
+            found=f"shape {tensor.shape}",
+            fix=f"map_linearly(graph, {tensor.name})",
+        )
+    rows, cols = tensor.shape[:2]
+    blocks = grid_blocks((rows, cols), grid or near_square_grid(rows, cols, graph.target.tiles))
+    for tile, (down, across) in enumerate(blocks):
+        graph.set_tile_mapping(tensor[down, across], tile)
+    return blocks
+
+
+def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
+    """Cut a plane into a grid of blocks.
+
+    Args:
+        shape: rows and columns of the plane.
+        grid: blocks down and across.
+
+    Returns:
+        Slices of rows and columns, row by row of the grid.
+
+    Raises:
+        TensorCreationError: when a block would be empty, or the grid is not positive, or
+            one of them is no pair of whole numbers.
+
+    >>> grid_blocks((3, 4), (1, 2))
+    [(slice(0, 3, None), slice(0, 2, None)), (slice(0, 3, None), slice(2, 4, None))]
+    """
+    _check_two("shape", shape)
+    _check_two("grid", grid)
+    if not all(1 <= parts <= max(extent, 1) for parts, extent in zip(grid, shape, strict=True)):
+        raise TensorCreationError(
+            f"a grid of {grid[0]} x {grid[1]} blocks over {shape[0]} x {shape[1]} elements "
+            "leaves blocks empty",
+            at=here(),
+            found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across",
+            fix=f"near_square_grid({shape[0]}, {shape[1]}, tiles)",
+        )
+    down, across = (
+        [slice(cut(i, n, parts), cut(i + 1, n, parts)) for i in range(parts)]
+        for n, parts in zip(shape, grid, strict=True)
+    )
+    return [(rows, cols) for rows in down for cols in across]
+
+
+def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
+    """Return the grid that uses the most tiles with nearly square blocks.
+
+    Nearly square is at most twice as long as wide; of the grids with equally many tiles the
+    one with the smallest average half perimeter (the halo of a block) is taken.
+
+    Args:
+        rows: rows of the plane.
+        cols: columns of the plane.
+        tiles: tiles to use at most, at least 1.
+
+    Returns:
+        Blocks down and across; their product is at most `tiles`, and no block is empty.
+
+    Raises:
+        TensorCreationError: when `tiles` is below 1.
+
+    >>> near_square_grid(427, 640, 1472), near_square_grid(3, 3, 1472)
+    ((32, 46), (3, 3))
+    """
+    if tiles < 1:
+        raise TensorCreationError(
+            f"a grid over {tiles} tiles, but at least 1 is needed",
+            at=here(),
+            found=f"near_square_grid({rows}, {cols}, {tiles})",
+            fix="near_square_grid(rows, cols, graph.target.tiles)",
+        )
+
+    def rank(grid: tuple[int, int]) -> tuple[bool, int, float]:
+        height, width = rows / grid[0], cols / grid[1]
+        long = max(height, width) > 2 * min(height, width)
+        return long, -math.prod(grid), height + width
+
+    rows, cols = max(rows, 1), max(cols, 1)
+    candidates = [(r, min(cols, tiles // r)) for r in range(1, min(rows, tiles) + 1)]
+    return min(candidates, key=rank)
+
+
+def _check_pair(what: str, graph: object, tensor: object) -> None:
+    """Refuse anything but a graph and a tensor, in this order."""
+    if not isinstance(tensor, TensorQueries):
+        raise no_tensor(what, tensor, f"{what}(graph, tensor)")
+    # The graph stands above.
+    from poplite.graph.graph import Graph
+
+    if not isinstance(graph, Graph):
+        raise ElementTypeError(
+            f"{what}: {clipped(graph)} is not a graph",
+            at=here(),
+            found=f"its type is {type(graph).__name__}",
+            fix=f"{what}(graph, tensor)",
+        )
+
+
+def _is_count(value: object) -> bool:
+    try:
+        return whole_number(value) >= 1  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        return False
+
+
+def _check_two(what: str, pair: object) -> None:
+    """Refuse anything but two whole numbers."""
+    try:
+        numbers = [whole_number(part) for part in pair]  # type: ignore[attr-defined]
+    except TypeError:
+        numbers = []
+    if len(numbers) != 2:
+        raise TensorCreationError(
+            f"{what} {clipped(pair)} is not two whole numbers",
+            at=here(),
+            found=f"its type is {type(pair).__name__}",
+            fix="rows and columns: (2, 3)",
+        )

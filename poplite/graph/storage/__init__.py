@@ -1,0 +1,1 @@
+"""Variables in one space of addresses, their names and first values."""

@@ -1,0 +1,1 @@
+"""Tensors: views of variables, and what they tell."""

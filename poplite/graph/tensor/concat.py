@@ -1,0 +1,166 @@
+"""Joining tensors: one view of the elements of several.
+
+    a of shape (2, 3), b of shape (2, 1)
+    concat([a, b], 1)       (2, 4)      a a a b
+                                        a a a b
+    append(a, a[0])         (3, 3)      one more row
+
+Nothing is copied; what was cut and is joined again becomes the tensor it was.  A million slices
+(`t.slices(intervals)`) are joined by their arrays.
+
+Source: Poplar API reference, "concat", "append".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from poplite import view as views
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.tensor import indexing
+from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_queries import no_tensor
+from poplite.source import here
+
+_FEWER = "concatenate fewer or smaller tensors"
+
+
+@overload
+def concat(tensors: Sequence[Tensor], dim: int = 0, /) -> Tensor: ...
+@overload
+def concat(tensors: Sequence[Tensor], /, *, dim: int) -> Tensor: ...
+@overload
+def concat(tensors: Tensor, other: Tensor, /, dim: int = 0) -> Tensor: ...
+
+
+def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
+    """Join tensors along one dimension.
+
+    Args:
+        tensors: a list of tensors, or the first of two.
+        other: the dimension after a list, or the second tensor.
+        dim: the dimension, 0 when left out.
+
+    Returns:
+        A tensor that views all of them, in order.
+
+    Raises:
+        TensorCreationError: for no tensors, or different ranks or sizes.
+        ElementTypeError: for different element types, or something that is no tensor.
+        TensorIndexError: when there is no such dimension.
+        SizeOverflowError: for more than 2**62 elements.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+    >>> pl.concat([t, t, t[:, :1]], 1).shape, pl.concat(t, t).shape
+    ((2, 7), (4, 3))
+    """
+    items: Sequence[Any]
+    if isinstance(tensors, Tensor):
+        items, d = [tensors, other], dim or 0
+    else:
+        if not isinstance(tensors, Iterable):
+            raise no_tensor("concat", tensors)
+        items = tensors if isinstance(tensors, Slices) else list(tensors)
+        d = other if dim is None else dim
+    if not items:
+        raise TensorCreationError(
+            "concat of 0 tensors", at=here(), fix="concat at least one; its type is the result's"
+        )
+    if isinstance(items, Slices):
+        joined = _concat_slices(items, indexing.dimension(d, items.tensor))
+        if joined is not None:
+            return joined
+    for item in items:
+        if not isinstance(item, Tensor):
+            raise no_tensor("concat", item)
+    d = indexing.dimension(d, items[0])
+    for i, item in enumerate(items):
+        _check_joinable(items[0], item, i, d)
+    indexing.check_size(sum([item.num_elements for item in items]), items[0], _FEWER)
+    view = views.concat([item.view for item in items], d)
+    return Tensor(items[0].graph, items[0].element_type, view)
+
+
+def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
+    """Join slices by their arrays; None where each is itself a concatenation across the axis."""
+    tensor, dim = slices.tensor, slices.dim
+    size = slices.sizes()
+    if axis != dim:
+        other = np.flatnonzero(size != size[0])
+        if len(other):
+            _check_joinable(slices[0], slices[int(other[0])], int(other[0]), axis)
+        if slices.first is not None:
+            return None
+    # Only sums that may be too large need Python's integers.
+    if float(size.sum(dtype=np.float64)) * tensor.num_elements >= indexing.MOST_ELEMENTS:
+        others = tensor.num_elements // max(tensor.shape[dim], 1)
+        indexing.check_size(sum(size.tolist()) * others, tensor, _FEWER)
+    view = views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis)
+    return Tensor(tensor.graph, tensor.element_type, view)
+
+
+def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
+    """Add one more index to a dimension.
+
+    Args:
+        tensor: the tensor that grows.
+        other: the elements at the new, last index: a tensor of one rank less.
+        dim: the dimension that grows.
+
+    Returns:
+        A tensor that views both.
+
+    Raises:
+        TensorCreationError: when the shapes do not fit.
+        ElementTypeError: for different element types, or something that is no tensor.
+        TensorIndexError: when there is no such dimension.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+    >>> pl.append(t, t[0]).shape
+    (3, 3)
+    """
+    for item in (tensor, other):
+        if not isinstance(item, Tensor):
+            raise no_tensor("append", item)
+    d = indexing.dimension(dim, tensor)
+    if other.rank != tensor.rank - 1:
+        raise TensorCreationError(
+            f"append of a tensor of rank {other.rank} to one of rank {tensor.rank}",
+            at=here(),
+            found=indexing.described(tensor) + "\n" + indexing.described(other),
+            fix=f"append rank {tensor.rank - 1}, or use concat for equal ranks",
+        )
+    return concat(tensor, other.expand([d]), d)
+
+
+def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
+    if item.graph is not first.graph:
+        raise TensorCreationError(
+            f"concat: tensor {i} belongs to another graph than tensor 0",
+            at=here(),
+            found=f"{first!r}\n{item!r}",
+            fix="copy through the host, or build both in one graph",
+        )
+    if item.element_type is not first.element_type:
+        raise ElementTypeError(
+            f"concat: tensor {i} is {item.element_type!r}, tensor 0 is {first.element_type!r}",
+            at=here(),
+            found=f"{first!r}\n{item!r}",
+            fix="concat tensors of one type; t.reinterpret(...) reads equal sizes as another",
+        )
+    check_alike(f"concat of tensors 0 and {i}", first, item)
+    a, b = first.shape, item.shape
+    if len(a) != len(b) or a[:dim] != b[:dim] or a[dim + 1 :] != b[dim + 1 :]:
+        raise TensorCreationError(
+            f"concat along dimension {dim}: tensor {i} has shape {b}, tensor 0 has {a}",
+            at=here(),
+            found=f"{first!r}\n{item!r}",
+            fix=f"equal ranks, and equal sizes but for dimension {dim}",
+        )

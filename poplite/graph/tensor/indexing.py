@@ -1,0 +1,415 @@
+"""Checked arguments for tensors: indices, ranges and dimensions, in both dialects.
+
+`t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are
+clamped and may step (also backwards), `None` adds a dimension, `...` stands for the
+dimensions not named.  `t.slice()` and the other methods follow Poplar: whole numbers from
+0, and an error for anything outside.
+
+    t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)
+
+Index arrays are refused: a view has no gather.  Source: NumPy manual, "Basic indexing";
+Poplar API reference, `Tensor::slice`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
+from poplite.source import here
+from poplite.text import clipped, counted
+
+if TYPE_CHECKING:
+    from poplite.graph.tensor.tensor_queries import TensorQueries
+    from poplite.view import View
+
+IndexItem = int | builtins.slice | EllipsisType | None
+Index = IndexItem | tuple[IndexItem, ...]
+"""What `t[...]` takes."""
+
+MOST_ELEMENTS = 2**62
+"""Elements of the largest tensor, so that every index fits a 64-bit integer."""
+
+_LISTS = (tuple, list, Sequence)  # the first two alone answer in no time
+
+
+def described(tensor: TensorQueries) -> str:
+    """Return the line of an error that says which tensor it is about."""
+    name = tensor.name
+    return f"{repr(name) if name else 'the tensor'} has shape {tensor.shape}"
+
+
+def number(value: object, what: str, tensor: TensorQueries) -> int:
+    """Return a whole number that an argument must be.
+
+    Args:
+        value: what the user gave.
+        what: name of the argument, for the message.
+        tensor: the tensor it was given to.
+
+    Raises:
+        TensorIndexError: when it is something else, or negative.
+
+    >>> import poplite as pl
+    >>> number(np.int32(3), "begin", pl.Graph().add_variable(pl.INT, (4,)))
+    3
+    """
+    if type(value) is int and value >= 0:
+        return value
+    try:
+        if isinstance(value, bool | np.bool_ | np.ndarray):
+            raise TypeError
+        result = operator.index(value)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise TensorIndexError(
+            f"{what} is {clipped(value)}, not a whole number",
+            at=here(),
+            found=described(tensor),
+            fix=f"pass an int as {what}",
+        ) from None
+    if result < 0:
+        raise TensorIndexError(
+            f"{what} is {result}, but the least is 0",
+            at=here(),
+            found=described(tensor),
+            fix="count from 0; only t[...] takes negative indices",
+        )
+    return result
+
+
+def check_size(size: int, tensor: TensorQueries, fix: str = "repeat fewer times") -> None:
+    """Refuse more elements than a tensor may have.
+
+    Args:
+        size: elements of the tensor that is asked for.
+        tensor: what it is made of.
+        fix: what to try.
+
+    Raises:
+        SizeOverflowError: for more than `MOST_ELEMENTS`.
+
+    >>> import poplite as pl
+    >>> check_size(2**62, pl.Graph().add_variable(pl.INT, (4,)))
+    """
+    if size > MOST_ELEMENTS:
+        raise SizeOverflowError(
+            f"a tensor of {size:,} elements, but the most is {MOST_ELEMENTS:,}",
+            at=here(),
+            found=described(tensor),
+            fix=fix,
+        )
+
+
+def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int]:
+    """Return whole numbers that an argument must list.
+
+    Raises:
+        TensorIndexError: when it is no list, or lists something else.
+
+    >>> import poplite as pl
+    >>> numbers((2, 1), "begin", pl.Graph().add_variable(pl.INT, (4,)))
+    [2, 1]
+    """
+    if _are_counts(values):
+        return list(values)
+    if not is_sequence(values):
+        raise TensorIndexError(
+            f"{what} is {clipped(values)}, not a list of whole numbers",
+            at=here(),
+            found=described(tensor),
+            fix=f"pass a list, as in {what}=[{clipped(values)}]",
+        )
+    return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
+
+
+def _are_counts(values: object) -> bool:
+    """Tell whether values need no further checks: plain ints from 0."""
+    if not isinstance(values, tuple | list):
+        return False
+    for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
+        if type(value) is not int or value < 0:
+            return False
+    return True
+
+
+def permutes(values: Iterable[object], rank: int) -> bool:
+    """Tell whether a list holds each of the dimensions once, as plain ints.
+
+    >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
+    (True, False, False)
+    """
+    try:
+        return _permutes(rank, *values)
+    except TypeError:  # no list, or of something that cannot be looked up
+        return False
+
+
+@lru_cache(typed=True)
+def _permutes(rank: int, *values: object) -> bool:
+    return {*map(type, values)} <= {int} and {*values} == {*range(rank)} and len(values) == rank
+
+
+def sizes(values: Sequence[int], what: str, count: int, tensor: TensorQueries) -> list[int]:
+    """Return the sizes of a new shape.
+
+    Args:
+        values: what the user gave.
+        what: name of the argument, for the message.
+        count: elements the shape has to have.
+        tensor: the tensor that is reshaped.
+
+    Raises:
+        TensorIndexError: when it is no list of whole numbers from 0; for one size of -1, with
+            the size that is meant.
+
+    >>> import poplite as pl
+    >>> sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
+    [2, 2]
+    """
+    if _are_counts(values):
+        return list(values)
+    if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
+        return numbers(values, what, tensor)
+    others = numbers([n for n in values if n != -1], what, tensor)
+    product = math.prod(others)
+    meant = [count // product if n == -1 else n for n in values] if product else []
+    raise TensorIndexError(
+        f"{what}[{gaps[0]}] is -1, but sizes are not left out",
+        at=here(),
+        found=f"{described(tensor)}; {counted(count, 'element')} are in the new shape",
+        fix=f"{what} {tuple(meant)}"
+        if math.prod(meant) == count and meant
+        else f"sizes whose product is {count:,}",
+    )
+
+
+def dimension(value: object, tensor: TensorQueries) -> int:
+    """Return the number of an existing dimension.
+
+    Raises:
+        TensorIndexError: when the tensor has no such dimension.
+
+    >>> import poplite as pl
+    >>> dimension(1, pl.Graph().add_variable(pl.INT, (4, 2)))
+    1
+    """
+    dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
+    if dim < len(tensor.view.shape):
+        return dim
+    raise outside(f"dimension {dim} of a tensor of rank {tensor.rank}", tensor, tensor.rank, "dim")
+
+
+def index(value: object, size: int, tensor: TensorQueries, dim: int) -> int:
+    """Return an index into a dimension, counted from 0.
+
+    Raises:
+        TensorIndexError: when it is not below the size.
+
+    >>> import poplite as pl
+    >>> index(3, 4, pl.Graph().add_variable(pl.INT, (4,)), 0)
+    3
+    """
+    i = number(value, "index", tensor)
+    if i < size:
+        return i
+    raise outside(f"index {i} in dimension {dim} of size {size}", tensor, size, "index")
+
+
+def outside(what: str, tensor: TensorQueries, size: int, kind: str) -> PopliteError:
+    """Return the error for a number that is not below a size."""
+    fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
+    return TensorIndexError(what, at=here(), found=described(tensor), fix=fix)
+
+
+def span(begin: object, end: object, dim: int, tensor: TensorQueries) -> tuple[int, int]:
+    """Return the checked range [begin, end) of a dimension.
+
+    Raises:
+        TensorIndexError: when begin > end, or end > size.
+
+    >>> import poplite as pl
+    >>> span(1, 4, 0, pl.Graph().add_variable(pl.INT, (4,)))
+    (1, 4)
+    """
+    first, last = number(begin, "begin", tensor), number(end, "end", tensor)
+    size = tensor.view.shape[dim]
+    if first <= last <= size:
+        return first, last
+    raise TensorIndexError(
+        f"slice [{first}, {last}) in dimension {dim} of size {size}",
+        at=here(),
+        found=described(tensor),
+        fix=f"0 <= begin <= end <= {size}; t[begin:end] clamps instead",
+    )
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Tell whether a value lists others.
+
+    >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(np.array(2)), is_sequence("12")
+    (True, True, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, _LISTS) and not isinstance(value, str | bytes)
+
+
+def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
+    """Tell whether a value is a (begin, end) pair; lists of intervals are lists.
+
+    >>> is_interval((2, 5)), is_interval([(2, 5)])
+    (True, False)
+    """
+    return isinstance(value, tuple) and len(value) == 2 and not is_sequence(value[0])
+
+
+def no_interval(value: object, tensor: TensorQueries) -> PopliteError:
+    """Return the error for a value where an interval is needed."""
+    return TensorIndexError(
+        f"{clipped(value)} is not an interval",
+        at=here(),
+        found=described(tensor),
+        fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
+    )
+
+
+def leading_ranges(
+    tensor: TensorQueries, begin: Sequence[int], end: Sequence[int], dim: object
+) -> View:
+    """Select a range of each leading dimension.
+
+    Args:
+        tensor: the tensor sliced.
+        begin: first index of each leading dimension.
+        end: one past the last.
+        dim: must be None; a dimension makes no sense here.
+
+    Raises:
+        TensorIndexError: for lists that do not fit each other, or a range outside.
+
+    >>> import poplite as pl
+    >>> leading_ranges(pl.Graph().add_variable(pl.INT, (4, 6)), [1], [3], None).shape
+    (2, 6)
+    """
+    first, last = numbers(begin, "begin", tensor), numbers(end, "end", tensor)
+    if len(first) != len(last) or len(first) > tensor.rank or dim is not None:
+        raise TensorIndexError(
+            f"slice with {counted(len(first), 'begin')} and {counted(len(last), 'end')}"
+            + (f" and dim={dim!r}" if dim is not None else ""),
+            at=here(),
+            found=described(tensor),
+            fix=f"as many begins as ends, one for each leading dimension, at most {tensor.rank}",
+        )
+    view = tensor.view
+    for d, (a, b) in enumerate(zip(first, last, strict=True)):
+        view = view.slice(*span(a, b, d, tensor), d)
+    return view
+
+
+def select(tensor: TensorQueries, key: object) -> View:
+    """Apply NumPy's basic indexing.
+
+    Args:
+        tensor: the tensor indexed.
+        key: what stands in the brackets.
+
+    Returns:
+        The view of the elements selected.
+
+    Raises:
+        TensorIndexError: for an index outside, too many indices, or an index array.
+
+    >>> import poplite as pl
+    >>> select(pl.Graph().add_variable(pl.INT, (4, 6)), (slice(None), -1)).shape
+    (4,)
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    shape = tensor.view.shape
+    named, ellipses = len(items), 0
+    for item in items:
+        if item is None:
+            named -= 1
+        elif item is Ellipsis:
+            named -= 1
+            ellipses += 1
+    if named > len(shape):
+        raise TensorIndexError(
+            f"{counted(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
+            at=here(),
+            found=described(tensor),
+            fix=f"at most {counted(len(shape), 'index', 'indices')}; None adds a dimension",
+        )
+    if ellipses > 1:
+        raise TensorIndexError(
+            f"'...' stands {ellipses} times in one index, but once is the most",
+            at=here(),
+            found=described(tensor),
+            fix="keep one '...', and write ':' for single dimensions",
+        )
+    view, source, dim = tensor.view, 0, 0
+    for item in items:
+        if isinstance(item, slice):
+            view = _range(view, item, dim, tensor)
+            source, dim = source + 1, dim + 1
+        elif item is None:
+            view = view.expand([dim])
+            dim += 1
+        elif item is Ellipsis:
+            source += len(shape) - named
+            dim += len(shape) - named
+        else:
+            i = _basic_index(item, source, tensor)
+            view = view.slice(i, i + 1, dim).squeeze([dim]) if dim else view.index(i)
+            source += 1
+    return view
+
+
+def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
+    try:
+        if isinstance(item, bool | np.bool_ | np.ndarray):
+            raise TypeError
+        i = operator.index(item)  # type: ignore[arg-type]  # checked by this very call
+    except TypeError:
+        raise TensorIndexError(
+            f"a tensor cannot be indexed with {type(item).__name__} {clipped(item)}",
+            at=here(),
+            found=described(tensor),
+            fix="t[i], t[a:b], t.slices([...]) make views; engine.read(t)[...] indexes values",
+        ) from None
+    size = tensor.view.shape[dim]
+    if -size <= i < size:
+        return i + size if i < 0 else i
+    raise TensorIndexError(
+        f"index {i} in dimension {dim} of size {size}",
+        at=here(),
+        found=described(tensor),
+        fix=f"use an index from {-size} to {size - 1}" if size else "there is nothing to index",
+    )
+
+
+def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
+    if item.start is None and item.stop is None and item.step is None:
+        return view
+    try:
+        begin, end, step = item.indices(view.shape[dim])
+    except (TypeError, ValueError):
+        raise TensorIndexError(
+            f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
+            at=here(),
+            found=described(tensor),
+            fix="begin, end and step are whole numbers, and step is not 0",
+        ) from None
+    if step < 0:
+        # The same indices upwards, then backwards.
+        view = view.slice(min(end, begin) + 1, begin + 1, dim).reverse(dim)
+    else:
+        view = view.slice(begin, end if end > begin else begin, dim)
+    return view if step == 1 else view.sub_sample(abs(step), dim)

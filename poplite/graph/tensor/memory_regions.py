@@ -1,0 +1,274 @@
+"""Regions of a tensor in the order of memory, whole or by tile.
+
+Work on a tile is dealt out in ranges of its memory, not of the tensor.  A *group* is a list of
+intervals of the flattened tensor that, one after the other, are one contiguous range of memory::
+
+    t = x.T, x of shape (2, 3)          memory    0 1 2 3 4 5
+                                        t         0 2 4 1 3 5
+    graph.sorted_contiguous_regions(t)  one group of the intervals [0, 1) [2, 3) [4, 5) [1, 2) ...
+
+Groups and their intervals are compressed rows: arrays, never a list for each group.
+
+Semantics: Poplar API reference, `Graph::getSortedContiguousRegions`; how Poplar's own libraries
+use it: poplibs, `popops`, `ContiguousRegionsByTile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from poplite.arrays.intervals import place
+from poplite.arrays.intervals_part import Int64
+from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.graph.tensor.indexing import is_sequence, no_interval
+from poplite.graph.tensor.slices import slices_of
+from poplite.text import counted
+from poplite.view import Cat, Intervals, contains_aliases, storages
+from poplite.view.address_sets import Part, Runs, ranges_of
+from poplite.view.memory_order import (
+    ANYWHERE,
+    FARTHEST,
+    FEW,
+    MemoryOrder,
+    alias_order,
+    memory_order,
+)
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
+
+
+class SortedRegions(Sequence[Intervals]):
+    """Groups of intervals, each one contiguous range of memory; equal to a nested list.
+
+    Attributes:
+        ptr: int64[groups + 1]; the intervals of group `g` are `ptr[g]` up to `ptr[g + 1]`.
+        begin: int64[n], first elements of the intervals.
+        length: int64[n], their element counts; to be read, not written.
+        aliases: int64[n], for each interval where the first one of the same memory begins; None
+            unless asked for.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x")
+    >>> graph.sorted_contiguous_regions(x.T)
+    <SortedRegions 4 elements, 1 group, 4 intervals>
+    """
+
+    __slots__ = ("aliases", "begin", "length", "ptr")
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+
+    def __init__(
+        self, ptr: Int64, begin: Int64, length: Int64, aliases: Int64 | None = None
+    ) -> None:
+        self.ptr = ptr
+        self.begin = begin
+        self.length = length
+        self.aliases = aliases
+
+    @property
+    def intervals(self) -> Int64:
+        """int64[n, 2]: begin and end of all intervals, as `Tensor.slices` takes them."""
+        return np.stack([self.begin, self.begin + self.length], axis=1)
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of all intervals together."""
+        return int(self.length.sum())
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    @overload
+    def __getitem__(self, key: int) -> Intervals: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Intervals]: ...
+
+    def __getitem__(self, key: int | slice) -> Intervals | list[Intervals]:
+        if isinstance(key, slice):
+            return [self[group] for group in range(len(self))[key]]
+        group = place(key, len(self), "group")
+        mine = slice(self.ptr[group], self.ptr[group + 1])
+        begin = self.begin[mine]
+        return Intervals(begin, begin + self.length[mine])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SortedRegions | list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            one == another for one, another in zip(self, other, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<SortedRegions {counted(self.num_elements, 'element')}, "
+            f"{counted(len(self), 'group')}, {counted(len(self.begin), 'interval')}>"
+        )
+
+
+class TileRegions(Sequence[SortedRegions]):
+    """For each tile, the groups of the elements it holds.
+
+    Attributes:
+        tile_ptr: int64[tiles + 1]; the groups of tile `t` are `tile_ptr[t]` up to
+            `tile_ptr[t + 1]`.
+        groups: the groups of all tiles, one tile after the other.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping="linear")
+    >>> graph.sorted_contiguous_regions_by_tile(x.T)[1]
+    <SortedRegions 2 elements, 1 group, 2 intervals>
+    """
+
+    __slots__ = ("groups", "tile_ptr")
+
+    def __init__(self, tile_ptr: Int64, groups: SortedRegions) -> None:
+        self.tile_ptr = tile_ptr
+        self.groups = groups
+
+    @property
+    def tiles(self) -> Int64:
+        """The tiles that hold an element, sorted."""
+        return np.flatnonzero(np.diff(self.tile_ptr))
+
+    def __len__(self) -> int:
+        return len(self.tile_ptr) - 1
+
+    @overload
+    def __getitem__(self, key: int) -> SortedRegions: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[SortedRegions]: ...
+
+    def __getitem__(self, key: int | slice) -> SortedRegions | list[SortedRegions]:
+        if isinstance(key, slice):
+            return [self[tile] for tile in range(len(self))[key]]
+        tile, all_ = place(key, len(self), "tile"), self.groups
+        ptr = all_.ptr[self.tile_ptr[tile] : self.tile_ptr[tile + 1] + 1]
+        mine = slice(ptr[0], ptr[-1])
+        aliases = None if all_.aliases is None else all_.aliases[mine]
+        return SortedRegions(ptr - ptr[0], all_.begin[mine], all_.length[mine], aliases)
+
+    def __iter__(self) -> Iterator[SortedRegions]:
+        return (self[tile] for tile in range(len(self)))
+
+    def __repr__(self) -> str:
+        return (
+            f"<TileRegions {counted(self.groups.num_elements, 'element')}, "
+            f"{counted(len(self.tiles), 'tile')}, {counted(len(self.groups), 'group')}, "
+            f"{counted(len(self.groups.begin), 'interval')}>"
+        )
+
+
+def sorted_regions(
+    tensor: Tensor,
+    intervals: Sequence[tuple[int, int]] | Int64 | None,
+    remove_aliased: bool,
+    report_aliases: bool,
+) -> SortedRegions:
+    """Group elements of a tensor in the order of memory.
+
+    Args:
+        tensor: whole or a view.
+        intervals: of the flattened tensor, in any order; None for all of it.
+        remove_aliased: list memory only once.
+        report_aliases: tell which intervals hold the same memory.
+
+    Raises:
+        TensorIndexError: for an interval outside the tensor.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    >>> sorted_regions(x.T, [(0, 2), (4, 6)], False, False)[1]
+    [Interval(begin=4, end=5), Interval(begin=1, end=2)]
+    """
+    order, aliases = _ordered(_parts(tensor, intervals), ANYWHERE, remove_aliased, report_aliases)
+    return SortedRegions(order.ptr, order.begin, order.length, aliases)
+
+
+def tile_regions(
+    graph: Graph, tensor: Tensor, remove_aliased: bool, report_aliases: bool
+) -> TileRegions:
+    """Group the elements of a tensor in the order of memory, on each tile.
+
+    Args:
+        graph: the tensor's graph, or a virtual graph of it, whose tiles are meant.
+        tensor: whole or a view.
+        remove_aliased: list memory only once.
+        report_aliases: tell which intervals hold the same memory.
+
+    Raises:
+        InvalidTileMapping: when elements have no tile.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    >>> [list(groups) for groups in tile_regions(graph, x[::3], False, False)]
+    [[[Interval(begin=0, end=1)]], [[Interval(begin=1, end=2)]]]
+    """
+    order, aliases = _ordered(
+        [(tensor.view, 0)], _tile_breaks(tensor), remove_aliased, report_aliases
+    )
+    ptr, _, tile, begin, length = order
+    tile = graph._own_tiles(tile)
+    if (tile == NO_TILE).any():
+        graph.tile_mapping(tensor)  # raises, and says which elements
+    if (tile[1:] < tile[:-1]).any():
+        by_tile = np.argsort(tile, kind="stable")
+        count = np.diff(ptr)[by_tile]
+        end = np.cumsum(count)
+        members = np.repeat(ptr[by_tile] - (end - count), count) + np.arange(len(begin))
+        ptr, tile = np.append(0, end), tile[by_tile]
+        begin, length = begin[members], length[members]
+        aliases = None if aliases is None else aliases[members]
+    tile_ptr = np.searchsorted(tile, np.arange(graph.target.tiles + 1))
+    return TileRegions(tile_ptr, SortedRegions(ptr, begin, length, aliases))
+
+
+def _ordered(
+    parts: list[Part | Runs], mapping: tuple[Int64, Int64], remove: bool, report: bool
+) -> tuple[MemoryOrder, Int64 | None]:
+    if report and not remove and (len(parts) > 1 or any(map(_may_repeat, parts))):
+        return alias_order(parts, mapping)
+    order = memory_order(parts, mapping, drop=bool(remove))
+    return order, order.begin if report else None
+
+
+def _may_repeat(part: Part | Runs) -> bool:
+    return isinstance(part, Runs) or contains_aliases(part[0])
+
+
+def _parts(
+    tensor: Tensor, intervals: Sequence[tuple[int, int]] | Int64 | None
+) -> list[Part | Runs]:
+    if intervals is None:
+        return [(tensor.view, 0)]
+    flat = tensor.flatten()
+    if not is_sequence(intervals):
+        raise no_interval(intervals, flat)
+    asked = slices_of(flat, intervals, 0)
+    some = asked.end > asked.begin
+    begin, end = asked.begin[some], asked.end[some]
+    if len(begin) > FEW:
+        return [ranges_of(flat.view, begin, end)]
+    return [
+        (flat.view.slice(a, b, 0), a) for a, b in zip(begin.tolist(), end.tolist(), strict=True)
+    ]
+
+
+def _tile_breaks(tensor: Tensor) -> tuple[Int64, Int64]:
+    """Return where tiles change in memory, as far as a tensor's variables reach."""
+    graph = tensor.graph
+    space = tensor.view.space
+    below = space.storages if isinstance(space, Cat) else storages(tensor.view)
+    if not below:
+        return ANYWHERE
+    table = graph.directory.table([graph.variable_of(storage) for storage in below])
+    return (
+        np.concatenate([[-FARTHEST], table.breaks, [FARTHEST]]),
+        np.concatenate([[NO_TILE], table.tiles, [NO_TILE]]),
+    )

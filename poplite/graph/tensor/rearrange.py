@@ -1,0 +1,221 @@
+"""Rearranging tensors alike, so that one of them has few regions.
+
+Elementwise work does not care about order, as long as all tensors keep the same one.  So the
+tensor that is written is put in the order of its memory, and the others follow::
+
+    out = x.T                       x.T reads    0 3 1 4 2 5    six regions
+    out, a = graph.reorder_to_simplify(out, [a])
+    out                             now reads    0 1 2 3 4 5    one region
+    a                               its elements in the order  0 2 4 1 3 5  they had
+
+Strided tensors are shuffled by their strides, which costs microseconds at any size; the pieces
+of concatenations are then put in the order of memory one by one.
+
+Semantics: Poplar API reference, `Graph::reorderToSimplify`, `Graph::findUnbroadcastTensor`,
+`TensorRearranger`; how intervals are rearranged: PopART, `CollectiveBalancedReorder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64, overlay
+from poplite.errors import TensorCreationError
+from poplite.graph.tensor.indexing import described
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_queries import no_tensor
+from poplite.source import here
+from poplite.text import counted
+from poplite.view import Intervals, Storage, View, runs, whole
+from poplite.view.simplify import simplification, walk
+from poplite.view.space import NOWHERE
+
+
+class TensorRearranger:
+    """One order for tensors of equal size, and the way back.
+
+    Made by `Graph.simplifying_rearranger`.
+
+    Args:
+        view: what becomes simple.
+        segments: whether to put the pieces of concatenations in order too.
+
+    Attributes:
+        num_elements: elements of the tensors it takes.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> t = graph.add_variable(pl.FLOAT, (2, 3), "x").T
+    >>> rearranger = graph.simplifying_rearranger(t)
+    >>> rearranger.rearrange(t).is_contiguous()
+    True
+    >>> rearranger.undo(rearranger.rearrange(t)).reshape(t.shape) == t
+    True
+    """
+
+    __slots__ = ("_simple", "_steps", "_view", "num_elements")
+
+    def __init__(self, view: View, *, segments: bool = True) -> None:
+        self.num_elements = view.num_elements
+        self._view = view
+        self._steps, self._simple = simplification(view, segments=segments)
+
+    @overload
+    def rearrange(self, what: Tensor) -> Tensor: ...
+    @overload
+    def rearrange(self, what: Sequence[tuple[int, int]]) -> Intervals: ...
+
+    def rearrange(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | Intervals:
+        """Put a tensor, or a list of intervals, in the simple order.
+
+        Args:
+            what: a tensor of `num_elements`, of any shape; or intervals that together have so
+                many elements, in the order in which they would be concatenated.
+
+        Returns:
+            A tensor of one dimension; or intervals such that their slices, concatenated, are the
+            rearranged concatenation of the slices given. None of them reaches across two given
+            ones.
+
+        Raises:
+            TensorCreationError: for another number of elements, or something else.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> t = graph.add_variable(pl.FLOAT, (2, 2), "x").T
+        >>> graph.simplifying_rearranger(t).rearrange([(10, 13), (20, 21)])
+        [Interval(begin=10, end=11), Interval(begin=12, end=13), Interval(begin=11, end=12), \
+Interval(begin=20, end=21)]
+        """
+        return self._through(what, "rearrange")
+
+    @overload
+    def undo(self, what: Tensor) -> Tensor: ...
+    @overload
+    def undo(self, what: Sequence[tuple[int, int]]) -> Intervals: ...
+
+    def undo(self, what: Tensor | Sequence[tuple[int, int]]) -> Tensor | Intervals:
+        """Put a tensor, or a list of intervals, back in the order before `rearrange`.
+
+        Args:
+            what: as for `rearrange`.
+
+        Returns:
+            As `rearrange`.
+
+        Raises:
+            TensorCreationError: for another number of elements, or something else.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> t = graph.add_variable(pl.FLOAT, (2, 3), "x").T
+        >>> graph.simplifying_rearranger(t).undo([(0, 6)])[:2]
+        [Interval(begin=0, end=1), Interval(begin=3, end=4)]
+        """
+        return self._through(what, "undo")
+
+    undoRearrangement = undo
+
+    def _through(self, what: object, name: str) -> Tensor | Intervals:
+        forward = name == "rearrange"
+        if isinstance(what, Tensor):
+            if what.num_elements != self.num_elements:
+                raise _wrong_size(
+                    f"{name}: {described(what)}", what.num_elements, self.num_elements
+                )
+            if forward and what.view == self._view:
+                return what._of(self._simple)
+            return what._of(walk(what.view, self._steps, forward=forward))
+        bounds = _bounds(what, name)
+        breaks = np.append(0, np.cumsum(bounds[:, 1] - bounds[:, 0]))
+        if breaks[-1] != self.num_elements:
+            raise _wrong_size(
+                f"{name}: {counted(len(bounds), 'interval')}", int(breaks[-1]), self.num_elements
+            )
+        # Numbers of elements stand for elements; a storage of their own keeps them in order.
+        numbers = whole(Storage(-1, 0, self.num_elements), (self.num_elements,))
+        begin, length = runs(walk(numbers, self._steps, forward=forward))
+        _, source, begin, end = overlay(begin, begin + length, breaks)
+        moved = bounds[:, 0][source] - breaks[source]
+        return Intervals(begin + moved, end + moved)
+
+    def __repr__(self) -> str:
+        return f"<TensorRearranger {counted(self.num_elements, 'element')}>"
+
+
+def reordered(
+    tensor: Tensor, others: Sequence[Tensor], require_simplest_order: bool
+) -> tuple[Tensor, ...]:
+    """Rearrange tensors alike, so that the first has few regions.
+
+    Args:
+        tensor: the one that becomes simple.
+        others: tensors of equal size.
+        require_simplest_order: whether to rearrange the pieces of concatenations too.
+
+    Raises:
+        TensorCreationError: for a tensor of another size.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    >>> [t.is_contiguous() for t in reordered(x.T, [x.reshape((3, 2))], True)]
+    [True, False]
+    """
+    for other in others:
+        if other.num_elements != tensor.num_elements:
+            raise _wrong_size(
+                f"reorder_to_simplify: {described(other)}", other.num_elements, tensor.num_elements
+            )
+    rearranger = TensorRearranger(tensor.view, segments=require_simplest_order)
+    return tuple([rearranger.rearrange(t) for t in (tensor, *others)])
+
+
+def unbroadcast(tensor: Tensor) -> Tensor:
+    """Return what a tensor is a broadcast of, in every dimension; itself if of nothing.
+
+    >>> import poplite as pl
+    >>> unbroadcast(pl.Graph().add_variable(pl.FLOAT, (2, 3)).broadcast(5, 1)).shape
+    (2, 3)
+    """
+    view = tensor.view
+    if view.space is NOWHERE:
+        return tensor
+    for dim, (size, steps) in enumerate(zip(view.shape, view.dims, strict=True)):
+        digits = digits_of(size, steps)
+        if digits and digits[0][1] == 0:
+            view = view.slice(0, size // digits[0][0], dim)
+    return tensor._of(view)
+
+
+def _bounds(what: object, name: str) -> Int64:
+    """Return int64[n, 2], the begins and ends of intervals that are not empty."""
+    try:
+        given = np.asarray(what)
+        bounds = given.reshape(-1, 2).astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        given = np.array("none")
+    if given.size and (given.dtype.kind not in "iu" or given.shape[1:] != (2,)):
+        raise no_tensor(name, what, "a tensor, or a list of intervals: [(0, 4), (6, 8)]")
+    wrong = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] < bounds[:, 0]))
+    if len(wrong):
+        begin, end = bounds[wrong[0]].tolist()
+        raise TensorCreationError(
+            f"{name}: [{begin}, {end}) is no interval",
+            at=here(),
+            found=f"item {wrong[0]} of {counted(len(bounds), 'interval')}",
+            fix="0 <= begin <= end",
+        )
+    return bounds[bounds[:, 0] < bounds[:, 1]]
+
+
+def _wrong_size(what: str, found: int, needed: int) -> TensorCreationError:
+    return TensorCreationError(
+        f"{what} with {counted(found, 'element')}, but {needed:,} are rearranged",
+        at=here(),
+        found="all tensors that are rearranged alike have equally many elements",
+        fix="t.broadcast(n, dim) and t.slice(begin, end) change how many they are",
+    )

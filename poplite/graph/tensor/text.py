@@ -1,0 +1,296 @@
+"""What a tensor says of itself: its name, its one-line repr, its expression.
+
+    <Tensor 'weights' float32[64, 128] on 32 tiles (0-31), 32,768 B>
+    VAR:weights DIMSHUFFLE(1,0)
+    float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
+
+A repr must stay cheap, since debuggers and error messages ask for it: tiles are looked up
+only for views of few runs, or for all of one variable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.digits import digits_of
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import union
+from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
+from poplite.graph.mapping.tile_table import split
+from poplite.graph.tensor.placement import mapping_of
+from poplite.text import counted, fitted
+from poplite.types import type_text
+from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
+    from poplite.graph.tensor.tensor_queries import TensorQueries
+
+FEW_RUNS = 10_000
+"""Runs whose tiles a repr still looks up: under a millisecond."""
+
+MANY_RUNS = 1_000_000
+"""Runs beyond which an error no longer looks for the elements at fault."""
+
+SHOWN_NAMES = 3
+SHOWN_RANGES = 3
+
+
+def name(tensor: TensorQueries) -> str:
+    """Return the name of the variable viewed, or `concat(...)` of several.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> a, b = graph.add_variable(pl.INT, (2,), "a"), graph.add_variable(pl.INT, (2,), "b")
+    >>> name(pl.concat([a, b]))
+    'concat(a, b)'
+    """
+    space = tensor.view.space
+    if isinstance(space, Storage) and space.num_elements:  # most tensors
+        return tensor.graph.variable_of(space).name
+    below = space.storages if isinstance(space, Cat) else storages(tensor.view)
+    names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
+    if len(below) < 2:
+        return "".join(names)
+    more = [f"{len(below) - SHOWN_NAMES:,} more"] if len(below) > SHOWN_NAMES else []
+    return f"concat({', '.join([*names, *more])})"
+
+
+def type_and_shape(tensor: TensorQueries) -> str:
+    """Return `float32[64, 128]`.
+
+    >>> import poplite as pl
+    >>> type_and_shape(pl.Graph().add_variable(pl.FLOAT, (64, 128)))
+    'float32[64, 128]'
+    """
+    return f"{type_text(tensor.element_type)}{list(tensor.shape)}"
+
+
+def one_line(tensor: TensorQueries) -> str:
+    """Return the repr of a tensor.
+
+    >>> import poplite as pl
+    >>> one_line(pl.Graph().add_variable(pl.FLOAT, (64, 128), "weights"))
+    "<Tensor 'weights' float32[64, 128] on no tile, 32,768 B>"
+    """
+    if not tensor.num_elements:
+        return f"<Tensor {type_and_shape(tensor)}, no elements>"
+    size_bytes = tensor.num_elements * tensor.element_type.size_bytes
+    view = tensor.view
+    regions = num_runs(view) if isinstance(view.space, Storage) else view.num_elements
+    mapping = _mapping(tensor, regions, FEW_RUNS)
+    where = "" if mapping is None else " " + _tiles(mapping)
+    text = f"<Tensor '{{}}' {type_and_shape(tensor)}{where}, {size_bytes:,} B"
+    return fitted(text + _unmapped(tensor, mapping) + ">", tensor.name)
+
+
+def placement(tensor: TensorQueries, regions: int, most: int) -> str:
+    """Return which tiles hold a tensor; empty where looking it up would take long.
+
+    Args:
+        tensor: with elements.
+        regions: no fewer than it has.
+        most: regions that do not take long.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> placement(graph.add_variable(pl.FLOAT, (64,), mapping="linear")[32:], 1, 1)
+    'on 2 tiles (2-3)'
+    """
+    mapping = _mapping(tensor, regions, most)
+    return "" if mapping is None else _tiles(mapping) + _unmapped(tensor, mapping)
+
+
+def _unmapped(tensor: TensorQueries, mapping: TileMapping | None) -> str:
+    if mapping is None or not len(mapping.tiles) or not mapping.num_unmapped:
+        return ""
+    return f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
+
+
+def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
+    """Return how many elements have no tile, each counted once however often it occurs."""
+    if not contains_aliases(tensor.view):
+        return mapping.num_unmapped
+    owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
+    begin, end = _once(tensor)
+    pairs = [(variable.storage.base, variable.mapping) for variable in owners]
+    tile, _, length = split(pairs, begin, end - begin)
+    return int(length[tile == NO_TILE].sum())
+
+
+def _mapping(tensor: TensorQueries, regions: int, most: int) -> TileMapping | None:
+    view = tensor.view
+    space = view.space
+    if regions > most:
+        # Every element once, in whatever order: the tiles are the variable's.
+        if (
+            not isinstance(space, Storage)
+            or view.num_elements != space.num_elements
+            or contains_aliases(view)
+        ):
+            return None
+        view = whole(space, (space.num_elements,))
+    return mapping_of(tensor.graph, view)
+
+
+def _tiles(mapping: TileMapping) -> str:
+    tiles = mapping.tiles
+    if not len(tiles):
+        return "on no tile"
+    if len(tiles) == 1:
+        return f"on tile {tiles[0]}"
+    return f"on {len(tiles):,} tiles ({ranges(tiles, SHOWN_RANGES)})"
+
+
+def elements(graph: Graph, begin: int, end: int) -> str:
+    """Return which elements of which variable the addresses [begin, end) are.
+
+    Args:
+        graph: the graph whose addresses they are.
+        begin: an address of a variable.
+        end: one past the last address, of the same variable.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> elements(x.graph, 1, 3)
+    "'x' elements [1, 3)"
+    """
+    variable = next(v for v in reversed(graph.variables) if v.storage.base <= begin)
+    base = variable.storage.base
+    return f"'{variable.name}' elements [{begin - base}, {end - base})"
+
+
+def shared(a: TensorQueries, b: TensorQueries) -> str:
+    """Return which elements two tensors that intersect share.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> shared(x[:3], x[1:])
+    "'x' elements [1, 3)"
+    """
+    if max(num_runs(a.view), num_runs(b.view)) > MANY_RUNS:
+        return f"elements of '{a.name}'"
+    (a_begin, a_end), (b_begin, b_end) = _once(a), _once(b)
+    low = np.searchsorted(a_end, b_begin, side="right")
+    high = np.searchsorted(a_begin, b_end, side="left")
+    k = int(np.argmax(low < high))
+    first = low[k]
+    begin, end = max(a_begin[first], b_begin[k]), min(a_end[first], b_end[k])
+    return _first_of(a.graph, int(begin), int(end), int((high - low).sum()))
+
+
+def repeated(tensor: TensorQueries) -> str:
+    """Return which elements occur more than once in a tensor that has such.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
+    >>> repeated(pl.concat([x[:3], x[2:]]))
+    "'x' elements [2, 3)"
+    """
+    if num_runs(tensor.view) > MANY_RUNS:
+        return f"elements of '{tensor.name}'"
+    begin, length = runs(tensor.view)
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], (begin + length)[order]
+    seen = np.maximum.accumulate(end)[:-1]
+    again = np.flatnonzero(begin[1:] < seen)
+    begin, end = union(begin[1:][again], np.minimum(end[1:], seen)[again])
+    return _first_of(tensor.graph, int(begin[0]), int(end[0]), len(begin))
+
+
+def _first_of(graph: Graph, begin: int, end: int, count: int) -> str:
+    more = f" and {counted(count - 1, 'more range')}" if count > 1 else ""
+    return elements(graph, begin, end) + more
+
+
+def _once(tensor: TensorQueries) -> tuple[Int64, Int64]:
+    """Return the ranges of addresses a tensor reads, sorted and disjoint."""
+    begin, length = runs(tensor.view)
+    return union(begin, begin + length)
+
+
+def why_not_writeable(tensor: TensorQueries) -> tuple[str, str]:
+    """Return why a tensor is not parallel writeable: in words, and the elements at fault.
+
+    Args:
+        tensor: one that holds a constant, or an element more than once.
+
+    >>> import poplite as pl
+    >>> why_not_writeable(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
+    ('is constant', "'zeros' is a constant")
+    """
+    if tensor.contains_constant():
+        storage = next(storage for storage in storages(tensor.view) if storage.constant)
+        return "is constant", f"'{tensor.graph.variable_of(storage).name}' is a constant"
+    return "holds some elements more than once", f"{repeated(tensor)} occur more than once"
+
+
+def summary(tensor: TensorQueries, label: Callable[[Variable], str]) -> str:
+    """Return the first variable and what was done to it, as Poplar's getVarStr does.
+
+    Args:
+        tensor: any tensor.
+        label: what to call the variable.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.INT, (2, 3), "t")
+    >>> summary(t.T, lambda variable: variable.name)
+    'VAR:t DIMSHUFFLE(1,0)'
+    """
+    view = tensor.view
+    below = view.space.storages if isinstance(view.space, Cat) else storages(view)
+    if not below:
+        return "VAR:"
+    parts = [f"VAR:{label(tensor.graph.variable_of(below[0]))}"]
+    factor = math.prod([extent for extent, stride in view.flat_digits() if stride == 0])
+    if factor > 1:
+        parts.append(f"BROADCAST[{factor}]")
+    order = _shuffled(view)
+    if order != sorted(order):
+        parts.append(f"DIMSHUFFLE({','.join(map(str, order))})")
+    if isinstance(view.space, Cat) and len(view.space.kids) > 1:
+        parts.append(f"INTERLEAVE[{len(view.space.kids)}]")
+    return " ".join(parts)
+
+
+def _shuffled(view: View) -> list[int]:
+    """Return which dimension of a row-major tensor each stored dimension was."""
+    reach = []
+    for d, (size, dim) in enumerate(zip(view.shape, view.dims, strict=True)):
+        steps = [abs(stride) for _, stride in digits_of(size, dim) if stride]
+        if steps:
+            reach.append((-max(steps), d))
+    by_stride = [d for _, d in sorted(reach)]
+    stored = sorted(by_stride)
+    return [by_stride.index(d) for d in stored]
+
+
+def expression(tensor: TensorQueries) -> str:
+    """Return the view behind a tensor, down to its variables.
+
+    >>> import poplite as pl
+    >>> expression(pl.Graph().add_variable(pl.INT, (2, 3), "t").T.flatten())
+    'int32[6]: t from 0, extent:stride (3:1, 2:3)'
+    """
+    return f"{type_and_shape(tensor)}: {_expression(tensor, tensor.view)}"
+
+
+def _expression(tensor: TensorQueries, view: View) -> str:
+    if not view.num_elements:
+        return "no elements"
+    if isinstance(view.space, Storage):
+        source = tensor.graph.variable_of(view.space).name
+    else:
+        kids = "; ".join([_expression(tensor, kid) for kid in view.space.kids])
+        source = f"{view.space.outer} x [{kids}]"
+    numbers = [
+        ", ".join(f"{extent}:{stride}" for extent, stride in digits_of(size, dim)) or "1"
+        for size, dim in zip(view.shape, view.dims, strict=True)
+    ]
+    digits = " ".join(f"({number})" for number in numbers)
+    return f"{source} from {view.off}, extent:stride {digits}".rstrip()

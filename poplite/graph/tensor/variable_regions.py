@@ -1,0 +1,139 @@
+"""Ranges of variables that a tensor reads: arrays that read as a list of `VariableInterval`.
+
+    t of shape (2, 6)        t[:, 2:4] reads       t [2, 4)  t [8, 10)
+                             as arrays             number 0 0, begin 2 8, end 4 10
+
+A tensor may read millions of ranges, of which most programs look at the numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.text import counted, fitted
+from poplite.view import View, chunks, runs, storages
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
+
+SHOWN = 100
+"""Ranges that a repr lists."""
+
+
+class VariableInterval(NamedTuple):
+    """The elements [begin, end) of a flattened variable."""
+
+    variable: Variable
+    begin: int
+    end: int
+
+    def __repr__(self) -> str:
+        return fitted(f"<VariableInterval '{{}}' [{self.begin}, {self.end})>", self.variable.name)
+
+
+class VarRegions(Sequence[VariableInterval]):
+    """Ranges of variables, in the order of a tensor; reads and compares as a list.
+
+    Attributes:
+        variables: those that are read, by rising address.
+        number: int64[n], of which of the variables each range is.
+        begin: int64[n], first elements.
+        end: int64[n], one past the last elements.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
+    >>> t[:, 2:4].var_regions().end.tolist()
+    [4, 10]
+    """
+
+    __slots__ = ("begin", "end", "number", "variables")
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+
+    def __init__(
+        self, variables: tuple[Variable, ...], number: Int64, begin: Int64, end: Int64
+    ) -> None:
+        self.variables = variables
+        self.number = number
+        self.begin = begin
+        self.end = end
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @overload
+    def __getitem__(self, key: int) -> VariableInterval: ...
+    @overload
+    def __getitem__(self, key: slice) -> VarRegions: ...
+
+    def __getitem__(self, key: int | slice) -> VariableInterval | VarRegions:
+        if isinstance(key, slice):
+            return VarRegions(self.variables, self.number[key], self.begin[key], self.end[key])
+        variable = self.variables[self.number[key]]
+        return VariableInterval(variable, int(self.begin[key]), int(self.end[key]))
+
+    def __iter__(self) -> Iterator[VariableInterval]:
+        owners = map(self.variables.__getitem__, self.number.tolist())
+        return map(VariableInterval, owners, self.begin.tolist(), self.end.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, VarRegions) and self.variables == other.variables:
+            return all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("number", "begin", "end")
+            )
+        if not isinstance(other, VarRegions | list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(other)
+
+    def __repr__(self) -> str:
+        if len(self) <= SHOWN:
+            return repr(list(self))
+        of = counted(len(self.variables), "variable")
+        return f"<VarRegions {counted(len(self), 'range')} of {of}>"
+
+
+class _Owners:
+    """The variables below a view, which turn addresses into their elements."""
+
+    def __init__(self, graph: Graph, view: View) -> None:
+        below = sorted(storages(view), key=lambda storage: storage.base)
+        self.variables = tuple([graph.variable_of(storage) for storage in below])
+        self.bases = [storage.base for storage in below]
+
+    def regions(self, begin: Int64, length: Int64) -> VarRegions:
+        """Return runs of addresses as ranges of variables."""
+        if len(self.bases) == 1:
+            first, number = begin - self.bases[0], np.zeros(len(begin), np.int64)
+        else:
+            bases = np.array(self.bases, np.int64)
+            number = np.searchsorted(bases, begin, side="right") - 1
+            first = begin - bases[number]
+        return VarRegions(self.variables, number, first, first + length)
+
+
+def var_regions(graph: Graph, view: View) -> VarRegions:
+    """Return the ranges of variables that a view reads.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
+    >>> var_regions(t.graph, t[:, 2:4].view)
+    [<VariableInterval 't' [2, 4)>, <VariableInterval 't' [8, 10)>]
+    """
+    return _Owners(graph, view).regions(*runs(view))
+
+
+def region_chunks(graph: Graph, view: View, most: int) -> Iterator[VarRegions]:
+    """Return the same, at most so many at a time.
+
+    >>> import poplite as pl
+    >>> t = pl.Graph().add_variable(pl.FLOAT, (40, 40), "t")
+    >>> sum(len(part) for part in region_chunks(t.graph, t.T.view, 100))
+    1600
+    """
+    owners = _Owners(graph, view)
+    return (owners.regions(begin, length) for begin, length in chunks(view, most))
