@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from poplite.compile.actions import Stamp
 from poplite.compile.code import Code
 from poplite.compile.executable import Executable
 from poplite.compile.opcodes import CALLBACK
-from poplite.compile.step import ComputeStep
+from poplite.compile.step import ComputeStep, CopyStep
 from poplite.compile.transfers import CodeLoad, HostAction
 from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread
@@ -71,21 +71,36 @@ class _Rows:
     counted: tuple[tuple[int, _Priced], ...]
 
 
+class Work(NamedTuple):
+    """How much ran.
+
+    Attributes:
+        steps: executions of steps.
+        vertices: executions of vertices.
+        bytes_copied: moved by copies.
+        bytes_gathered: moved into and out of temporaries, for vertices.
+    """
+
+    steps: int
+    vertices: int
+    bytes_copied: int
+    bytes_gathered: int
+
+
 class Accounts:
     """The accounts of an engine.
 
     Args:
         executable: what it runs.
         counts: int64[rows] of each program, how often each row ran.
-
-    Attributes:
         counted: returns what vertices took that were counted, by the name of a program and the
             row of the step; None where nothing was.
     """
 
-    def __init__(self, executable: Executable, counts: Mapping[str, Int64]) -> None:
-        self._executable, self._counts = executable, counts
-        self.counted: Counted = _nothing
+    def __init__(
+        self, executable: Executable, counts: Mapping[str, Int64], counted: Counted = _nothing
+    ) -> None:
+        self._executable, self._counts, self._counted = executable, counts, counted
         self._steps: dict[int, _Priced] = {}
         self._actions: dict[int, _Priced] = {}
 
@@ -93,6 +108,21 @@ class Accounts:
     def are_kept(self) -> bool:
         """Whether costs are modelled."""
         return self._executable.memory is not None
+
+    def work(self) -> Work:
+        """Return how much ran, whether costs are modelled or not."""
+        steps = vertices = copied = gathered = 0
+        for name, code in self._executable.programs.items():
+            for row in code.step_rows.tolist():
+                count = int(self._counts[name][row])
+                step = self._executable.steps[code.ops[row, 1]]
+                steps += count
+                if isinstance(step, CopyStep):
+                    copied += count * step.moves.size_bytes
+                else:
+                    vertices += count * step.num_vertices
+                    gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
+        return Work(steps, vertices, copied, gathered)
 
     def totals(self) -> tuple[StepTotal, ...]:
         """Return what each row took that does the work of a step, by program and row."""
@@ -110,7 +140,7 @@ class Accounts:
         return total
 
     def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
-        counted = self.counted(program, row)
+        counted = self._counted(program, row)
         if counted is None:
             return count * priced.cycles
         number = int(self._executable.programs[program].ops[row, 1])
@@ -132,7 +162,7 @@ class Accounts:
         found = {}
         for name, code in self._executable.programs.items():
             priced = tuple(self._costly(code))
-            is_counted = [self.counted(name, row) is not None for row, _ in priced]
+            is_counted = [self._counted(name, row) is not None for row, _ in priced]
             counted = tuple(compress(priced, is_counted))
             known = [pair for pair, own in zip(priced, is_counted, strict=True) if not own]
             found[name] = _Rows(
@@ -163,7 +193,7 @@ class Accounts:
     def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
         code = self._executable.programs[program]
         number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == CALLBACK
-        counted = self.counted(program, row)
+        counted = self._counted(program, row)
         return StepTotal(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,
             kind=self._kind(number, is_host=is_host),

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.compile.transfers import Block, HostFunctionCall, Stream, Transfer
-from poplite.errors import ElementTypeError, TensorMetadataError
+from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
 from poplite.graph.host.streams import StreamCallback
 from poplite.quarter import QuarterMetadata
 from poplite.simulator.memory import Bytes
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, counted
 
 Array = npt.NDArray[Any]
 Take = Callable[[Array], object]
@@ -108,6 +108,81 @@ class Feed:
         self._free.extend(self._ready)
         self._ready = deque()
         self._callback.invalidate_prefetched()
+
+
+def ring_of(array: object, stream: Stream, call: str) -> Ring:
+    """Return an array of the user's as a stream, in place.
+
+    Args:
+        array: what the user gave.
+        stream: what it is connected to.
+        call: what the user called, for messages.
+
+    Raises:
+        ElementTypeError: when it is no array of the stream's dtype.
+        StreamConnectionError: when its size is no multiple of a block, or it cannot be used in
+            place.
+    """
+    dtype, count = stream.element_type.dtype, stream.num_elements
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        given = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
+        raise ElementTypeError(
+            f"{call}: {given}, but the stream moves {dtype} ({stream.element_type!r})",
+            at=here(),
+            found=f"the stream was made at {stream.location}",
+            fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
+            if not callable(array)
+            else "engine.connect_stream_to_callback takes functions",
+        )
+    if not array.size or array.size % count:
+        raise StreamConnectionError(
+            f"{call}: {counted(array.size, 'element')}, which is no multiple of a block of "
+            f"{count:,}",
+            at=here(),
+            found=f"the stream was made at {stream.location}",
+            fix="an array of one block, or of several",
+        )
+    reason = ""
+    if not array.flags.c_contiguous:
+        reason = "is not C-contiguous"
+    elif not stream.to_device and not array.flags.writeable:
+        reason = "is read-only"
+    if reason:
+        raise StreamConnectionError(
+            f"{call}: the array {reason}, so that it cannot be used in place",
+            at=here(),
+            found=f"shape {array.shape}, strides {array.strides}",
+            fix="connect a copy: array.copy()",
+        )
+    return Ring(array.reshape(-1, count), to_device=stream.to_device)
+
+
+def taker_of(callback: object, stream: Stream, call: str, *, works_ahead: bool) -> Take:
+    """Return what fills or takes the blocks of a stream: the user's function, or a feed.
+
+    Args:
+        callback: a function or a `StreamCallback`, as the user gave it.
+        stream: what it is connected to.
+        call: what the user called, for the message.
+        works_ahead: whether a `StreamCallback` is asked to prefetch.
+
+    Raises:
+        ElementTypeError: when it is neither.
+    """
+    if isinstance(callback, StreamCallback):
+        return Feed(callback, stream, works_ahead=works_ahead)
+    is_class = isinstance(callback, type) and issubclass(callback, StreamCallback)
+    if is_class or not callable(callback):
+        raise ElementTypeError(
+            f"{call}: {clipped(callback)} is no function",
+            at=here(),
+            found="it is a class, not an object of it"
+            if is_class
+            else f"its type is {type(callback).__name__}",
+            fix="a function that takes an array, or an object of a subclass of "
+            "pl.StreamCallback; engine.connect_stream takes arrays",
+        )
+    return callback
 
 
 @dataclass(slots=True, eq=False)

@@ -5,63 +5,52 @@ engine.write(x, array)              host to device
 engine.run()                        as often as you like; variables keep their values
 engine.read(y)                      device to host
 print(engine.report())
+
+A face: its parts do the work, and none of them knows the engine.
+
+    Arena          memory, with all variables
+    HostTensors    tensors that the host reads and writes
+    Host           what Python does in a run; its HostLinks are streams, remote buffers and
+                   host functions
+    StrictChecks   what is written of memory, with strict checks only
+    Runs           the programs, one of which runs at a time
+    Accounts       how much ran, and what it took
 """
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.actions import Stamp
 from poplite.compile.compiler import Programs
 from poplite.compile.executable import Checks, Executable
-from poplite.compile.host_tensor import HostTensor
-from poplite.compile.step import ComputeStep
-from poplite.errors import (
-    ControlProgramError,
-    ElementTypeError,
-    GraphConnectionError,
-    TensorCreationError,
-    UnknownName,
-    did_you_mean,
-)
 from poplite.graph.graph import Graph
-from poplite.graph.storage.host_values import elements
+from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import why_not_writeable
-from poplite.machine.replicas import replica_number, tiles_text
-from poplite.options import engine_options
-from poplite.quarter import QuarterMetadata, decode
+from poplite.machine.replicas import tiles_text
+from poplite.quarter import QuarterMetadata
 from poplite.simulator import native
 from poplite.simulator.accounts import Accounts
-from poplite.simulator.bound import CompiledSteps
-from poplite.simulator.compiled import CompiledProgram
-from poplite.simulator.counter import VertexCounter
-from poplite.simulator.engine_host import EngineHost
-from poplite.simulator.engine_reports import EngineReports
 from poplite.simulator.floats import Floats
 from poplite.simulator.host import Host
-from poplite.simulator.interpreted import InterpretedProgram
 from poplite.simulator.memory import Arena
-from poplite.simulator.moving import ByMoves, ByView, Place
+from poplite.simulator.moving import HostTensors
 from poplite.simulator.progress import Announcer, Progress, shown
-from poplite.simulator.recording import Recording
-from poplite.simulator.shadow import shadow_of_written
-from poplite.simulator.sources import source_of
-from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.runs import Runs
+from poplite.simulator.sources import checked_seed, options_of, source_of
 from poplite.simulator.strict import StrictChecks
-from poplite.source import here
-from poplite.text import clipped, counted, of_type
-from poplite.vertex.compute import check as check_vertex
-from poplite.view import storages
+from poplite.text import counted
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from poplite.report.run import Report
+    from poplite.report.trace import Trace
 
 
-class Engine(EngineHost, EngineReports):
+class Engine:
     """Runs programs on the simulator.
 
     An engine is a snapshot: what is added to the graph or changed in it later is not part
@@ -109,72 +98,37 @@ class Engine(EngineHost, EngineReports):
         options: Mapping[str, object] | None = None,
     ) -> None:
         arguments = {"checks": checks, "interpret": interpret, "progress": progress, "seed": seed}
-        asked = engine_options(options, **arguments)
-        interpret = bool(asked.interpret)
-        if not interpret and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-            raise ControlProgramError(
-                f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
-                "so vertices cannot be compiled",
-                at=here(),
-                fix="Engine(..., interpret=True) runs vertices as plain Python",
-            )
+        asked = options_of(options, **arguments)
         with shown("engine", "vertex classes", wanted=bool(asked.progress)) as bar:
             bar.note("checking and lowering")
-            self._seed = _checked_seed(asked.seed)
-            self._executable, self._graph = source_of(graph, program, asked, options)
-            self._prefetches = asked.prefetch is not False
-            self._make(interpret, bar)
+            seed = checked_seed(asked.seed)
+            self._executable, known = source_of(graph, program, asked, options)
+            self.checks: Checks = self._executable.checks
+            self.interpret = bool(asked.interpret)
+            self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
+            self._tensors = HostTensors(self._executable, known, self._arena)
+            self._make(bar, works_ahead=asked.prefetch is not False)
 
-    def _make(self, interpret: bool, progress: Progress) -> None:
-        """Make ready what the executable needs."""
-        self.checks: Checks = self._executable.checks
-        self.interpret = interpret
-        classes = _vertex_classes(self._executable)
-        # Made now, so that later changes of the numbers they name do not reach this engine.
-        floats = Floats(self._executable.float_modes, self._seed)
-        replays = interpret or floats.may_trap or self.checks == "strict"
-        self._computes = {
-            cls: floats.form(cls) for cls in classes if replays or check_vertex(cls).raises
-        }
-        self._arena = Arena(self._executable.layout, floats)
-        programs = self._executable.programs
-        self._host = Host(self._executable.actions, self._arena, programs)
-        self._strict = None
+    def _make(self, progress: Progress, *, works_ahead: bool) -> None:
+        """Make the parts that run programs."""
+        executable, arena = self._executable, self._arena
+        self._host = Host(executable.actions, arena, executable.programs, works_ahead=works_ahead)
+        self._strict: StrictChecks | None = None
         if self.checks == "strict":
-            shown = [cls for cls in classes if interpret and check_vertex(cls).shows]
-            self._strict = StrictChecks(self._executable, self._arena, frozenset(shown))
-        self._counts = {
-            name: np.zeros(len(code.ops), np.int64)
-            for name, code in self._executable.programs.items()
-        }
-        self._accounts = Accounts(self._executable, self._counts)
-        self._host.cycles = self._accounts.cycles
-        self._recording: Recording | None = None
-        self._runs = 0
-        self._runs_now: dict[str, Running] = {}
+            self._strict = StrictChecks(executable, arena, interpret=self.interpret)
         with Announcer(progress) as announcer, native.announcing(announcer):
-            self._programs = self._bound(progress)
-            if any(isinstance(action, Stamp) for action in self._executable.actions):
+            self._runs = Runs(
+                executable,
+                arena,
+                self._host,
+                self._strict,
+                interpret=self.interpret,
+                progress=progress,
+            )
+            self._accounts = Accounts(executable, self._runs.counts, self._runs.counted)
+            self._host.cycles = self._accounts.cycles
+            if any(isinstance(action, Stamp) for action in executable.actions):
                 self._accounts.cycles()  # vertices are priced now, not in the middle of a run
-
-    def _bound(
-        self, progress: Progress
-    ) -> dict[str, CompiledProgram] | dict[str, InterpretedProgram]:
-        """Return the programs, ready to run."""
-        executable, arena, computes = self._executable, self._arena, self._computes
-        codes, counts, strict = executable.programs.items(), self._counts, self._strict
-        if self.interpret:
-            counter = VertexCounter(executable, arena)
-            self._accounts.counted = counter.tallies.counted
-            return {
-                name: InterpretedProgram(
-                    executable, code, counts[name], arena, computes, counter, strict
-                )
-                for name, code in codes
-            }
-        steps = CompiledSteps(executable, arena, computes, progress)
-        self._accounts.counted = steps.tallies.counted
-        return {name: CompiledProgram(steps, code, counts[name], strict) for name, code in codes}
 
     @property
     def executable(self) -> Executable:
@@ -201,15 +155,17 @@ class Engine(EngineHost, EngineReports):
         >>> engine.read(x)
         array([1, 2], dtype=int32)
         """
-        if self._runs_now:
-            raise ControlProgramError(
-                "engine.load(): a program is running", at=here(), fix="wait for the end of the run"
-            )
+        self._runs.check_idle("engine.load()")
         self._arena.load()
-        self._arena.floats.reset()
         self._host.links.reset()
         if self._strict is not None:
             self._strict.load()
+
+    def __repr__(self) -> str:
+        programs = counted(len(self._executable.programs), "program")
+        form = "interpreted" if self.interpret else "compiled"
+        tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
+        return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"
 
     # -- running -----------------------------------------------------------------------------
 
@@ -235,38 +191,7 @@ class Engine(EngineHost, EngineReports):
                 with an error.
             ControlProgramError: when the engine is running already.
         """
-        name = self._name(program)
-        mine = Running()
-        try:
-            # In one step, so that Ctrl-C finds the mark either made or not.
-            if self._runs_now.setdefault("run", mine) is not mine:
-                raise ControlProgramError(
-                    f"engine.run({program!r}): the engine is running already",
-                    at=here(),
-                    found=f"called while {self._host.doing()} is running"
-                    if self._host.doing()
-                    else "called from its own print stream, or from a second thread",
-                    fix="wait for the first run, or make a second engine",
-                )
-            self._host.links.check_connected(name)
-            if self._recording is not None:
-                self._recording.begin(name)
-            bound = self._programs[name]
-            self._host.where, self._host.acting = bound.where, bound.acting
-            if progress:
-                self._run_shown(name, mine)
-            else:
-                bound.run(self._host.calls, mine.watch)
-        except Stopped:
-            pass
-        except Exception as error:
-            if self._runs_now.get("run") is mine:
-                self._host.note(error)
-            raise
-        finally:
-            if self._runs_now.get("run") is mine:
-                del self._runs_now["run"]
-        self._runs += 1
+        self._runs.run(program, progress=progress)
 
     def stop(self) -> None:
         """End the run that is going on, from another thread or from a callback of the run.
@@ -287,46 +212,7 @@ class Engine(EngineHost, EngineReports):
         >>> engine.print_stream = FirstLine()
         >>> engine.run()
         """
-        running = self._runs_now.get("run")
-        if running is not None:
-            running.stop()
-
-    def _run_shown(self, name: str, running: Running) -> None:
-        code, counts = self._executable.programs[name], self._counts[name]
-        before = int(counts[code.step_rows].sum())
-        with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
-
-            def done() -> int:
-                return int(counts[code.step_rows].sum()) - before
-
-            def watch() -> None:
-                bar.update(done)
-                running.watch()
-
-            try:
-                self._programs[name].run(self._host.calls, watch)
-            finally:
-                bar.update(done)
-
-    def _name(self, program: str | int) -> str:
-        programs = self._executable.programs
-        if isinstance(program, str) and program in programs:
-            return program
-        names = list(programs)
-        if isinstance(program, int | np.integer) and 0 <= program < len(names):
-            return names[program]
-        if isinstance(program, str):
-            listed = [repr(name) for name in names]
-            hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
-        else:
-            listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
-            hint, fix = "", "engine.run(0), or a name"
-        raise UnknownName(
-            f"the engine has no program {clipped(program)}{hint}",
-            at=here(),
-            found="programs: " + ", ".join(listed),
-            fix=fix,
-        )
+        self._runs.stop()
 
     @property
     def print_stream(self) -> TextIO | None:
@@ -337,7 +223,7 @@ class Engine(EngineHost, EngineReports):
     def print_stream(self, stream: TextIO | None) -> None:
         self._host.print_stream = stream
 
-    # -- host access -------------------------------------------------------------------------
+    # -- tensors -----------------------------------------------------------------------------
 
     def write(
         self,
@@ -365,43 +251,10 @@ class Engine(EngineHost, EngineReports):
             GraphConnectionError: when the tensor may not be written.
             UnknownName: when there is no such handle.
         """
-        place = self._place(tensor, "write", self._executable.host_writes)
-        what = f"engine.write to '{place.name}'"
-        if isinstance(tensor, Tensor) and not tensor.is_parallel_writeable():
-            reason, fact = why_not_writeable(tensor)
-            fix = "write to the variable itself"
-            if tensor.contains_constant():
-                kind = repr(tensor.element_type)
-                fix = f"make it a variable: graph.add_variable({kind}, {tensor.shape}, mapping=...)"
-            raise GraphConnectionError(
-                f"{what}: the tensor {reason}", at=here(), found=fact, fix=fix
-            )
-        replicas = self._replicas(replica, what)
-        metadata = {number: place.metadata(self._arena, number) for number in replicas}
-        element = place.element_type
-        stored = {
-            each: elements(element, array, what=what, at=here(), metadata=each)
-            for each in dict.fromkeys(metadata.values())
-        }
-        shape = next(iter(stored.values())).shape
-        is_each = len(replicas) > 1 and shape == (len(replicas), *place.shape)
-        if shape not in ((), place.shape) and not is_each:
-            raise TensorCreationError(
-                f"{what}: an array of shape {shape} for a tensor of shape {place.shape}",
-                at=here(),
-                found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
-                if len(replicas) > 1
-                else "",
-                fix=f"array.reshape({place.shape})"
-                if math.prod(shape) == math.prod(place.shape)
-                else "slice the tensor or the array",
-            )
-        for number in replicas:
-            values = stored[metadata[number]]
-            own = values[number] if is_each else values
-            place.write(self._arena, own, number)
-            if self._strict is not None:
-                place.write(self._strict.shadow, shadow_of_written(element), number)
+        access = self._tensors.to_write(tensor, replica)
+        self._tensors.write(access, array)
+        if self._strict is not None:
+            self._strict.write(access)
 
     def read(self, tensor: Tensor | str, *, replica: int | None = None) -> npt.NDArray[Any]:
         """Return a copy of a tensor's values.
@@ -419,90 +272,230 @@ class Engine(EngineHost, EngineReports):
             GraphReplicationError: when there is no such replica.
             UnknownName: when there is no such handle.
         """
-        place = self._place(tensor, "read", self._executable.host_reads)
-        what = f"engine.read of '{place.name}'"
-        replicas = self._replicas(replica, what)
+        access = self._tensors.to_read(tensor, replica)
         if self._strict is not None:
-            self._strict.read(what, [place.read(self._strict.shadow, n) for n in replicas])
-        found = [self._read(place, number) for number in replicas]
-        return found[0] if len(found) == 1 else np.stack(found)
+            self._strict.read(access)
+        return self._tensors.read(access)
 
-    def _read(self, place: Place, replica: int) -> npt.NDArray[Any]:
-        stored = place.read(self._arena, replica)
-        metadata = place.metadata(self._arena, replica)
-        return stored if metadata is None else decode(stored, metadata)
+    # -- streams -----------------------------------------------------------------------------
 
-    def _replicas(self, replica: int | None, what: str) -> Sequence[int]:
-        """Return the replicas that are meant."""
-        count = self._executable.layout.replicas
-        return range(count) if replica is None else [replica_number(replica, count, what, here())]
+    def list_streams(self) -> list[str]:
+        """Return the handles of the streams that the engine's programs use.
 
-    def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
-        """Return where a tensor lies that the user gave, or named by a handle."""
-        if not isinstance(tensor, str):
-            self._check_owner(tensor, f"engine.{verb}")
-            assert isinstance(tensor, Tensor)
-            return ByView(tensor)
-        if tensor in known:
-            return ByMoves(known[tensor])
-        raise UnknownName(
-            f"engine.{verb}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
-            at=here(),
-            found=f"handles: {', '.join(map(repr, known)) or 'none'}",
-            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before the engine is made",
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+        >>> stream = graph.add_host_to_device_fifo("in", pl.INT, 2)
+        >>> pl.Engine(graph, pl.Copy(stream, x)).list_streams()
+        ['in']
+        """
+        return self._host.links.list_streams()
+
+    def connect_stream(
+        self,
+        handle: str,
+        array: npt.NDArray[Any],
+        *,
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
+        """Let a stream take its blocks from an array, or store them there, round and round.
+
+        The array is used in place, whenever a program runs: change it between runs, or read it
+        afterwards. Of replicas, each takes the next block in turn.
+
+        Args:
+            handle: of the stream.
+            array: C-contiguous, of the stream's dtype, one block or several; writeable when the
+                stream goes to the host.
+            metadata: format and scale of the codes in the array, for a QUARTER stream.
+
+        Raises:
+            StreamConnectionError: when no program uses such a stream, or the array's size is no
+                multiple of a block, or it cannot be used in place.
+            ElementTypeError: when it is no array of that dtype.
+            TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
+
+        >>> import numpy as np
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+        >>> engine = pl.Engine(graph, pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 2), x))
+        >>> engine.connect_stream("in", np.arange(6, dtype=np.int32))
+        >>> for _ in range(4):
+        ...     engine.run()
+        >>> engine.read(x)
+        array([0, 1], dtype=int32)
+        """
+        self._host.links.connect_stream(handle, array, metadata)
+
+    def connect_stream_to_callback(
+        self,
+        handle: str,
+        callback: Callable[[npt.NDArray[Any]], object] | StreamCallback,
+        *,
+        replica: int | None = None,
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
+        """Let a function, or an object with more to say, fill or take the blocks of a stream.
+
+        Args:
+            handle: of the stream.
+            callback: a function that takes an array of one dimension, which it fills, or reads
+                when the stream goes to the host (it is read-only then); or a `StreamCallback`.
+                The array is valid during the call.
+            replica: whose blocks; by default those of all replicas, in their order.
+            metadata: format and scale of the codes, for a QUARTER stream.
+
+        Raises:
+            StreamConnectionError: when no program uses such a stream.
+            ElementTypeError: when the callback cannot be called.
+            GraphReplicationError: when there is no such replica.
+            TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0)
+        >>> engine = pl.Engine(graph, pl.Copy(graph.add_host_to_device_fifo("in", pl.INT, 2), x))
+        >>> engine.connect_stream_to_callback("in", lambda array: array.fill(7))
+        >>> engine.run()
+        >>> engine.read(x)
+        array([7, 7], dtype=int32)
+        """
+        self._host.links.connect_stream_to_callback(handle, callback, replica, metadata)
+
+    # -- host functions and remote buffers ---------------------------------------------------
+
+    def connect_host_function(
+        self,
+        handle: str,
+        callback: Callable[[tuple[npt.NDArray[Any], ...], tuple[npt.NDArray[Any], ...]], object],
+        *,
+        replica: int | None = None,
+    ) -> None:
+        """Say what a host function does.
+
+        Args:
+            handle: of the host function.
+            callback: takes the inputs and the outputs, tuples of arrays of one dimension. It
+                fills the outputs, which are zero at first; the inputs are read-only. The arrays
+                are valid during the call.
+            replica: whose calls; by default those of all replicas, in their order.
+
+        Raises:
+            StreamConnectionError: when no program uses such a function.
+            ElementTypeError: when the callback cannot be called.
+            GraphReplicationError: when there is no such replica.
+
+        >>> import numpy as np
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=[3, 1, 2])
+        >>> sort = graph.add_host_function("sort", [(pl.INT, 3)], [(pl.INT, 3)])
+        >>> engine = pl.Engine(graph, pl.Call(sort, [x], [x]))
+        >>> def sorted_copy(inputs, outputs):
+        ...     outputs[0][:] = np.sort(inputs[0])
+        >>> engine.connect_host_function("sort", sorted_copy)
+        >>> engine.run()
+        >>> engine.read(x)
+        array([1, 2, 3], dtype=int32)
+        """
+        self._host.links.connect_host_function(handle, callback, replica)
+
+    def copy_to_remote_buffer(
+        self, array: npt.ArrayLike, handle: str, row: int = 0, replica: int | None = None
+    ) -> None:
+        """Store a row of a remote buffer.
+
+        Args:
+            array: as many elements as a row, under NumPy's same_kind casting.
+            handle: of the remote buffer.
+            row: its number.
+            replica: whose row; by default that of all.
+
+        Raises:
+            StreamConnectionError: when no program uses such a buffer.
+            TensorIndexError: when there is no such row.
+            TensorCreationError: for another number of elements.
+            ElementTypeError: when the values are of a kind the buffer cannot hold.
+            SizeOverflowError: when a value is out of range.
+            GraphReplicationError: when there is no such replica.
+        """
+        self._host.links.copy_to_remote_buffer(array, handle, row, replica)
+
+    def copy_from_remote_buffer(
+        self, handle: str, row: int = 0, replica: int = 0
+    ) -> npt.NDArray[Any]:
+        """Return a copy of a row of a remote buffer.
+
+        Args:
+            handle: of the remote buffer.
+            row: its number.
+            replica: whose row.
+
+        Raises:
+            StreamConnectionError: when no program uses such a buffer.
+            TensorIndexError: when there is no such row.
+            GraphReplicationError: when there is no such replica.
+        """
+        return self._host.links.copy_from_remote_buffer(handle, row, replica)
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def report(self) -> Report:
+        """Return what the engine is made of, and what has run so far and what it took.
+
+        The report is of this moment: runs that come later do not change it.
+        """
+        # Engines start sooner without what only reports need.
+        from poplite.simulator.reporting import report_of
+
+        runs_again = 0 if self._strict is None else self._strict.runs_again
+        return report_of(
+            self._executable,
+            self._accounts,
+            runs=self._runs.number,
+            runs_again=runs_again,
+            interpret=self.interpret,
         )
 
-    def _check_owner(self, tensor: object, call: str) -> None:
-        if not isinstance(tensor, Tensor):
-            raise ElementTypeError(
-                f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
-            )
-        if self._graph is None:
-            raise GraphConnectionError(
-                f"{call}: this engine was made of an executable, which knows no tensors",
-                at=here(),
-                found=f"asked for '{tensor.name}'",
-                fix=f"{call}('x'), after graph.{call.replace('engine.', 'create_host_')}"
-                "('x', tensor) before compiling",
-            )
-        if tensor.graph is not self._graph:
-            raise GraphConnectionError(
-                f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
-                at=here(),
-                fix="use tensors of the graph the engine was made from",
-            )
-        late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
-        if late:
-            variable = self._graph.variable_of(late[0])
-            raise GraphConnectionError(
-                f"{call}: '{variable.name}' was added to the graph after this engine was made",
-                at=here(),
-                found=f"added at {variable.location}",
-                fix="make the engine after all variables are added",
-            )
+    @contextmanager
+    def tracing(self, limit: int = 10_000) -> Iterator[Trace]:
+        """Record the steps that run in a `with` statement, in their order.
 
-    def __repr__(self) -> str:
-        programs = counted(len(self._executable.programs), "program")
-        form = "interpreted" if self.interpret else "compiled"
-        tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
-        return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"
+        Args:
+            limit: steps that are recorded; those after it run as well.
+
+        Yields:
+            The trace, which is complete when the statement has ended: `trace.save(path)` writes it
+            for Perfetto and Chrome.
+
+        Raises:
+            ControlProgramError: when cycles are not modelled, and for a limit below 1.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> a = graph.add_variable(pl.INT, (3,), "a", mapping=0, initial_value=1)
+        >>> b = graph.add_variable(pl.INT, (3,), "b", mapping=1)
+        >>> engine = pl.Engine(graph, pl.Repeat(5, pl.Copy(a, b)))
+        >>> with engine.tracing() as trace:
+        ...     engine.run()
+        >>> len(trace.steps)
+        5
+        """
+        # Few programs are traced.
+        from poplite.simulator.reporting import traced
+
+        with traced(self._executable, self._accounts, self._runs, limit) as trace:
+            yield trace
+
+    # -- C++ spelling ------------------------------------------------------------------------
 
     readTensor = read
     writeTensor = write
-
-
-def _checked_seed(seed: object) -> int:
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
-        raise ControlProgramError(
-            f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
-            at=here(),
-            found=of_type(seed),
-            fix="leave seed out for 0",
-        )
-    return int(seed)  # type: ignore[call-overload, no-any-return]
-
-
-def _vertex_classes(executable: Executable) -> list[type[Any]]:
-    groups = (g for step in executable.steps if isinstance(step, ComputeStep) for g in step.groups)
-    return list(dict.fromkeys(group.cls for group in groups))
+    listStreams = list_streams
+    connectStream = connect_stream
+    connectStreamToCallback = connect_stream_to_callback
+    connectHostFunction = connect_host_function
+    copyToRemoteBuffer = copy_to_remote_buffer
+    copyFromRemoteBuffer = copy_from_remote_buffer
+    getReport = report

@@ -13,7 +13,7 @@ from poplite.compile.code import Code
 from poplite.compile.host_tensor import HostTensor
 from poplite.errors import ApplicationRuntimeError
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.simulator.links import Links, describe
+from poplite.simulator.links import HostLinks, describe
 from poplite.simulator.lockstep import check_equal
 from poplite.simulator.memory import Arena
 from poplite.simulator.moving import read_host
@@ -35,6 +35,7 @@ class Host:
         actions: what an executable asks for.
         arena: the memory.
         programs: the programs by name.
+        works_ahead: whether callbacks of streams are asked to prefetch.
 
     Attributes:
         calls: what runs each action, by its number.
@@ -46,7 +47,12 @@ class Host:
     """
 
     def __init__(
-        self, actions: Sequence[Action], arena: Arena, programs: Mapping[str, Code]
+        self,
+        actions: Sequence[Action],
+        arena: Arena,
+        programs: Mapping[str, Code],
+        *,
+        works_ahead: bool,
     ) -> None:
         self._arena, self._actions = arena, actions
         self.print_stream: TextIO | None = None
@@ -54,7 +60,14 @@ class Host:
         self.acting: Callable[[], int | None] = lambda: None
         self.cycles: Callable[[], int] = lambda: 0
         self.calls = [self._bound(action) for action in actions]
-        self.links = Links(actions, programs, arena.parts, self.calls, lambda: self.where())
+        self.links = HostLinks(
+            actions,
+            programs,
+            arena.parts,
+            self.calls,
+            lambda: self.where(),
+            works_ahead=works_ahead,
+        )
 
     def _bound(self, action: Action) -> Callable[[], object]:
         match action:

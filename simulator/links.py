@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.compile.actions import Action
 from poplite.compile.code import Code
@@ -16,20 +17,25 @@ from poplite.compile.transfers import (
     CodeUse,
     HostFunctionCall,
     RowTransfer,
+    Stream,
     Transfer,
 )
 from poplite.errors import (
     ApplicationRuntimeError,
+    ElementTypeError,
     StreamConnectionError,
+    TensorMetadataError,
     did_you_mean,
     listed,
 )
+from poplite.machine.replicas import replica_number
 from poplite.quarter import QuarterMetadata
-from poplite.simulator.connections import Connection, workers
+from poplite.simulator.connections import Connection, ring_of, taker_of, workers
 from poplite.simulator.memory import Bytes
 from poplite.simulator.remote import RemoteRows
 from poplite.source import here
 from poplite.text import clipped, counted
+from poplite.types import QUARTER
 
 
 class Missing(NamedTuple):
@@ -39,7 +45,7 @@ class Missing(NamedTuple):
     handle: str
 
 
-class Links:
+class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
     Args:
@@ -48,11 +54,7 @@ class Links:
         parts: the memory of each replica.
         calls: what runs each action; what is connected is entered here.
         where: tells the step that is running, for messages.
-
-    Attributes:
-        connections: streams and host functions, by kind and handle.
-        remote: remote buffers, by handle.
-        missing: for each program, what it needs and nobody has connected.
+        works_ahead: whether callbacks of streams are asked to prefetch.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class Links:
         parts: Sequence[Bytes],
         calls: list[Callable[[], object]],
         where: Callable[[], str],
+        *,
+        works_ahead: bool,
     ) -> None:
-        self._parts, self._calls = parts, calls
-        self.connections: dict[tuple[str, str], Connection] = {}
-        self.remote: dict[str, RemoteRows] = {}
+        self._parts, self._calls, self._works_ahead = parts, calls, works_ahead
+        self._connections: dict[tuple[str, str], Connection] = {}
+        self._remote: dict[str, RemoteRows] = {}
         self._loaded: set[str] = set()
         needs: dict[int, Missing] = {}
         for number, action in enumerate(actions):
@@ -73,9 +77,9 @@ class Links:
                 case Transfer() | HostFunctionCall():
                     needs[number] = self._needed(number, action)
                 case RowTransfer(buffer=buffer):
-                    if buffer.handle not in self.remote:
-                        self.remote[buffer.handle] = RemoteRows(buffer, len(parts))
-                    calls[number] = self.remote[buffer.handle].call(action, parts, where)
+                    if buffer.handle not in self._remote:
+                        self._remote[buffer.handle] = RemoteRows(buffer, len(parts))
+                    calls[number] = self._remote[buffer.handle].call(action, parts, where)
                 case CodeLoad(function=function):
                     calls[number] = partial(self._loaded.add, function)
                 case CodeUse():
@@ -84,18 +88,18 @@ class Links:
             name: [needs[number] for number in _actions_of(code) if number in needs]
             for name, code in programs.items()
         }
-        self.missing = {name: list(dict.fromkeys(used)) for name, used in self._used_by.items()}
+        self._missing = {name: list(dict.fromkeys(used)) for name, used in self._used_by.items()}
 
     def _needed(self, number: int, action: Transfer | HostFunctionCall) -> Missing:
         if isinstance(action, Transfer):
             kind, handle = "stream", action.stream.handle
         else:
             kind, handle = "host function", action.handle
-        if (kind, handle) not in self.connections:
+        if (kind, handle) not in self._connections:
             spec = action.stream if isinstance(action, Transfer) else action
             takers: list[Callable[..., object] | None] = [None] * len(self._parts)
-            self.connections[kind, handle] = Connection(kind, spec, takers)
-        self.connections[kind, handle].actions.append((number, action))
+            self._connections[kind, handle] = Connection(kind, spec, takers)
+        self._connections[kind, handle].actions.append((number, action))
         return Missing(kind, handle)
 
     def _check_loaded(self, use: CodeUse) -> None:
@@ -107,37 +111,153 @@ class Links:
                 fix="Copy(function_buffer, function) before the first Call",
             )
 
-    def find(self, kind: str, handle: object, call: str) -> Connection:
-        """Return the stream or host function of a handle.
+    def list_streams(self) -> list[str]:
+        """Return the handles of streams."""
+        return [handle for kind, handle in self._connections if kind == "stream"]
+
+    def connect_stream(
+        self, handle: object, array: object, metadata: QuarterMetadata | None
+    ) -> None:
+        """Connect an array to a stream, as `Engine.connect_stream`.
 
         Args:
-            kind: "stream" or "host function".
-            handle: what the user gave.
-            call: what the user called, for the message.
+            handle: of the stream.
+            array: used in place.
+            metadata: format and scale of QUARTER codes.
 
         Raises:
-            StreamConnectionError: when no program uses one of that handle.
+            PopliteError: as `Engine.connect_stream`.
         """
-        known = [name for own, name in self.connections if own == kind]
-        if isinstance(handle, str) and handle in known:
-            return self.connections[kind, handle]
-        raise unknown(kind, handle, known, call)
+        call = f"connect_stream({clipped(handle)})"
+        connection, stream = self._stream(handle, call, metadata)
+        self._connect(connection, ring_of(array, stream, call), None, metadata)
 
-    def connect(
+    def connect_stream_to_callback(
+        self,
+        handle: object,
+        callback: object,
+        replica: object,
+        metadata: QuarterMetadata | None,
+    ) -> None:
+        """Connect a callback to a stream, as `Engine.connect_stream_to_callback`.
+
+        Args:
+            handle: of the stream.
+            callback: a function, or a `StreamCallback`.
+            replica: whose blocks it gets; None for those of all.
+            metadata: format and scale of QUARTER codes.
+
+        Raises:
+            PopliteError: as `Engine.connect_stream_to_callback`.
+        """
+        call = f"connect_stream_to_callback({clipped(handle)})"
+        connection, stream = self._stream(handle, call, metadata)
+        number = self._replica(replica, call)
+        taker = taker_of(callback, stream, call, works_ahead=self._works_ahead)
+        self._connect(connection, taker, number, metadata)
+
+    def connect_host_function(self, handle: object, callback: object, replica: object) -> None:
+        """Connect a host function, as `Engine.connect_host_function`.
+
+        Args:
+            handle: of the host function.
+            callback: takes the inputs and the outputs.
+            replica: whose calls it gets; None for those of all.
+
+        Raises:
+            PopliteError: as `Engine.connect_host_function`.
+        """
+        call = f"connect_host_function({clipped(handle)})"
+        connection = self._find("host function", handle, call)
+        number = self._replica(replica, call)
+        if not callable(callback):
+            raise ElementTypeError(
+                f"{call}: {clipped(callback)} is no function",
+                at=here(),
+                found=f"its type is {type(callback).__name__}",
+                fix="a function that takes (inputs, outputs)",
+            )
+        self._connect(connection, callback, number)
+
+    def copy_to_remote_buffer(
+        self, array: npt.ArrayLike, handle: object, row: object, replica: object
+    ) -> None:
+        """Store a row of a remote buffer, as `Engine.copy_to_remote_buffer`.
+
+        Args:
+            array: as many elements as a row.
+            handle: of the buffer.
+            row: its number.
+            replica: whose row; None for that of all.
+
+        Raises:
+            PopliteError: as `Engine.copy_to_remote_buffer`.
+        """
+        call = f"copy_to_remote_buffer to {clipped(handle)}"
+        self._rows(handle, call).store(array, row, replica, call)
+
+    def copy_from_remote_buffer(
+        self, handle: object, row: object, replica: object
+    ) -> npt.NDArray[Any]:
+        """Return a copy of a row of a remote buffer, as `Engine.copy_from_remote_buffer`.
+
+        Args:
+            handle: of the buffer.
+            row: its number.
+            replica: whose row.
+
+        Raises:
+            PopliteError: as `Engine.copy_from_remote_buffer`.
+        """
+        call = f"copy_from_remote_buffer of {clipped(handle)}"
+        return self._rows(handle, call).load(row, replica, call)
+
+    def _rows(self, handle: object, call: str) -> RemoteRows:
+        """Return the rows of a remote buffer."""
+        if isinstance(handle, str) and handle in self._remote:
+            return self._remote[handle]
+        raise _unknown("remote buffer", handle, list(self._remote), call)
+
+    def _find(self, kind: str, handle: object, call: str) -> Connection:
+        """Return the stream or host function of a handle."""
+        known = [name for own, name in self._connections if own == kind]
+        if isinstance(handle, str) and handle in known:
+            return self._connections[kind, handle]
+        raise _unknown(kind, handle, known, call)
+
+    def _stream(self, handle: object, call: str, metadata: object) -> tuple[Connection, Stream]:
+        connection = self._find("stream", handle, call)
+        stream = connection.spec
+        assert isinstance(stream, Stream)
+        needs = stream.element_type is QUARTER
+        if needs != isinstance(metadata, QuarterMetadata):
+            raise TensorMetadataError(
+                f"{call}: a stream of {stream.element_type!r} "
+                + ("needs" if needs else "has no")
+                + f" metadata, and metadata={clipped(metadata)}",
+                at=here(),
+                found="the array holds codes, uint8, which mean nothing by themselves"
+                if needs
+                else f"the stream was made at {stream.location}",
+                fix="metadata=pl.QuarterMetadata('F143', scale=0)"
+                if needs
+                else "leave metadata out",
+            )
+        return connection, stream
+
+    def _replica(self, replica: object, call: str) -> int | None:
+        if replica is None:
+            return None
+        return replica_number(replica, len(self._parts), call, here())
+
+    def _connect(
         self,
         connection: Connection,
         taker: Callable[..., object],
-        replica: int | None = None,
+        replica: int | None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect something; what was connected before is told that its work is dropped.
-
-        Args:
-            connection: the stream or host function.
-            taker: what is called.
-            replica: whose calls it gets; None for those of all.
-            metadata: format and scale of QUARTER codes.
-        """
+        """Connect something; what was connected before is told that its work is dropped."""
         before = workers(connection.takers)
         spread = replica is None or (
             not isinstance(connection.spec, HostFunctionCall) and connection.spec.is_broadcast
@@ -149,7 +269,7 @@ class Links:
             for number, call in connection.calls(self._parts).items():
                 self._calls[number] = call
             done = Missing(connection.kind, connection.spec.handle)
-            for missing in self.missing.values():
+            for missing in self._missing.values():
                 if done in missing:
                     missing.remove(done)
         still = workers(connection.takers)
@@ -166,12 +286,12 @@ class Links:
         Raises:
             StreamConnectionError: when something is missing, with the line that made it.
         """
-        missing = self.missing[program]
+        missing = self._missing[program]
         if not missing:
             return
         lines = []
         for need in missing:
-            connection = self.connections[need]
+            connection = self._connections[need]
             spec = connection.spec
             made = spec.made_at if isinstance(spec, HostFunctionCall) else spec.location
             users = [name for name, used in self._used_by.items() if need in used]
@@ -194,23 +314,16 @@ class Links:
 
     def reset(self) -> None:
         """Begin anew: rows are zero, rings begin, nothing is done ahead, no code is loaded."""
-        for connection in self.connections.values():
+        for connection in self._connections.values():
             for worker in workers(connection.takers):
                 worker.reset()
-        for rows in self.remote.values():
+        for rows in self._remote.values():
             rows.reset()
         self._loaded.clear()
 
 
-def unknown(kind: str, handle: object, known: Sequence[str], call: str) -> StreamConnectionError:
-    """Return the error for a handle that no program uses.
-
-    Args:
-        kind: what it would be of.
-        handle: what the user gave.
-        known: the handles there are.
-        call: what the user called.
-    """
+def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> StreamConnectionError:
+    """Return the error for a handle that no program uses."""
     hint = did_you_mean(handle, known) if isinstance(handle, str) else ""
     names = ", ".join(map(repr, known)) or "none"
     return StreamConnectionError(

@@ -61,10 +61,11 @@ class Arena:
                 part[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
 
     def load(self) -> None:
-        """Make memory what it was at first."""
+        """Make memory what it was at first, and floating-point arithmetic."""
         for part in self.parts:
             part[:] = 0
         self._fill()
+        self.floats.reset()
 
     @property
     def bytes(self) -> Bytes:

@@ -11,11 +11,15 @@ import numpy.typing as npt
 
 from poplite.compile.host_tensor import HostTensor
 from poplite.compile.transfers import Remote, RowTransfer
-from poplite.errors import SizeOverflowError, TensorIndexError
+from poplite.errors import SizeOverflowError, TensorCreationError, TensorIndexError
+from poplite.graph.storage.host_values import elements
+from poplite.machine.replicas import replica_number
 from poplite.simulator.connections import in_turn, view_of
 from poplite.simulator.memory import Bytes
 from poplite.simulator.moving import read_host
-from poplite.text import counted
+from poplite.source import here
+from poplite.text import clipped, counted
+from poplite.whole import whole_or_none
 
 
 class RemoteRows:
@@ -51,6 +55,65 @@ class RemoteRows:
         """Set all rows to zero."""
         for rows in self.rows:
             rows[...] = 0
+
+    def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
+        """Store a row.
+
+        Args:
+            array: as many elements as a row.
+            row: its number.
+            replica: whose row; None for that of all.
+            call: what the user called, for messages.
+
+        Raises:
+            TensorIndexError: when there is no such row.
+            TensorCreationError: for another number of elements.
+            ElementTypeError: when the values are of a kind the buffer cannot hold.
+            SizeOverflowError: when a value is out of range.
+            GraphReplicationError: when there is no such replica.
+        """
+        number = self._number(row, call)
+        stored = elements(self.spec.element_type, array, what=call, at=here())
+        if stored.size != self.spec.num_elements:
+            raise TensorCreationError(
+                f"{call}: {counted(stored.size, 'element')} for a row of "
+                f"{self.spec.num_elements:,}",
+                at=here(),
+                found=f"the array is of shape {stored.shape}",
+                fix="one row at a time",
+            )
+        for rows in self.rows if replica is None else [self._of(replica, call)]:
+            rows[number] = stored.reshape(-1)
+
+    def load(self, row: object, replica: object, call: str) -> npt.NDArray[Any]:
+        """Return a copy of a row.
+
+        Args:
+            row: its number.
+            replica: whose row.
+            call: what the user called, for messages.
+
+        Raises:
+            TensorIndexError: when there is no such row.
+            GraphReplicationError: when there is no such replica.
+        """
+        number = self._number(row, call)
+        return np.array(self._of(replica, call)[number])
+
+    def _number(self, row: object, call: str) -> int:
+        number, repeats = whole_or_none(row), self.spec.repeats
+        if number is None or not 0 <= number < repeats:
+            raise TensorIndexError(
+                f"{call}: row {clipped(row)} of {counted(repeats, 'row')}",
+                at=here(),
+                found=f"the buffer was made at {self.spec.location}",
+                fix=f"a row from 0 to {repeats - 1:,}",
+            )
+        return number
+
+    def _of(self, replica: object, call: str) -> npt.NDArray[Any]:
+        """Return the rows of a replica."""
+        return self.rows[replica_number(replica, len(self.rows), call, here())]
 
     def call(
         self, action: RowTransfer, parts: Sequence[Bytes], where: Callable[[], str]

@@ -6,18 +6,21 @@ so that a report of a thousand steps on a thousand tiles takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from poplite.arrays.series import Series
+from poplite.compile.code import TALLY
 from poplite.compile.descriptor import COUNT, positions
 from poplite.compile.executable import Executable
 from poplite.compile.origins import Origins
-from poplite.compile.step import ComputeStep, Vertices
+from poplite.compile.step import ComputeStep, Vertices, vertex_classes
 from poplite.cost.memory import MemoryPlan
 from poplite.cost.priced import PhaseTotal, StepTotal
 from poplite.cost.spread import Spread
+from poplite.errors import ControlProgramError
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,
@@ -25,15 +28,90 @@ from poplite.report.compilation import (
     GraphCounts,
     VertexType,
 )
-from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TypeCycles
 from poplite.report.lazy import LazySequence
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Programs
+from poplite.report.run import Instrumentation, Report
 from poplite.report.since import steps_since
+from poplite.report.trace import Trace
+from poplite.simulator.accounts import Accounts
 from poplite.simulator.program_tree import program_trees
-from poplite.source import SourceLocation
+from poplite.simulator.recording import Recording
+from poplite.simulator.runs import Runs
+from poplite.source import SourceLocation, here
 from poplite.vertex.vertex import Vertex
+
+LAUNCHES = TALLY + 1
+"""Rows of an Execute that run, at most: one for each phase."""
+
+
+def report_of(
+    executable: Executable, accounts: Accounts, *, runs: int, runs_again: int, interpret: bool
+) -> Report:
+    """Return the report of an engine, of this moment.
+
+    Args:
+        executable: what it runs.
+        accounts: what that took.
+        runs: how many reached their end.
+        runs_again: how often strict checks ran the vertices of a compute set once more.
+        interpret: whether vertices run as plain Python.
+    """
+    work, compilation = accounts.work(), compilation_of(executable)
+    totals = accounts.totals() if accounts.are_kept else ()
+    execution = Execution(
+        runs=runs,
+        num_steps=work.steps,
+        vertices=work.vertices,
+        bytes_copied=work.bytes_copied,
+        bytes_gathered=work.bytes_gathered,
+        runs_again=runs_again,
+        steps=execution_steps(totals, executable, compilation.programs),
+        cycles=sum(each.cycles for each in totals) if accounts.are_kept else None,
+        target=executable.target,
+    )
+    looked = Instrumentation(accounts.are_kept, executable.checks, interpret)
+    return Report(compilation, execution, looked)
+
+
+@contextmanager
+def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
+    """Record the steps that run in a `with` statement, as `Engine.tracing`.
+
+    Args:
+        executable: what is run.
+        accounts: what that took.
+        runs: what runs it.
+        limit: steps that are recorded.
+
+    Raises:
+        ControlProgramError: when cycles are not modelled, and for a limit below 1.
+    """
+    if not accounts.are_kept:
+        raise ControlProgramError(
+            "engine.tracing: cycles are not modelled",
+            at=here(),
+            found="the option debug.instrument is False",
+            fix="leave that option out",
+        )
+    if limit < 1:
+        raise ControlProgramError(
+            f"engine.tracing: {limit:,} steps cannot be recorded",
+            at=here(),
+            fix="engine.tracing(), for the first 10,000 steps",
+        )
+    trace, recording = Trace(executable.target), Recording(LAUNCHES * limit)
+    earlier = accounts.totals()
+    try:
+        with runs.recorded(recording):
+            yield trace
+    finally:
+        later = accounts.totals()
+        ran = steps_between(earlier, later, list(recording.rows()), executable)
+        trace.steps = ran[:limit]
+        trace.is_complete = not recording.is_full and len(ran) <= limit
 
 
 def compilation_of(executable: Executable) -> Compilation:
@@ -201,8 +279,7 @@ def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
 
 def _type_names(executable: Executable) -> dict[type[Vertex], str]:
     """Return what vertex classes are called: several of one name with their modules."""
-    steps = (step for step in executable.steps if isinstance(step, ComputeStep))
-    classes = list(dict.fromkeys(group.cls for step in steps for group in step.groups))
+    classes = vertex_classes(executable.steps)
     plain = [cls.__name__ for cls in classes]
     return {
         cls: name if plain.count(name) == 1 else f"{cls.__module__}.{cls.__qualname__}"

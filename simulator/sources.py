@@ -1,17 +1,66 @@
-"""What an engine is made of: a graph and programs, or an executable that was compiled before."""
+"""What an engine is made of: a graph and programs, or an executable that was compiled before.
+
+What was asked for besides is checked here too.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
 from poplite.compile.executable import Executable
 from poplite.compile.step import ComputeStep
 from poplite.errors import ControlProgramError, InvalidOption
 from poplite.graph.graph import Graph
-from poplite.options import EngineOptions
+from poplite.options import EngineOptions, engine_options
 from poplite.source import here
-from poplite.text import of_type
+from poplite.text import clipped, of_type
+
+
+def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
+    """Return what is asked of an engine.
+
+    Args:
+        options: as the user gave them.
+        arguments: of `Engine`, by their names.
+
+    Raises:
+        ControlProgramError: where vertices cannot be compiled, and as `engine_options`.
+        InvalidOption: as `engine_options`.
+    """
+    asked = engine_options(options, **arguments)
+    if not asked.interpret and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        raise ControlProgramError(
+            f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
+            "so vertices cannot be compiled",
+            at=here(),
+            fix="Engine(..., interpret=True) runs vertices as plain Python",
+        )
+    return asked
+
+
+def checked_seed(seed: object) -> int:
+    """Return what stochastic rounding hangs on.
+
+    Args:
+        seed: what was asked for.
+
+    Raises:
+        ControlProgramError: for anything but a whole number from 0 to 2**63 - 1.
+    """
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
+        raise ControlProgramError(
+            f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
+            at=here(),
+            found=of_type(seed),
+            fix="leave seed out for 0",
+        )
+    return int(seed)  # type: ignore[call-overload, no-any-return]
 
 
 def source_of(

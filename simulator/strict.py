@@ -27,16 +27,17 @@ from poplite.compile.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.compile.step import ComputeStep
+from poplite.compile.step import ComputeStep, vertex_classes
 from poplite.errors import warn
 from poplite.simulator.again import Execution, Runner
 from poplite.simulator.memory import Arena
-from poplite.simulator.patterns import Bits
-from poplite.simulator.shadow import Shadow, are_written
+from poplite.simulator.moving import HostAccess
+from poplite.simulator.shadow import Shadow, are_written, shadow_of_written
 from poplite.simulator.strict_host import look_at_action, undefine, uninitialized
 from poplite.simulator.strict_words import Place
 from poplite.simulator.touched import Touched, touched
 from poplite.source import SourceLocation, here
+from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
 
 DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
@@ -52,7 +53,7 @@ class StrictChecks:
     Args:
         executable: what runs.
         arena: its memory.
-        shown: vertex classes that run once only, as a second run would be seen: they print.
+        interpret: whether vertices run as plain Python.
 
     Attributes:
         shadow: what is written of the memory.
@@ -60,10 +61,11 @@ class StrictChecks:
         on_armed: called when all steps are armed again.
     """
 
-    def __init__(
-        self, executable: Executable, arena: Arena, shown: frozenset[type] = frozenset()
-    ) -> None:
-        self._executable, self._arena, self._shown = executable, arena, shown
+    def __init__(self, executable: Executable, arena: Arena, *, interpret: bool) -> None:
+        self._executable, self._arena = executable, arena
+        # These run once only, as a second run would be seen: they print.
+        classes = vertex_classes(executable.steps) if interpret else ()
+        self._shown = frozenset(cls for cls in classes if check(cls).shows)
         self.shadow = Shadow(executable.layout)
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
@@ -115,17 +117,27 @@ class StrictChecks:
             return _end(code, row) if self._ran_here(place, number, runner) else row
         return row
 
-    def read(self, what: str, shadows: Sequence[Bits]) -> None:
+    def read(self, access: HostAccess) -> None:
         """Warn of elements that nothing has written, once in each line of the user's.
 
         Args:
-            what: what reads them.
-            shadows: their shadows in each replica, in the shape of what is read.
+            access: what the host reads.
         """
-        warning = uninitialized(what, None, [are_written(each) for each in shadows])
-        if warning is not None and (place := (here(), what)) not in self._told_lines:
-            self._told_lines.add(place)
+        shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
+        warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
+        if warning is not None and (line := (here(), access.call)) not in self._told_lines:
+            self._told_lines.add(line)
             warn(warning)
+
+    def write(self, access: HostAccess) -> None:
+        """Note that elements are written.
+
+        Args:
+            access: what the host writes.
+        """
+        written = shadow_of_written(access.place.element_type)
+        for replica in access.replicas:
+            access.place.write(self.shadow, written, replica)
 
     def _undefined(self, place: Place, number: int) -> bool:
         """Look at an action; return whether it only undefines, which is done each time."""

@@ -13,7 +13,7 @@ arena and the compiled drivers are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,3 +111,13 @@ def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]
     if isinstance(step, CopyStep):
         return [(step.moves,)]
     return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
+
+
+def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
+    """Return the classes of all vertices, each once, in the order of the steps.
+
+    Args:
+        steps: lowered steps.
+    """
+    groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
+    return list(dict.fromkeys(group.cls for group in groups))

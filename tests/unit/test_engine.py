@@ -388,7 +388,7 @@ def test_fault_that_only_the_compiled_form_has(monkeypatch: pytest.MonkeyPatch) 
     graph.add_vertex(compute_set, Threshold, tile=0, x=x, y=y)
     engine = pl.Engine(graph, pl.Execute(compute_set))
     # Stands for a difference in the last place.
-    monkeypatch.setitem(engine._computes, Threshold, lambda vertex: None)
+    monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(pl.TensorIndexError, match="'Threshold.y': index 2 of 2 elements") as caught:
         engine.run()
     assert "as plain Python it does not fault" in str(caught.value)

@@ -332,7 +332,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
     graph.add_vertex(work, Threshold, tile=0, x=x)
     engine = pl.Engine(graph, pl.Execute(work), checks="fast")
     # Stands for a difference in the last place.
-    monkeypatch.setitem(engine._computes, Threshold, lambda vertex: None)
+    monkeypatch.setitem(engine._runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(
         pl.ApplicationRuntimeError, match="Threshold 0 on tile 0: compute raised an exception"
     ) as caught:
@@ -486,7 +486,7 @@ def test_leaving_the_debugger_is_no_fault_of_the_vertex(monkeypatch: pytest.Monk
     def leave(vertex: object) -> None:
         raise bdb.BdbQuit
 
-    monkeypatch.setitem(engine._computes, Grow, leave)
+    monkeypatch.setitem(engine._runs.computes, Grow, leave)
     with pytest.raises(bdb.BdbQuit):
         engine.run()
 

@@ -42,7 +42,7 @@ def test_the_engine_counts_them(x: pl.Tensor) -> None:
     for interpret in (False, True):
         engine = pl.Engine(x.graph, program, checks="fast", interpret=interpret)
         engine.run()
-        assert engine._counts["0"][marks].tolist() == [7, 7]
+        assert engine._runs.counts["0"][marks].tolist() == [7, 7]
 
 
 class Increase(pl.Vertex):
