@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -80,8 +79,8 @@ class CompiledSteps:
                     slots, found = tally.slots, tally.counting
                     counting = {cls: each for cls, each in found.items() if each.apart == apart}
                     if apart:
-                        groups = phases[number][COMPUTE]
-                        parts = tuple(g for g in groups if cast("Vertices", g).cls in counting)
+                        assert isinstance(step, ComputeStep), "nothing else has vertices"
+                        parts = tuple(group for group in step.groups if group.cls in counting)
                 launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}

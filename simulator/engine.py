@@ -453,7 +453,7 @@ class Engine:
         return report_of(
             self._executable,
             self._accounts,
-            runs=self._runs.number,
+            runs=self._runs.ended,
             runs_again=runs_again,
             interpret=self.interpret,
         )

@@ -48,7 +48,7 @@ class Runs:
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
         counted: returns what vertices took that were counted, as `Accounts` takes it.
-        number: runs that reached their end.
+        ended: how many runs reached their end, or were stopped.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Runs:
         progress: Progress,
     ) -> None:
         self._host, self._codes = host, executable.programs
-        self.number = 0
+        self.ended = 0
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
         self.computes = _interpreted_forms(executable, arena, interpret=interpret)
@@ -129,7 +129,7 @@ class Runs:
         finally:
             if self._now.get("run") is own:
                 del self._now["run"]
-        self.number += 1
+        self.ended += 1
 
     def stop(self) -> None:
         """End the run that is going on, if there is one."""
