@@ -56,7 +56,7 @@ from poplite.errors import (
 if TYPE_CHECKING:
     from poplite import ops as ops
     from poplite.compile.compiler import compile_graph
-    from poplite.compile.executable import Executable
+    from poplite.executable.executable import Executable
     from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
@@ -144,7 +144,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "compile.compiler": "compile_graph",
-    "compile.executable": "Executable",
+    "executable.executable": "Executable",
     "graph.compute_sets.compute_set": "ComputeSet VertexInstance",
     "machine.floating_point": "FloatingPointBehaviour",
     "graph.graph": "Graph",

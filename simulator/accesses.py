@@ -151,7 +151,7 @@ def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
     Args:
         builder: where.
         faults: address of the record.
-        words: vertex, field, index, length; see `poplite.compile.opcodes`.
+        words: vertex, field, index, length; see `poplite.executable.opcodes`.
     """
     for number, word in enumerate((INDEX(1), *words)):
         builder.store(word, builder.gep(faults, [INDEX(number)]))

@@ -20,16 +20,16 @@ import numpy as np
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series
-from poplite.compile.actions import Stamp
-from poplite.compile.code import Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import CALLBACK
-from poplite.compile.step import ComputeStep, CopyStep
-from poplite.compile.transfers import CodeLoad, HostAction
 from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step import Phase, StepCost, VertexCosts
+from poplite.cost.step_cost import Phase, StepCost, VertexCosts
 from poplite.cost.workers import tile_cycles
+from poplite.executable.actions import Stamp
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import CALLBACK
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.simulator.tally import CountedTotals, beside, known_slots
 
 Counted = Callable[[str, int], CountedTotals | None]

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from poplite.compile.code import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
-from poplite.compile.step import ComputeStep
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
+from poplite.executable.code import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
+from poplite.executable.step import ComputeStep
 from poplite.simulator.memory import Arena
 from poplite.simulator.patterns import FILLS, Bits, Fill, Mask, filled, is_passed_on
 from poplite.simulator.shadow import Shadow, bits

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
-from poplite.compile.descriptor import Columns
-from poplite.compile.executable import Executable
-from poplite.compile.moves import Moves
-from poplite.compile.opcodes import LAUNCH_COST, LAUNCH_SPENT
-from poplite.compile.step import ComputeStep, CopyStep, Vertices, phases_of
+from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
+from poplite.executable.descriptor import Columns
+from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import LAUNCH_COST, LAUNCH_SPENT
+from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.simulator import native, threads
 from poplite.simulator.chunks import LaunchTable
 from poplite.simulator.faults import Record

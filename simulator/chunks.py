@@ -19,9 +19,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.descriptor import width
-from poplite.compile.moves import Moves
-from poplite.compile.opcodes import (
+from poplite.executable.descriptor import width
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import (
     CHUNK_ARENA,
     CHUNK_DRIVER,
     CHUNK_FIRST,
@@ -45,7 +45,7 @@ from poplite.compile.opcodes import (
     LAUNCH_UNMEASURED,
     LAUNCH_WORDS,
 )
-from poplite.compile.step import Vertices
+from poplite.executable.step import Vertices
 from poplite.vertex.compute import check
 
 Integers = npt.NDArray[np.int64]

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.code import COMPUTE, Code
-from poplite.compile.opcodes import (
+from poplite.executable.code import COMPUTE, Code
+from poplite.executable.opcodes import (
     CALLBACK,
     CALLED,
     CHUNK_ARENA,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
+from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
 from poplite.quarter import QuarterMetadata
 from poplite.simulator.memory import Bytes

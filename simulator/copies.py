@@ -1,9 +1,9 @@
 """The driver that moves bytes: copies, gathers and scatters.
 
-Its rows are the records of `poplite.compile.moves`.  Blocks of a few sizes, up to a cache line, are
-moved by one load and one store, as the call of the C library costs more than the move; one element
-repeated side by side is a loop of stores, which the compiler widens.  In launches too large for
-the caches, large blocks are written past them.
+Its rows are the records of `poplite.executable.moves`.  Blocks of a few sizes, up to a cache line,
+are moved by one load and one store, as the call of the C library costs more than the move; one
+element repeated side by side is a loop of stores, which the compiler widens.  In launches too large
+for the caches, large blocks are written past them.
 
 Importing this module imports Numba.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from poplite.compile.moves import PIECE_WORDS, RECORD_WORDS
+from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS
 from poplite.jit.numba_context import emitted
 from poplite.simulator.driver import ARGUMENTS
 

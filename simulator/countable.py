@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from poplite.compile.executable import Executable
-from poplite.compile.step import ComputeStep
 from poplite.cost.counted import may_hang_on_data
+from poplite.executable.executable import Executable
+from poplite.executable.step import ComputeStep
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.variant import Counting, modes_of

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from poplite.compile.code import Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD
-from poplite.compile.step import ComputeStep, Vertices
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator import native
 from poplite.simulator.chunks import LaunchTable
 from poplite.simulator.memory import Arena

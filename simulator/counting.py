@@ -17,8 +17,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from poplite.compile.descriptor import NUMBER, Columns, forms_of
-from poplite.compile.opcodes import CHUNK_SLOTS, FAULT_WORD
+from poplite.executable.descriptor import NUMBER, Columns, forms_of
+from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
 from poplite.simulator.accesses import load_element
 from poplite.simulator.driver import DriverEmitter, emitted_source
 from poplite.simulator.fields import INDEX, SelfType, element_access, storage_type

@@ -1,7 +1,7 @@
 """One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
-descriptor rows `low` to `high` (`poplite.compile.descriptor`), builds `self` in registers for
+descriptor rows `low` to `high` (`poplite.executable.descriptor`), builds `self` in registers for
 every vertex of a run and runs the inlined `compute` on it, once for each worker of a
 `MultiVertex`.  Of the first row it leaves out the vertices before `first`, of the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
 
-from poplite.compile.descriptor import (
+from poplite.executable.descriptor import (
     COUNT,
     NUMBER,
     Column,
@@ -27,7 +27,7 @@ from poplite.compile.descriptor import (
     positions,
     width,
 )
-from poplite.compile.opcodes import (
+from poplite.executable.opcodes import (
     CHUNK_FALSE,
     CHUNK_FLOATS,
     FAULT_WORD,

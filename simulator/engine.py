@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from poplite.compile.actions import Stamp
 from poplite.compile.compiler import Programs
-from poplite.compile.executable import Checks, Executable
+from poplite.executable.actions import Stamp
+from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor

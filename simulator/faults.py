@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from poplite.compile.code import Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import RAISED, TRAPPED
-from poplite.compile.origins import NamedVertex
-from poplite.compile.step import ComputeStep
 from poplite.errors import (
     ApplicationRuntimeError,
     FloatingPointTrap,
     PopliteError,
     TensorIndexError,
 )
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import RAISED, TRAPPED
+from poplite.executable.origins import NamedVertex
+from poplite.executable.step import ComputeStep
 from poplite.simulator import plain
 from poplite.simulator.memory import Arena
 from poplite.simulator.raised import raised_error, text_of

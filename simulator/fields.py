@@ -25,7 +25,7 @@ from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 
-from poplite.compile.descriptor import RowForm
+from poplite.executable.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.variant import Variant
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
+from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
 from poplite.machine.floating_point import TRAPS
 from poplite.vertex.compute import interpreted
 from poplite.vertex.compute.interpreted.stores import Stores, vertex_key

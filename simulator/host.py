@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from poplite.compile.actions import Action, Equal, Fail, NoCase, Print, Stamp
-from poplite.compile.code import Code
-from poplite.compile.host_tensor import HostTensor
 from poplite.errors import ApplicationRuntimeError
+from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
+from poplite.executable.code import Code
+from poplite.executable.host_tensor import HostTensor
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.links import HostLinks, describe
 from poplite.simulator.lockstep import check_equal

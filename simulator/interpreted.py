@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
-from poplite.compile.executable import Executable
-from poplite.compile.moves import Moves
-from poplite.compile.step import ComputeStep, CopyStep, phases_of
+from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
+from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator import faults, plain
 from poplite.simulator.counter import VertexCounter
 from poplite.simulator.memory import Arena, Bytes

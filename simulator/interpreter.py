@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from poplite.compile.opcodes import (
+from poplite.executable.opcodes import (
     AGAIN,
     AGREE,
     CALL,

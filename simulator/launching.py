@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from poplite.compile.opcodes import (
+from poplite.executable.opcodes import (
     CHUNK_ARENA,
     CHUNK_DRIVER,
     CHUNK_FALSE,

@@ -9,17 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.actions import Action
-from poplite.compile.code import Code
-from poplite.compile.opcodes import CALLBACK
-from poplite.compile.transfers import (
-    CodeLoad,
-    CodeUse,
-    HostFunctionCall,
-    RowTransfer,
-    Stream,
-    Transfer,
-)
 from poplite.errors import (
     ApplicationRuntimeError,
     ElementTypeError,
@@ -27,6 +16,17 @@ from poplite.errors import (
     TensorMetadataError,
     did_you_mean,
     listed,
+)
+from poplite.executable.actions import Action
+from poplite.executable.code import Code
+from poplite.executable.opcodes import CALLBACK
+from poplite.executable.transfers import (
+    CodeLoad,
+    CodeUse,
+    HostFunctionCall,
+    RowTransfer,
+    Stream,
+    Transfer,
 )
 from poplite.machine.replicas import replica_number
 from poplite.quarter import QuarterMetadata

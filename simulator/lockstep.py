@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.actions import Equal
 from poplite.errors import SHOWN_FAULTS, GraphReplicationError
+from poplite.executable.actions import Equal
 
 
 def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: str = "") -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.layout import ALIGNMENT, ArenaLayout
 from poplite.errors import SizeOverflowError
+from poplite.executable.layout import ALIGNMENT, ArenaLayout
 from poplite.simulator.floats import Floats
 from poplite.types import ElementType
 from poplite.view import Storage, View, addresses

@@ -16,8 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.executable import Executable
-from poplite.compile.host_tensor import HostTensor
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -25,6 +23,8 @@ from poplite.errors import (
     UnknownName,
     did_you_mean,
 )
+from poplite.executable.executable import Executable
+from poplite.executable.host_tensor import HostTensor
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
 from poplite.graph.tensor.tensor import Tensor

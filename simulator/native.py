@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from poplite.compile.descriptor import Columns
 from poplite.errors import VertexCompileError
+from poplite.executable.descriptor import Columns
 from poplite.jit import build, digest
 from poplite.simulator.variant import Variant
 from poplite.source import SourceLocation

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.descriptor import COUNT, NUMBER, positions
-from poplite.compile.moves import Moves
-from poplite.compile.opcodes import (
+from poplite.executable.descriptor import COUNT, NUMBER, positions
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import (
     AGAIN,
     AGREE,
     CALL,
@@ -35,7 +35,7 @@ from poplite.compile.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.compile.step import Vertices
+from poplite.executable.step import Vertices
 from poplite.simulator.floats import Floats
 from poplite.simulator.memory import Arena, Bytes, typed
 from poplite.simulator.touched import ranges

@@ -17,10 +17,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from poplite.compile.actions import Action, Equal, Fail, Stamp
-from poplite.compile.code import Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import (
+from poplite.executable.actions import Action, Equal, Fail, Stamp
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import (
     AGREE,
     CALL,
     CALLBACK,
@@ -33,8 +33,8 @@ from poplite.compile.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.compile.step import ComputeStep
-from poplite.compile.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
+from poplite.executable.step import ComputeStep
+from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
 from poplite.report.program import Program, ProgramType
 from poplite.text import counted
 

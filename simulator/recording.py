@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from poplite.compile.opcodes import TRACE_ROOM, TRACE_ROWS, TRACE_USED
+from poplite.executable.opcodes import TRACE_ROOM, TRACE_ROWS, TRACE_USED
 
 
 class Recording:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.host_tensor import HostTensor
-from poplite.compile.transfers import Remote, RowTransfer
 from poplite.errors import SizeOverflowError, TensorCreationError, TensorIndexError
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.transfers import Remote, RowTransfer
 from poplite.graph.storage.host_values import elements
 from poplite.machine.replicas import replica_number
 from poplite.simulator.connections import in_turn, view_of

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 import numpy as np
 
 from poplite.arrays.series import Series
-from poplite.compile.code import TALLY
-from poplite.compile.descriptor import COUNT, positions
-from poplite.compile.executable import Executable
-from poplite.compile.origins import Origins
-from poplite.compile.step import ComputeStep, Vertices, vertex_classes
-from poplite.cost.memory import MemoryPlan
+from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.priced import PhaseTotal, StepTotal
 from poplite.cost.spread import Spread
 from poplite.errors import ControlProgramError
+from poplite.executable.code import TALLY
+from poplite.executable.descriptor import COUNT, positions
+from poplite.executable.executable import Executable
+from poplite.executable.origins import Origins
+from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (
     Compilation,
     ComputeSet,

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.compile.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
+from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.quarter import NAN_CODE
 from poplite.vertex.compute.interpreted.stores import (

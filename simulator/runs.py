@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.compile.executable import Executable
-from poplite.compile.step import vertex_classes
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean
+from poplite.executable.executable import Executable
+from poplite.executable.step import vertex_classes
 from poplite.simulator.bound import CompiledSteps
 from poplite.simulator.compiled import CompiledProgram
 from poplite.simulator.counter import VertexCounter

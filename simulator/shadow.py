@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from poplite.compile.moves import Moves
+from poplite.executable.moves import Moves
 from poplite.simulator.memory import Arena, Bytes
 from poplite.simulator.touched import Touched, ranges
 from poplite.types import ElementType

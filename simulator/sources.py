@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
-from poplite.compile.executable import Executable
-from poplite.compile.step import ComputeStep
+from poplite.compile.options import EngineOptions, engine_options
 from poplite.errors import ControlProgramError, InvalidOption
+from poplite.executable.executable import Executable
+from poplite.executable.step import ComputeStep
 from poplite.graph.graph import Graph
-from poplite.options import EngineOptions, engine_options
 from poplite.source import here
 from poplite.text import clipped, of_type
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from poplite.compile.actions import Undefine
-from poplite.compile.code import GATHER, TALLY, Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import (
+from poplite.errors import warn
+from poplite.executable.actions import Undefine
+from poplite.executable.code import GATHER, TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import (
     AGREE,
     CALLBACK,
     COLLECT,
@@ -27,8 +28,7 @@ from poplite.compile.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.compile.step import ComputeStep, vertex_classes
-from poplite.errors import warn
+from poplite.executable.step import ComputeStep, vertex_classes
 from poplite.simulator.again import Execution, Runner
 from poplite.simulator.memory import Arena
 from poplite.simulator.moving import HostAccess

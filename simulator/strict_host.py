@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.compile.actions import Action, Print, Stamp
-from poplite.compile.host_tensor import HostTensor
-from poplite.compile.transfers import Block, HostFunctionCall, RowTransfer, Transfer
 from poplite.errors import UninitializedWarning
+from poplite.executable.actions import Action, Print, Stamp
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.transfers import Block, HostFunctionCall, RowTransfer, Transfer
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.connections import view_of
 from poplite.simulator.patterns import Mask

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from poplite.compile.code import Code
-from poplite.compile.executable import Executable
-from poplite.compile.layout import StoredVariable
-from poplite.compile.moves import Moves
-from poplite.compile.opcodes import CALLBACK, END, LAUNCH
-from poplite.compile.origins import NamedVertex
-from poplite.compile.step import ComputeStep
 from poplite.errors import (
     PopliteError,
     UninitializedReadError,
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.layout import StoredVariable
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import CALLBACK, END, LAUNCH
+from poplite.executable.origins import NamedVertex
+from poplite.executable.step import ComputeStep
 from poplite.simulator.patterns import Mask
 from poplite.simulator.touched import Touched
 from poplite.source import SourceLocation

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.compile.code import TALLY, Code
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import LAUNCH
+from poplite.executable.code import TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import LAUNCH
 from poplite.simulator import native
 from poplite.simulator.chunks import LaunchTable
 from poplite.simulator.countable import counting_of

@@ -19,8 +19,8 @@ import numpy as np
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, compact, constant
-from poplite.compile.executable import Executable
-from poplite.cost.step import StepCost, VertexCosts
+from poplite.cost.step_cost import StepCost, VertexCosts
+from poplite.executable.executable import Executable
 from poplite.machine.target import Target
 from poplite.report.execution import Source
 from poplite.simulator.record_words import (

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.opcodes import (
+from poplite.executable.opcodes import (
     AGAIN,
     CHUNK_DRIVER,
     CHUNK_WORDS,

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from poplite.compile.descriptor import COUNT, NUMBER, positions
-from poplite.compile.step import ComputeStep, Vertices
+from poplite.executable.descriptor import COUNT, NUMBER, positions
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 

@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from poplite.compile.descriptor import RowForm
+from poplite.executable.descriptor import RowForm
 from poplite.simulator.fields import INDEX, pair_type
 from poplite.vertex.vertex import Field
 

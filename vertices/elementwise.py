@@ -16,7 +16,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.cost.poplibs import binary
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.graph.graph import Graph
@@ -30,6 +29,7 @@ from poplite.source import here
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 from poplite.vertex.templates import refusal
 from poplite.vertex.vertex import Input, Output, Vector, Vertex
+from poplite.vertices.estimators.poplibs import binary
 
 T = TypeVar("T", FLOAT, HALF, INT, UNSIGNED_INT)
 

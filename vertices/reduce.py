@@ -23,11 +23,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.cost.poplibs import reduce_columns, reduce_one, reduce_rows
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import BOOL, UNSIGNED_INT, ElementType
 from poplite.vertex.vertex import Input, Output, State, Vector, Vertex
+from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one, reduce_rows
 
 T = TypeVar("T", bound=ElementType[Any])
 U = TypeVar("U", bound=ElementType[Any])

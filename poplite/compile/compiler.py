@@ -6,25 +6,25 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from poplite.compile.actions import Action, action_of, agreement_on
-from poplite.compile.check import check_program
+from poplite.compile.checks import check_program
 from poplite.compile.emit import Emitter
-from poplite.compile.executable import Checks, Executable
-from poplite.compile.host_tensor import host_tensor
-from poplite.compile.layout import ArenaLayout, stored
 from poplite.compile.lower import lower_compute_sets, lower_copy
-from poplite.compile.origins import origins_of
-from poplite.compile.step import ComputeStep, CopyStep
-from poplite.compile.transfers import HOSTED, HostLowering
+from poplite.compile.options import engine_options
 from poplite.cost.counted import counted_steps
-from poplite.cost.memory import MemoryPlan
-from poplite.cost.step import StepCost
+from poplite.cost.memory.plan import MemoryPlan
+from poplite.cost.step_cost import StepCost
 from poplite.errors import ControlProgramError, UnknownName
+from poplite.executable.actions import Action, action_of, agreement_on
+from poplite.executable.executable import Checks, Executable
+from poplite.executable.host_tensor import host_tensor
+from poplite.executable.layout import ArenaLayout, stored
+from poplite.executable.origins import origins_of
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import HOSTED, HostLowering
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
 from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
-from poplite.options import engine_options
 from poplite.program import (
     CrossReplicaCopy,
     CycleStamp,
@@ -69,7 +69,7 @@ def compile_graph(
 
     Raises:
         PopliteError: the first kind of fault that the checks find, see
-            `poplite.compile.check`.
+            `poplite.compile.checks`.
 
     >>> from poplite.program import Copy
     >>> graph = Graph()
@@ -145,8 +145,8 @@ def compile_graph(
         _check_stamps(leaves)
     else:
         # Loaded with the first graph, not with the package.
-        from poplite.cost.plan import host_costs, step_costs
-        from poplite.cost.tile_memory import memory_of
+        from poplite.cost.memory.planner import memory_of
+        from poplite.cost.model import host_costs, step_costs
 
         costs, action_costs = step_costs(graph, sets, edges_of, copies), host_costs(graph, acting)
         cost_of: dict[object, StepCost | None] = dict(zip([*sets, *copies], costs, strict=True))

@@ -1,4 +1,4 @@
-"""A program tree written down as ops (`poplite.compile.opcodes`).
+"""A program tree written down as ops (`poplite.executable.opcodes`).
 
     Sequence                      0  REPEAT           loop 0, 9 times, else row 3
       Repeat 9 times              1    LAUNCH         'blur'
@@ -21,9 +21,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from poplite.compile.code import COMPUTE, COUNT, GATHER, SAVE, SCATTER, TALLY, Code
-from poplite.compile.layout import ArenaLayout
-from poplite.compile.opcodes import (
+from poplite.executable.code import COMPUTE, COUNT, GATHER, SAVE, SCATTER, TALLY, Code
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.opcodes import (
     AGAIN,
     AGREE,
     CALL,
@@ -43,7 +43,7 @@ from poplite.compile.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.compile.step import ComputeStep, CopyStep
+from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     AbortOnCondition,

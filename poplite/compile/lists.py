@@ -22,8 +22,8 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.compile.descriptor import RowForm
 from poplite.compile.place import Placed
+from poplite.executable.descriptor import RowForm
 
 Mask = npt.NDArray[np.bool_]
 

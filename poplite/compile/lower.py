@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
-from poplite.compile.descriptor import NUMBER, RowForm
-from poplite.compile.layout import ArenaLayout
+from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.lists import RowLists
 from poplite.compile.place import Placed, Places
-from poplite.compile.records import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.rows import vertices_of
-from poplite.compile.step import ComputeStep, CopyStep, Vertices
+from poplite.executable.descriptor import NUMBER, RowForm
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.program import CrossReplicaCopy
@@ -32,7 +32,7 @@ from poplite.vertex.fields import Field
 from poplite.view import Storage, View, runs
 
 if TYPE_CHECKING:
-    from poplite.compile.moves import Moves
+    from poplite.executable.moves import Moves
     from poplite.graph.graph import ComputeSet
     from poplite.program import TensorCopy
 

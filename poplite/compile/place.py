@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
-from poplite.compile.layout import ArenaLayout
-from poplite.compile.moves import Moves
-from poplite.compile.swaps import Swaps
+from poplite.compile.temporaries import Swaps
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.moves import Moves
 from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 
 TEMPORARY_ALIGNMENT = 16

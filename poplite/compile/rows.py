@@ -19,7 +19,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series
 from poplite.compile.affine import affine_runs
-from poplite.compile.descriptor import (
+from poplite.executable.descriptor import (
     COUNT,
     Column,
     Columns,
@@ -29,7 +29,7 @@ from poplite.compile.descriptor import (
     positions,
     width,
 )
-from poplite.compile.step import Vertices
+from poplite.executable.step import Vertices
 from poplite.vertex.vertex import Vertex
 
 LEAST_RUN = 4

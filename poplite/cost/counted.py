@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from poplite.cost.step import StepCost
+from poplite.cost.step_cost import StepCost
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
 

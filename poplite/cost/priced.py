@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poplite.cost.spread import Spread
-from poplite.cost.step import Cause
+from poplite.cost.step_cost import Cause
 from poplite.report.execution import PhaseKind, Source
 from poplite.vertex.vertex import Vertex
 

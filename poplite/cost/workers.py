@@ -25,7 +25,7 @@ import numpy as np
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step import VertexCosts
+from poplite.cost.step_cost import VertexCosts
 from poplite.graph.mapping.tile_table import Int32
 from poplite.jit.kernels.workers import finish, pack
 from poplite.jit.native import address, native

@@ -1,7 +1,8 @@
 """What the maker's vertices take: the constants of their estimators, and their inner loops.
 
 All is from the estimators of poplibs, the maker's library for the machine; what they say was
-compared there with a cycle-accurate simulator, to 10 %.  `poplite.cost.poplibs` has the formulas.
+compared there with a cycle-accurate simulator, to 10 %.  `poplite.vertices.estimators.poplibs` has
+the formulas.
 
     add  FLOAT  1/v+    each vector of 64 bits: 1 slot, and what loads, stores and the loop take
     abs  INT    2/1+    each element: 2 slots, and as much more

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poplite.compile.compiler import compile_graph
-from poplite.compile.executable import Executable
 from poplite.errors import FileLoadError, StreamConnectionError
+from poplite.executable.executable import Executable
 from poplite.graph.graph import Graph
 from poplite.machine.target import Target
 from poplite.program import (

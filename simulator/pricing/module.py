@@ -38,7 +38,7 @@ from poplite.vertex.compute import check, compiled_form
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
-    from poplite.compile.descriptor import Forms
+    from poplite.executable.descriptor import Forms
 
 _BYTES = ir.IntType(8).as_pointer()
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from poplite.compile.descriptor import Forms
+from poplite.executable.descriptor import Forms
 from poplite.graph.compute_sets.shape_fields import ShapeKind, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -22,7 +22,7 @@ from poplite.simulator.pricing.module import priced_module
 from poplite.simulator.pricing.parameters import PRICED, parameters_of
 
 if TYPE_CHECKING:
-    from poplite.compile.descriptor import Forms
+    from poplite.executable.descriptor import Forms
     from poplite.simulator.pricing.slots import Cost
     from poplite.vertex.vertex import Vertex
 

@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "arrays.intervals_part errors files graph.storage.host_values machine.facts "
-        "machine.floating_point machine.library_facts machine.links machine.target options "
-        "quarter source text types whole",
+        "arrays.intervals_part compile.options errors files graph.storage.host_values "
+        "machine.facts machine.floating_point machine.library_facts machine.links "
+        "machine.target quarter source text types whole",
         "jit",
         "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
         "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping "
@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "graph.compute_sets.vertex_list graph.storage",
         "program",
         "report",
-        "compile cost graph.compute_sets",
+        "compile cost executable graph.compute_sets vertices.estimators",
         "simulator vertex.compute.identity_part",
         "vertices",
         "ops",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.compile.opcodes import (
+from poplite.executable.opcodes import (
     CHUNK_FIRST,
     CHUNK_HIGH,
     CHUNK_LAST,

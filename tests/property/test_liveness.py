@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.cost import accesses
-from poplite.cost.liveness import Lifetimes, lifetimes
+from poplite.cost.memory import accesses
+from poplite.cost.memory.liveness import Lifetimes, lifetimes
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.program import If, Loop, Program, Repeat, RepeatWhile, Switch, WriteUndef
 from poplite.view import addresses

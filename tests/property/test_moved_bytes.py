@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.cost import apart, exchange, homes, traffic
-from poplite.cost.exchange import phases_of_compute_set, phases_of_copy
-from poplite.cost.latency import route
-from poplite.cost.pieces import Pieces
-from poplite.cost.step import Phase
-from poplite.cost.traffic import load_of
+from poplite.cost.exchange import gathers, internal, locations
+from poplite.cost.exchange import phases as exchange
+from poplite.cost.exchange.internal import load_of
+from poplite.cost.exchange.latency import route
+from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
+from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
 
 Element = tuple[int, int]
@@ -107,7 +108,7 @@ def loads(target: pl.Target, pieces: Pieces) -> dict[int, list[int]]:
 @given(moving(), st.sampled_from(["gc2", "c600"]), st.booleans())
 def test_loads(pieces: Pieces, architecture: Literal["gc2", "c600"], compiled: bool) -> None:
     target = pl.Target(tiles=8, architecture=architecture)
-    with mock.patch.object(traffic, "FEW", 0 if compiled else traffic.FEW):
+    with mock.patch.object(internal, "FEW", 0 if compiled else internal.FEW):
         load = load_of(target, [pieces])
     table = dict(zip(load.tiles.tolist(), np.stack(load[1:], axis=1).tolist(), strict=True))
     assert table == loads(target, pieces)
@@ -217,7 +218,7 @@ def test_compute_sets(data: st.DataObject, block: bool, compiled: bool) -> None:
                 h=drawn.view([half])[0],
                 y=drawn.view(writes),
             )
-    with mock.patch.object(homes, "FEW", 0 if compiled else homes.FEW):
+    with mock.patch.object(locations, "FEW", 0 if compiled else locations.FEW):
         before, after = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
     home = drawn.home
     wanted = {(t, e) for t, reads, half, _ in vertices for e in [*reads, half] if home[e] != t}
@@ -246,7 +247,7 @@ def test_copies(data: st.DataObject, compiled: bool) -> None:
     ]
     to = [(1, k) for k in data.draw(st.permutations(range(4)))[:count]]
     copy = pl.Copy(drawn.view(source), drawn.view(to))
-    with mock.patch.object(homes, "FEW", 0 if compiled else homes.FEW):
+    with mock.patch.object(locations, "FEW", 0 if compiled else locations.FEW):
         phases = phases_of_copy(drawn.graph, copy)
     home = drawn.home
     moved = [(a, b) for a, b in zip(source, to, strict=True) if home[a] != home[b]]
@@ -286,11 +287,11 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
     y = y.reshape((count, 1))
     drawn.graph.add_vertices(compute_set, Gather, tile=own, x=x, h=h, y=y)
     table = edge_table(compute_set)
-    with mock.patch.object(homes, "FEW", 0 if compiled else homes.FEW):
+    with mock.patch.object(locations, "FEW", 0 if compiled else locations.FEW):
         before, _ = phases_of_compute_set(drawn.graph, compute_set, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
-            mock.patch.object(apart, "MOST_RUNS", 1),
+            mock.patch.object(gathers, "MOST_RUNS", 1),
         ):
             again, _ = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.compile.moves import Moves
-from poplite.compile.records import LIST_SPAN, Side, copied_runs, copied_views
+from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
+from poplite.executable.moves import Moves
 from poplite.simulator import native
 from poplite.view import Storage, addresses
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.compile.moves import Moves, joined
-from poplite.compile.records import copied_runs
+from poplite.compile.copies import copied_runs
+from poplite.executable.moves import Moves, joined
 from poplite.simulator.plain import move_between
 
 SPACE = 4096

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poplite.arrays.series import compact, counting
-from poplite.cost import addresses, spread
-from poplite.cost.addresses import Placing, alike
+from poplite.cost import spread
+from poplite.cost.memory import allocation
+from poplite.cost.memory.allocation import Placing, alike
 from poplite.cost.spread import Spread
 
 BORDER, LIMIT = 256, 384
@@ -95,7 +96,7 @@ def test_what_is_needed_together_does_not_overlap(things: list[Thing]) -> None:
 def test_compiled_and_not_the_addresses_are_the_same(things: list[Thing]) -> None:
     plain = placed(things)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(addresses, "FEW", -1)
+        patched.setattr(allocation, "FEW", -1)
         assert placed(things) == plain
 
 

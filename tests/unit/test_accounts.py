@@ -9,9 +9,9 @@ import pytest
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.compile.executable import Executable
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step import Phase, StepCost
+from poplite.cost.step_cost import Phase, StepCost
+from poplite.executable.executable import Executable
 
 
 def spread(*numbers: int) -> Spread:

@@ -13,7 +13,7 @@ import poplite as pl
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import lists, rows
 from poplite.compile.compiler import compile_graph
-from poplite.compile.step import ComputeStep, Vertices
+from poplite.executable.step import ComputeStep, Vertices
 from poplite.graph.compute_sets import edges
 from poplite.types import ElementType
 from poplite.viz.dataflow_links import links_of

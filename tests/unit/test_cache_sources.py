@@ -125,8 +125,8 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
 def test_constants_that_are_compiled_in_are_hashed() -> None:
     behind = modules_behind("poplite.simulator.native")
     assert {
-        "poplite.compile.moves",
-        "poplite.compile.opcodes",
+        "poplite.executable.moves",
+        "poplite.executable.opcodes",
         "poplite.machine.floating_point",
         "poplite.quarter",
         "poplite.simulator.record_words",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from poplite.compile.check import check_program
+from poplite.compile.checks import check_program
 from poplite.errors import (
     ControlProgramError,
     EmptyComputeSetWarning,

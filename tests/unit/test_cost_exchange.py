@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.copies import Rows, cycles_of
-from poplite.cost.exchange import phases_of_compute_set, phases_of_copy, phases_of_host
-from poplite.cost.latency import has_map, places, route
-from poplite.cost.pieces import Pieces
-from poplite.cost.step import Phase
-from poplite.cost.traffic import exchange_phase, load_of
+from poplite.cost.exchange.internal import exchange_phase, load_of
+from poplite.cost.exchange.latency import has_map, places, route
+from poplite.cost.exchange.on_tile_copies import Rows, cycles_of
+from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
+from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
 
 GC2 = pl.Target(architecture="gc2")
@@ -453,7 +453,7 @@ def test_a_copy_of_many_runs_is_added_up_in_parts(monkeypatch: pytest.MonkeyPatc
     a, b = (graph.add_variable(pl.FLOAT, (64, 64), name, mapping="linear") for name in "ab")
     copy = pl.Copy(a.T, b)
     whole = phases_of_copy(graph, copy)
-    monkeypatch.setattr("poplite.cost.pairs.MOST_RUNS", 1_000)
+    monkeypatch.setattr("poplite.cost.exchange.copies.MOST_RUNS", 1_000)
     parts = phases_of_copy(graph, copy)
     assert (
         [phase.kind for phase in parts] == [phase.kind for phase in whole] == ["copy", "exchange"]

@@ -7,8 +7,8 @@ import pytest
 
 import poplite as pl
 from helpers.counting import Long, interrupted
-from poplite.compile.executable import Checks
 from poplite.cost.priced import StepTotal
+from poplite.executable.executable import Checks
 
 
 class Triangle(pl.Vertex):

@@ -11,8 +11,8 @@ import pytest
 import poplite as pl
 from helpers.counting import Long, interrupted
 from helpers.running import words_of
-from poplite.compile.executable import Checks
 from poplite.cost.priced import StepTotal
+from poplite.executable.executable import Checks
 
 
 class Find(pl.Vertex):

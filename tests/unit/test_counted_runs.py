@@ -10,8 +10,8 @@ import pytest
 
 import poplite as pl
 from helpers.pricing import Sort
-from poplite.compile.executable import Checks
 from poplite.cost.priced import StepTotal
+from poplite.executable.executable import Checks
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.pricing import slots_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from poplite.compile.actions import Stamp
+from poplite.executable.actions import Stamp
 from poplite.viz import graph_text, program_text
 
 

@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import poplite as pl
-from poplite.cost.poplibs import of_tile
 from poplite.graph.compute_sets.cycles_method import cycles_of
 from poplite.vertex.compute.identity import code_of
 from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertices.estimators.poplibs import of_tile
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 TARGET = pl.Target(tiles=2)

@@ -19,11 +19,11 @@ import pytest
 
 import poplite as pl
 from helpers.running import python
-from poplite.compile.codec import coder_of
-from poplite.compile.coders import ArrayCoder
-from poplite.compile.executable import Executable
-from poplite.compile.opcodes import END
-from poplite.compile.validate_code import OPERANDS
+from poplite.executable.executable import Executable
+from poplite.executable.file.codec import coder_of
+from poplite.executable.file.coders import ArrayCoder
+from poplite.executable.file.validate_code import OPERANDS
+from poplite.executable.opcodes import END
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost import homes
-from poplite.cost.exchange import phases_of_copy
-from poplite.cost.homes import homes_of
-from poplite.cost.step import Phase
+from poplite.cost.exchange import locations
+from poplite.cost.exchange.locations import homes_of
+from poplite.cost.exchange.phases import phases_of_copy
+from poplite.cost.step_cost import Phase
 
 
 def kinds(graph: pl.Graph, source: pl.Tensor, destination: pl.Tensor) -> list[str]:
@@ -97,7 +97,7 @@ def test_slices_of_what_is_on_many_tiles(begin: int, end: int) -> None:
     for source, destination in ((x, y), (y, x)):
         copy = pl.Copy(source[begin:end], destination[: end - begin])
         phases = phases_of_copy(graph, copy)
-        with mock.patch.object(homes, "FEW", 0):
+        with mock.patch.object(locations, "FEW", 0):
             again = phases_of_copy(graph, copy)
         assert list(map(told, again)) == list(map(told, phases))
         assert sum(phase.received.total + phase.copied.total for phase in phases) == 4 * (

@@ -13,11 +13,11 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import compact, constant, counting
 from poplite.compile.compiler import compile_graph
-from poplite.compile.executable import Executable
-from poplite.cost.memory import NO_STEP, Category, MemoryPlan
+from poplite.cost.memory.plan import NO_STEP, Category, MemoryPlan
+from poplite.cost.memory.planner import memory_of
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step import Phase, StepCost
-from poplite.cost.tile_memory import memory_of
+from poplite.cost.step_cost import Phase, StepCost
+from poplite.executable.executable import Executable
 from poplite.graph.compute_sets.edge_table import edge_table
 
 STACK = 3168

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.options import ENVIRONMENT, OPTIONS, WITHOUT_MEANING, EngineOptions, engine_options
+from poplite.compile.options import (
+    ENVIRONMENT,
+    OPTIONS,
+    WITHOUT_MEANING,
+    EngineOptions,
+    engine_options,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 import poplite as pl
-from poplite.compile.origins import Origins, origins_of
+from poplite.executable.origins import Origins, origins_of
 
 
 class One(pl.Vertex):

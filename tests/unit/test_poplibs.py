@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost import poplibs
-from poplite.cost.poplibs import Element, broadcast, fill, of_tile, share, unary
-from poplite.cost.poplibs import binary as binary_slots
-from poplite.cost.poplibs_tile import cast, dynamic_slice, multi_slice, scaled_add
-from poplite.cost.vertices import vertex_costs
+from poplite.cost.vertex_costs import vertex_costs
 from poplite.cost.workers import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence
 from poplite.machine.library_facts import BINARY, BROADCAST, ROWS, UNARY, UNARY_IN_PLACE, Loop
 from poplite.types import ELEMENT_TYPES
 from poplite.vertices import Add, CountOn, add
+from poplite.vertices.estimators import poplibs
+from poplite.vertices.estimators.poplibs import Element, broadcast, fill, of_tile, share, unary
+from poplite.vertices.estimators.poplibs import binary as binary_slots
+from poplite.vertices.estimators.poplibs_tile import cast, dynamic_slice, multi_slice, scaled_add
 from poplite.vertices.reduce import (
     GreatestColumns,
     LeastRows,

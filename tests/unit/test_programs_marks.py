@@ -7,7 +7,7 @@ import pytest
 import poplite as pl
 from helpers.running import both_forms
 from poplite.compile.compiler import compile_graph
-from poplite.compile.opcodes import MARK
+from poplite.executable.opcodes import MARK
 from poplite.program import walk
 
 

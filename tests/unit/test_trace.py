@@ -14,7 +14,7 @@ import pytest
 import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import Spread
-from poplite.cost.step import Phase, StepCost
+from poplite.cost.step_cost import Phase, StepCost
 from poplite.simulator.recording import Recording
 
 FORMS = [

@@ -1,7 +1,7 @@
 """Which tiles the elements of runs live on: walks over runs and the segments of a tile table.
 
 `poplite.jit.kernels.tile_table` says what `breaks`, `buckets`, `shift` and `tiles` are; `places`
-are the distances from the addresses of each segment to places (`poplite.cost.homes`).
+are the distances from the addresses of each segment to places (`poplite.cost.exchange.locations`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,233 @@
+"""From what a copy reads and writes to its moves.
+
+Two views of one variable each are two mixed-radix numbers.  Cut until their digits are equally
+long, they are nested loops, of which the innermost two are one record, however many elements
+there are::
+
+    source        (2, 4) (4, 8)      4 x 2 floats, transposed
+    destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
+    loops         2 x (to + 16, from + 4), 4 x (to + 4, from + 8)           2 records of 4 rows
+
+Any other pair of views, and gathers, are given as runs, which are paired in order.  The common
+pieces are joined where both sides go on; long stretches of even distances become records, the
+rest is listed.  Sorting them by destination comes first where that leaves fewer::
+
+    source       [-----)[---)[---)
+    destination  [---)[----)[----)
+    pieces       [---)[)[--)[)[--)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
+
+Integers = npt.NDArray[np.int64]
+Runs = tuple[Integers, Integers]
+"""Byte position and size in bytes of each run, in view order."""
+Side = tuple[int, Sequence[tuple[int, int]]]
+"""First byte of a view, and (extent, stride in bytes) of its digits, outermost first."""
+Columns = tuple[Integers, Integers, Integers]
+"""Destination, source and size of each piece."""
+Loop = tuple[int, int, int]
+"""Extent, distance of destinations, distance of sources."""
+
+LEAST_ROWS = 4
+"""Blocks from which a record takes less room than the same blocks listed."""
+
+LEAST_STRETCH = 16
+"""Blocks from which a stretch among uneven pieces is worth a record: its place in the list is
+left out, and memory is written best without gaps (a third slower with stretches of 4)."""
+
+LARGEST_PIECE = 4096
+"""Bytes from which a piece is a record, which can be split."""
+
+LIST_SPAN = 1 << 32
+"""Bytes that a list of pieces can address."""
+
+_NO_PIECES = np.zeros((0, PIECE_WORDS), np.uint32)
+
+NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
+
+
+def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
+    """Return the moves between two views of one variable each.
+
+    Args:
+        destination: elements to write, none twice.
+        source: elements to read, of as many elements.
+        size: bytes of an element.
+
+    Returns:
+        None when the digits of the two do not fit into each other, or are all small.
+
+    >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
+    [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
+    """
+    loops = _side_by_side(destination[1], source[1])
+    if loops is None:
+        return None
+    to, start = destination[0], source[0]
+    forward = []
+    for extent, far, near in loops:
+        if far < 0:  # the order does not matter: begin at the other end
+            to, start = to + (extent - 1) * far, start + (extent - 1) * near
+            far, near = -far, -near
+        forward.append((extent, far, near))
+    loops = _merged(sorted(forward, key=lambda loop: loop[1]))
+    if loops and loops[0][1:] == (size, size):
+        size *= loops.pop(0)[0]
+    rows, far, near = max(loops, key=lambda loop: loop[0], default=(1, 0, 0))
+    offsets = np.array([[to, start]], np.int64)
+    outer = [loop for loop in loops if loop[1] != far]
+    if outer and rows < LEAST_ROWS:
+        return None
+    for extent, *steps in outer:
+        along = np.arange(extent)[:, None, None] * np.array(steps)
+        offsets = (along + offsets).reshape(-1, 2)
+    records = np.empty((len(offsets), RECORD_WORDS), np.int64)
+    records[:, :2], records[:, 2:] = offsets, (rows, size, far, near)
+    return Moves(records, _NO_PIECES)
+
+
+def _side_by_side(
+    destination: Sequence[tuple[int, int]], source: Sequence[tuple[int, int]]
+) -> list[Loop] | None:
+    """Cut digits until their extents are alike; innermost first."""
+    one, other, loops = list(destination), list(source), []
+    while one:
+        (m, far), (n, near) = one.pop(), other.pop()
+        extent = min(m, n)
+        if m % extent or n % extent:
+            return None
+        loops.append((extent, far, near))
+        if m > extent:
+            one.append((m // extent, far * extent))
+        if n > extent:
+            other.append((n // extent, near * extent))
+    return loops
+
+
+def _merged(loops: Sequence[Loop]) -> list[Loop]:
+    """Merge neighbours where the outer loop continues the inner one; innermost first."""
+    merged: list[Loop] = []
+    for extent, far, near in loops:
+        if merged and (far, near) == (merged[-1][0] * merged[-1][1], merged[-1][0] * merged[-1][2]):
+            merged[-1] = (extent * merged[-1][0], *merged[-1][1:])
+        else:
+            merged.append((extent, far, near))
+    return merged
+
+
+def copied_runs(destination: Runs, source: Runs) -> Moves:
+    """Return the moves that copy one sequence of bytes onto another.
+
+    Args:
+        destination: runs to write, which do not overlap.
+        source: runs to read, of as many bytes altogether.
+
+    >>> source = np.array([50, 58, 90, 97]), np.array([4, 5, 4, 4])
+    >>> moves = copied_runs((np.array([200]), np.array([17])), source)
+    >>> moves.records.tolist()
+    [[200, 50, 4, 0, 0, 0]]
+    >>> moves.pieces.tolist()
+    [[0, 0, 4], [4, 8, 5], [9, 40, 4], [13, 47, 4]]
+    """
+    (to, start, size), (first, rows) = _fewest(_joined(*_paired(destination, source)))
+    single = np.zeros(len(to) + 1, np.int64)
+    single[first] += 1
+    single[first + rows] -= 1
+    single = np.flatnonzero(np.cumsum(single)[:-1] == 0)
+    listed = single[size[single] <= LARGEST_PIECE]
+    if len(listed) < LEAST_ROWS or max(np.ptp(to[listed]), np.ptp(start[listed])) >= LIST_SPAN:
+        listed = single[:0]
+    alone = np.setdiff1d(single, listed, assume_unique=True)
+    records = np.zeros((len(first) + len(alone), RECORD_WORDS), np.int64)
+    at = np.append(first, alone)
+    records[:, 0], records[:, 1], records[:, 2], records[:, 3] = to[at], start[at], 1, size[at]
+    even = records[: len(first)]
+    even[:, 2] = rows
+    even[:, 4], even[:, 5] = to[first + 1] - to[first], start[first + 1] - start[first]
+    if not len(listed):
+        return Moves(records, _NO_PIECES)
+    base = to[listed].min(), start[listed].min()
+    columns = (to[listed] - base[0], start[listed] - base[1], size[listed])
+    record = np.array([[*base, len(listed), 0, 0, 0]], np.int64)
+    return Moves(np.concatenate([records, record]), np.stack(columns, axis=1).astype(np.uint32))
+
+
+def _paired(destination: Runs, source: Runs) -> Columns:
+    """Return destination, source and size of the common pieces of two sequences of runs."""
+    ends = to_ends, start_ends = np.cumsum(destination[1]), np.cumsum(source[1])
+    if np.array_equal(to_ends, start_ends):
+        return destination[0], source[0], destination[1]
+    both = np.concatenate(ends)
+    both.sort(kind="stable")  # merges rising stretches in one pass
+    stops = both[np.append(both[1:] != both[:-1], True)]
+    starts = np.append(0, stops[:-1])
+    to, start = (
+        _position(runs, end, starts) for runs, end in zip((destination, source), ends, strict=True)
+    )
+    return to, start, stops - starts
+
+
+def _position(runs: Runs, ends: Integers, starts: Integers) -> Integers:
+    begin, size = runs
+    run = np.searchsorted(ends, starts, side="right")
+    return np.asarray(begin[run] + starts - (ends[run] - size[run]))
+
+
+def _fewest(pieces: Columns) -> tuple[Columns, tuple[Integers, Integers]]:
+    """Return pieces and their stretches: as they come, or sorted by destination if that is fewer.
+
+    The edges of many blocks come as even columns, which sorting would mix; what comes shuffled
+    goes on where it is sorted, and memory is written best in order.
+    """
+    stretches = _stretches(*pieces)
+    to, start, size = pieces
+    if (to[1:] >= to[:-1]).all():
+        return pieces, stretches
+    order = np.argsort(to, kind="stable")
+    in_order = _joined(to[order], start[order], size[order])
+    in_order_stretches = _stretches(*in_order)
+    if _units(pieces, stretches) < _units(in_order, in_order_stretches):
+        return pieces, stretches
+    return in_order, in_order_stretches
+
+
+def _units(pieces: Columns, stretches: tuple[Integers, Integers]) -> int:
+    first, rows = stretches
+    return len(pieces[0]) + len(first) - int(rows.sum())
+
+
+def _joined(to: Integers, start: Integers, size: Integers) -> Columns:
+    """Join neighbours where both sides go on; drop pieces without bytes."""
+    if not size.all():
+        some = size > 0
+        to, start, size = to[some], start[some], size[some]
+    goes_on = (to[1:] == to[:-1] + size[:-1]) & (start[1:] == start[:-1] + size[:-1])
+    if not goes_on.any():
+        return to, start, size
+    first = np.flatnonzero(np.append(True, ~goes_on))
+    return to[first], start[first], np.add.reduceat(size, first)
+
+
+def _stretches(to: Integers, start: Integers, size: Integers) -> tuple[Integers, Integers]:
+    """Return first piece and number of pieces of each stretch of even distances."""
+    if len(to) < LEAST_STRETCH:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    far, near, alike = np.diff(to), np.diff(start), size[1:] == size[:-1]
+    joins = alike[1:] & alike[:-1] & (far[1:] == far[:-1]) & (near[1:] == near[:-1])
+    first = np.flatnonzero(np.append(True, ~joins))
+    rows = np.diff(first, append=len(far)) + 1
+    long = alike[first] & (rows >= LEAST_STRETCH)
+    first, rows = first[long], rows[long]
+    # Two stretches may share a piece, which stays with the first.
+    shared = first[1:] == first[:-1] + rows[:-1] - 1
+    first[1:] += shared
+    rows[1:] -= shared
+    return first, rows

@@ -1,0 +1,85 @@
+"""Copies to another place and back: into temporaries, and of what a fault must not change.
+
+    x[0:4] x[8:12]      ->   t[0:8]       gather, save
+    y[0:4] y[8:12]      <-   u[0:8]       scatter, restore
+
+Where both sides are regular, no run is listed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Steps
+from poplite.compile.copies import Side, copied_runs, copied_views
+from poplite.executable.moves import Moves
+
+_NONE = np.zeros(0, np.int64)
+
+_Columns = tuple[Int64, Int64, Int64]
+
+
+class Swaps:
+    """Copies that are collected, field by field, and made into moves."""
+
+    def __init__(self) -> None:
+        self._moves: tuple[list[Moves], list[Moves]] = [], []
+        self._runs: tuple[list[_Columns], list[_Columns]] = [], []
+
+    def add_regular(self, here: Steps, there: Steps, size: int, *, back: bool) -> bool:
+        """Add elements at regular distances; whether they could be.
+
+        Args:
+            here: where they are copied to, in elements from the start of the arena.
+            there: where from, and back to.
+            size: bytes of an element.
+            back: whether they are copied back.
+        """
+        sides = _side(here, size), _side(there, size)
+        into = copied_views(*sides, size)
+        out = copied_views(*sides[::-1], size) if back else into
+        if into is None or out is None:
+            return False
+        self._moves[0].append(into)
+        if back:
+            self._moves[1].append(out)
+        return True
+
+    def add_runs(self, here: Int64, there: Int64, size: Int64, *, back: bool) -> None:
+        """Add runs.
+
+        Args:
+            here: int64[runs], first bytes that they are copied to.
+            there: int64[runs], where from, and back to.
+            size: int64[runs], bytes.
+            back: whether they are copied back.
+        """
+        self._runs[0].append((here, there, size))
+        if back:
+            self._runs[1].append((here, there, size))
+
+    def moves(self) -> tuple[Moves, Moves]:
+        """Return the copies to the other place, and those back."""
+        here, there, size = _joined(self._runs[0])
+        into = copied_runs((here, size), (there, size))
+        here, there, size = _joined(self._runs[1])
+        back = copied_runs((there, size), (here, size))
+        return _together(into, self._moves[0]), _together(back, self._moves[1])
+
+
+def _side(elements: Steps, size: int) -> Side:
+    digits = [(extent, stride * size) for extent, stride in elements.digits if extent != 1]
+    return elements.first * size, digits
+
+
+def _joined(columns: list[_Columns]) -> _Columns:
+    here, there, size = (
+        np.concatenate(column) for column in zip((_NONE, _NONE, _NONE), *columns, strict=True)
+    )
+    return here, there, size
+
+
+def _together(runs: Moves, views: list[Moves]) -> Moves:
+    """Put moves of views behind those of runs, which alone have a list of pieces."""
+    return Moves(np.concatenate([runs.records, *(each.records for each in views)]), runs.pieces)

@@ -1,0 +1,1 @@
+"""What moves between tiles, and what that takes."""

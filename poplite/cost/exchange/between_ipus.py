@@ -1,0 +1,95 @@
+"""What it takes to move data between IPUs.
+
+    tiles of IPU 0  ---links--->  tiles of IPU 1      what several tiles there want passes once
+
+All tiles of all IPUs wait for each other first.  Then a fixed time passes, and the slowest of the
+links that a tile's data take decides: all that passes a link shares its rate.
+
+The fixed time is what halos of a Gaussian blur on 16 Mk1 IPUs took beyond their bytes
+(thorbenlouw/lbm-graphcore, experiments); for the links see `poplite.machine.links`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.cost.exchange.pieces import Pieces, by_place
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step_cost import Cause, Phase
+from poplite.machine.links import Link, global_sync_cycles, link_bytes_per_cycle, route
+
+if TYPE_CHECKING:
+    from poplite.machine.target import Target
+
+
+def global_phase(
+    target: Target,
+    pieces: Pieces,
+    causes: tuple[Cause, ...],
+    buffers: Spread = NOTHING,
+    replica_map: Sequence[int] = (0,),
+) -> Phase:
+    """Return the phase in which pieces move between IPUs.
+
+    Args:
+        target: the machine, or the part of it that one replica has.
+        pieces: at least one, each to another IPU or replica.
+        causes: what they are moved for.
+        buffers: bytes that tiles need to receive in.
+        replica_map: for each replica the one that its pieces go to.
+    """
+    pieces = pieces.merged()
+    source, to = pieces.source // target.tiles_per_ipu, pieces.to // target.tiles_per_ipu
+    flow = source * target.ipus + to
+    order, fresh = by_place(pieces.source * target.ipus + to, pieces.at, pieces.size)
+    size = fresh * pieces.width[order]
+    traffic = np.bincount(flow[order], size, target.ipus**2).astype(np.int64)
+    waits = _waits(target, traffic, replica_map)[flow]
+    sent = np.bincount(pieces.source[order], size, target.tiles).astype(np.int64)
+    received = np.bincount(pieces.to, pieces.bytes, target.tiles).astype(np.int64)
+    cycles = -(-np.maximum(sent, received) // target.exchange_bytes_per_cycle)
+    for tiles in (pieces.source, pieces.to):
+        np.maximum.at(cycles, tiles, waits)
+    cycles[cycles > 0] += int(target.cost("global_exchange_cycles"))
+    replicas = len(replica_map)
+    whole = dataclasses.replace(target, ipus=target.ipus * replicas, tiles=target.tiles * replicas)
+    return Phase(
+        "global exchange",
+        Spread.of(cycles),
+        global_sync_cycles(whole),
+        received=Spread.of(received),
+        sent=Spread.of(sent),
+        buffers=buffers,
+        causes=causes,
+    )
+
+
+def _waits(target: Target, traffic: Int64, replica_map: Sequence[int]) -> Int64:
+    """Return the cycles until all has passed that goes from each IPU to each.
+
+    Args:
+        target: the part of the machine that one replica has.
+        traffic: int64[ipus * ipus], bytes from each to each.
+        replica_map: for each replica the one that they go to.
+    """
+    ipus, load = target.ipus, Counter[Link]()
+    waits = np.zeros_like(traffic)
+    flows = [
+        (flow, route(replica * ipus + flow // ipus, other * ipus + flow % ipus))
+        for flow in np.flatnonzero(traffic).tolist()
+        for replica, other in enumerate(replica_map)
+    ]
+    for flow, links in flows:
+        for link in links:
+            load[link] += int(traffic[flow])
+    for flow, links in flows:
+        cycles = [math.ceil(load[link] / link_bytes_per_cycle(target, link)) for link in links]
+        waits[flow] = max([int(waits[flow]), *cycles])
+    return waits

@@ -1,0 +1,147 @@
+"""What a Copy moves: pieces from tile to tile, and rows that stay on theirs.
+
+source        x x x x x x x x        on tiles    0 0 0 0 1 1 1 1
+destination   y y y   y y y y y                  1 1 1   1 2 2 2 2
+pieces        3 from 0 to 1, 1 from 0 to 1, 4 from 1 to 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.sweep import sorted_order
+from poplite.cost.exchange.latency import has_map
+from poplite.cost.exchange.locations import Homes, walk
+from poplite.cost.exchange.on_tile_copies import Rows
+from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.spread import Spread
+from poplite.cost.step_cost import Phase
+from poplite.jit.kernels.locations import pair
+from poplite.view import num_runs, runs
+
+if TYPE_CHECKING:
+    from poplite.machine.target import Target
+    from poplite.program import CrossReplicaCopy, TensorCopy
+    from poplite.view import View
+
+
+_COLUMNS = "source", "to", "at", "into", "size"
+"""What is found of a piece."""
+
+MOST_RUNS = 1 << 20
+"""Runs of a view that are looked at together."""
+
+
+def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]:
+    """Yield source and destination of a Copy, in parts where they have very many runs.
+
+    Args:
+        copy: of any number of elements.
+    """
+    count, ends = copy.source.num_elements, (copy.source, copy.destination)
+    if count <= MOST_RUNS:
+        if count:
+            yield copy.source.view, copy.destination.view
+        return
+    parts = -(-max(num_runs(end.view) for end in ends) // MOST_RUNS)
+    source, destination = (end.flatten() for end in ends)
+    for part in range(parts):
+        cut = slice(count * part // parts, count * (part + 1) // parts)
+        yield source[cut].view, destination[cut].view
+
+
+def summed(target: Target, phases: Sequence[Phase]) -> Phase:
+    """Return the phase that parts of a Copy make together.
+
+    What goes to several tiles is sent once as far as it is in one part.
+
+    Args:
+        target: the machine.
+        phases: of the same kind, at least one.
+    """
+    first = phases[0]
+    if len(phases) == 1:
+        return first
+    fixed = {
+        "copy": "worker_call",
+        "exchange": "latency_cycles" if has_map(target) else "exchange_cycles",
+        "global exchange": "global_exchange_cycles",
+    }
+    again = int(target.cost(fixed[first.kind]))
+    num_tiles, cause = target.tiles, first.causes[0]
+    cycles = [phase.cycles.dense(num_tiles) for phase in phases]
+    cycles[1:] = [np.maximum(each - again, 0) for each in cycles[1:]]
+    return Phase(
+        first.kind,
+        Spread.of(np.sum(cycles, axis=0)),
+        first.sync,
+        received=_total([phase.received for phase in phases], num_tiles),
+        sent=_total([phase.sent for phase in phases], num_tiles),
+        copied=_total([phase.copied for phase in phases], num_tiles),
+        causes=(replace(cause, bytes=sum(phase.causes[0].bytes for phase in phases)),),
+    )
+
+
+def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
+    return Spread.of(np.sum([spread.dense(num_tiles) for spread in spreads], axis=0))
+
+
+def paired(homes: Homes, source: View, destination: View, width: int) -> tuple[Pieces, Int64]:
+    """Return what is moved from a view to another, by the tile that it reaches.
+
+    Args:
+        homes: where elements are.
+        source: at least one element.
+        destination: as many elements, each once.
+        width: bytes of an element.
+
+    Returns:
+        All pieces, those that stay on their tile too, and int64[n], the place where each lands.
+    """
+    given = [np.ascontiguousarray(a) for view in (source, destination) for a in runs(view)]
+    source_tile, tile, at, into, size = _cut(homes, given)
+    if not (tile[1:] >= tile[:-1]).all() or not (into[1:] > into[:-1]).all():
+        order = sorted_order(tile * (int(into.max()) + 1) + into)
+        source_tile, tile, at, into, size = (
+            column[order] for column in (source_tile, tile, at, into, size)
+        )
+    jumps = np.ones(len(tile), np.bool_)
+    jumps[1:] = (tile[1:] != tile[:-1]) | (into[1:] != into[:-1] + size[:-1])
+    return Pieces(source_tile, tile, at, size, np.full(len(tile), width), jumps), into
+
+
+def _cut(homes: Homes, given: Sequence[Int64]) -> Int64:
+    """Cut begins and sizes of two lists of runs; return source, receiver, places and size."""
+    begin, _, others, _ = given
+    room = len(begin) + len(others)
+    segments = homes.many(np.concatenate([begin, others]))
+    while True:
+        out = np.empty((len(_COLUMNS), room), np.int64)
+        found = walk(segments, pair, *given, len(begin), *out, room)
+        if found <= room:
+            return out[:, :found]
+        room = found
+
+
+def rows_of(homes: Homes, pieces: Pieces, into: Int64) -> Rows:
+    """Return pieces that stay on their tile as rows to be copied there.
+
+    Args:
+        homes: where elements are.
+        pieces: that stay.
+        into: int64[n], where each lands.
+    """
+    # What goes on in the memory of the tile is one row, wherever it is in the variables.
+    starts = np.ones(len(into), np.bool_)
+    starts[1:] = (pieces.to[1:] != pieces.to[:-1]) | (into[1:] != (into + pieces.size)[:-1])
+    starts[1:] |= pieces.at[1:] != (pieces.at + pieces.size)[:-1]
+    first = np.flatnonzero(starts)
+    size = np.add.reduceat(pieces.size, first)
+    _, tile, at, _, width, _ = pieces.ordered(first)
+    at, into = homes.in_memory(at), homes.in_memory(into[first])
+    return Rows(tile, tile, at, into, size, width)

@@ -1,0 +1,124 @@
+"""Which elements of vectors must be put together on their tile, because they lie apart.
+
+    tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
+    rows            a b to 0, c d to 3     x lands between them
+
+An edge that is one stretch of memory needs nothing, and neither does one that comes from
+elsewhere as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import constant
+from poplite.cost.exchange.locations import FEW, Homes, cross_homes, walk
+from poplite.cost.exchange.on_tile_copies import Rows
+from poplite.cost.exchange.pieces import Mask
+from poplite.cost.exchange.remote_reads import MOST_FEW, Touched, edge_tiles
+from poplite.graph.compute_sets.edges import Runs, cut
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.jit.kernels.locations import stretches
+from poplite.view import View, num_runs, runs
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.edge_table import FieldEdges
+
+_COLUMNS = "edge", "at", "within", "size"
+"""What is found of a row."""
+
+MOST_RUNS = 1 << 20
+"""Runs of a regular view that are looked at together."""
+
+
+def apart(part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Homes) -> Rows | None:
+    """Return what of a vector field lies on the tile of its vertex, but is not all there is.
+
+    Edges that hold the same are put together once on a tile.
+
+    Args:
+        part: a field of vectors.
+        tiles: of its vertices.
+        seen: what they touch.
+        homes: where elements are.
+
+    Returns:
+        A row for each such run, grouped by edge; None where there is none.
+    """
+    edges = part.edges
+    if edges.pieces is None and not cross_homes(homes, seen.begin, seen.end):
+        return None
+    tile = edge_tiles(edges, tiles)
+    done, found = 0, []
+    for some in _parts(part):
+        count = len(some.first) - 1
+        found.append(_rows(some, tile[done : done + count], homes, done))
+        done += count
+    edge, at, within, size = np.concatenate([rows for rows, *_ in found], axis=1)
+    if not len(edge):
+        return None
+    counts, sums = (np.concatenate(column) for column in list(zip(*found, strict=True))[1:])
+    needs = np.flatnonzero(counts)
+    is_first = _is_first_of_its_kind(tile[needs], sums[needs])
+    kept = np.repeat(is_first, counts[needs])
+    edge = edge[kept]
+    width = np.full(len(edge), part.field.element.size_bytes)
+    return Rows(tile[edge], edge, homes.in_memory(at[kept]), within[kept], size[kept], width)
+
+
+def _parts(part: FieldEdges) -> Iterator[Runs]:
+    """Yield the runs of all edges, those of a regular view some at a time."""
+    edges = part.edges
+    view, rows, size = edges.pieces, edges.rows.only, edges.length.only
+    if not isinstance(view, View) or len(view.shape) < 2 or not rows or not size:
+        yield part.runs
+        return
+    vertices, listed = view.shape[0], num_runs(view)
+    if listed <= MOST_RUNS:
+        yield part.runs
+        return
+    step = max(vertices * MOST_RUNS // listed, 1)
+    for first in range(0, vertices, step):
+        some = view.slice(first, min(first + step, vertices), 0)
+        yield cut(*runs(some), constant(size, some.shape[0] * rows))
+
+
+def _rows(some: Runs, tile: Int64, homes: Homes, done: int) -> tuple[Int64, Int64, Int64]:
+    """Return the rows of edges, how many each has, and a number that tells it from others."""
+    count = len(tile)
+    if len(some.begin) <= FEW and count <= FEW:
+        few = homes.few(some.begin.tolist(), (some.begin + some.size).tolist())
+        if few is not None:
+            lists: list[Any] = [[0] * MOST_FEW for _ in _COLUMNS]
+            counts, sums = [0] * count, [0] * count
+            given = [column.tolist() for column in (*some, tile)]
+            found = walk(few, stretches, *given, count, counts, sums, *lists, MOST_FEW)
+            if found <= MOST_FEW:
+                out = np.array(lists)[:, :found]
+                out[0] += done
+                return out, np.array(counts), np.array(sums)
+    columns = [np.ascontiguousarray(column) for column in (*some, tile)]
+    segments = homes.many(some.begin)
+    held, mixed = np.empty((2, count), np.int64)
+    room = len(some.begin)
+    while True:
+        out = np.empty((len(_COLUMNS), room), np.int64)
+        found = walk(segments, stretches, *columns, count, held, mixed, *out, room)
+        if found <= room:
+            out[0] += done
+            return out[:, :found].copy(), held, mixed
+        room = found
+
+
+def _is_first_of_its_kind(tile: Int64, sums: Int64) -> Mask:
+    """Tell which edges no edge before them on their tile is equal to."""
+    # Edges of the same elements have the same sums; that others do is very unlikely.
+    order = np.lexsort((sums, tile))
+    is_first = np.ones(len(order), np.bool_)
+    same = (sums[order][1:] == sums[order][:-1]) & (tile[order][1:] == tile[order][:-1])
+    is_first[order[1:]] = ~same
+    return is_first

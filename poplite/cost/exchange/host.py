@@ -1,0 +1,64 @@
+"""What it takes to move data between tiles and the host: approximate.
+
+    begin and end of a transfer + bytes / rate
+
+Which tiles hold the data does not matter, only how much it is.  What a host really takes depends
+on its load, on its software and on what else goes over the bus; remote buffers count as the host.
+
+Source: graphcore/examples, tutorials (machine.py says which).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.cost.spread import Spread
+from poplite.cost.step_cost import Cause, Phase
+from poplite.graph.tensor.placement import mapping_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
+    from poplite.program import Program
+
+
+def host_phase(graph: Graph, program: Program) -> Phase:
+    """Return the phase in which a program moves data from or to the host.
+
+    Args:
+        graph: whose mapping says where tensors live.
+        program: a StreamCopy, a RemoteCopy, a CodeCopy or a HostCall.
+    """
+    target, (reads, writes) = graph.target, (program.reads, program.writes)
+    sent, received = (_bytes(graph, tensors) for tensors in (reads, writes))
+    num_bytes = int(sent.sum() + received.sum())
+    cycles = int(target.cost("host_exchange_cycles"))
+    cycles += math.ceil(num_bytes / target.cost("host_bytes_per_cycle"))
+    tiles = np.flatnonzero(sent + received) if num_bytes else np.zeros(1, np.int64)
+    moved = " and ".join(f"'{tensor.name}'" for tensor in (*reads, *writes))
+    cause = Cause(
+        moved or str(program), "goes between device and host", program.location, num_bytes
+    )
+    return Phase(
+        "host exchange",
+        Spread.at_tiles(tiles, np.full(len(tiles), cycles)),
+        int(target.cost("sync_cycles")),
+        received=Spread.of(received),
+        sent=Spread.of(sent),
+        causes=(cause,),
+    )
+
+
+def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
+    """Return int64[tiles], the bytes of tensors on each tile."""
+    total = np.zeros(graph.target.tiles, np.int64)
+    for tensor in tensors:
+        held = mapping_of(graph, tensor.view).elements_per_tile
+        total += held * tensor.element_type.size_bytes
+    return total

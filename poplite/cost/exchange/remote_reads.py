@@ -1,0 +1,250 @@
+"""What the vertices of each tile touch behind one field, and what of it lives on other tiles.
+
+    edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
+    touched         tile 5    x[0:6]                          once, whoever reads it
+
+Where edges are regular, what a tile touches follows from how many vertices it has: the columns of
+a matrix that it reads are, row by row, one run of so many elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poplite.arrays.digits import Digit, coalesce, digits_of
+from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.progressions import split_run, strided_runs
+from poplite.arrays.series import Steps
+from poplite.arrays.sweep import sorted_order, union
+from poplite.cost.exchange.locations import FEW, Homes, walk
+from poplite.cost.exchange.pieces import Pieces, by_source
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.jit.kernels.locations import away
+from poplite.view import Storage, View
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.edge_table import FieldEdges
+    from poplite.graph.compute_sets.edges import Edges
+
+_COLUMNS = "source", "to", "at", "size", "jumps"
+"""What is found of a piece."""
+
+MOST_FEW = 2 * FEW
+"""Pieces of few runs that are listed; where there are more, compiled code finds them."""
+
+MOST_SHAPES = 64
+"""Different sets of vertices that tiles have, of which what they touch is found at once."""
+
+
+class Touched(NamedTuple):
+    """Runs of elements that vertices touch, each element once for a tile.
+
+    Attributes:
+        tile: int64[n], of the vertices; rising.
+        begin: int64[n], address of the first element; of one tile, rising.
+        end: int64[n], one past the last; the next begins behind it.
+    """
+
+    tile: Int64
+    begin: Int64
+    end: Int64
+
+
+def touched(part: FieldEdges, tiles: VertexTiles) -> Touched:
+    """Return what vertices touch behind a field.
+
+    Args:
+        part: the field.
+        tiles: of its vertices.
+    """
+    found = _in_a_row(part.edges, tiles)
+    if found is None:
+        regular = _regular(part.edges, tiles)
+        if regular is not None:
+            return regular
+        first, begin, size = part.runs
+        tile = np.repeat(edge_tiles(part.edges, tiles), np.diff(first))
+        begin, end, tile = merge(begin, begin + size, tile)
+        found = Touched(tile, begin, end)
+    if len(found.tile) == 1:
+        return found
+    tile, begin, end = found
+    span = int(end.max()) + 1
+    begin, end = union(tile * span + begin, tile * span + end)
+    tile = begin // span
+    return Touched(tile, begin - tile * span, end - tile * span)
+
+
+def _in_a_row(edges: Edges, tiles: VertexTiles) -> Touched | None:
+    """Return a run for each run of tiles where edges follow each other or are all the same."""
+    start, size, rows = edges.start, edges.length.only, edges.rows.only
+    if not isinstance(start, Steps) or not size or not rows:
+        return None
+    step = start.step
+    if step not in (0, size):
+        return None
+    first, last, tile = tiles.runs()
+    begin = start.first + first * rows * step
+    return Touched(tile, begin, start.first + (last * rows - 1) * step + size)
+
+
+def _regular(edges: Edges, tiles: VertexTiles) -> Touched | None:
+    """Return what tiles touch whose vertices are at even distances, and their edges too."""
+    digits = _digits(edges)
+    if digits is None:
+        return None
+    low, stride, inner = digits
+    every = tiles.array()
+    order = sorted_order(every)
+    tile = every[order]
+    first = np.flatnonzero(np.diff(tile, prepend=-1))
+    count = np.diff(first, append=len(tile))
+    # The distance from each vertex to the next of its tile is that of its first two.
+    gap = np.diff(order, append=0)
+    pace = np.where(count > 1, gap[first], 1)
+    is_even = gap == np.repeat(pace, count)
+    is_even[first + count - 1] = True
+    if not is_even.all():
+        return None
+    shapes, shape = np.unique(np.stack([count, pace]), axis=1, return_inverse=True)
+    if shapes.shape[1] > MOST_SHAPES:
+        return None
+    patterns = [_pattern([(n, each * stride), *inner]) for n, each in shapes.T.tolist()]
+    if any(pattern is None for pattern in patterns):
+        return None
+    shape = shape.reshape(-1)
+    sizes = np.array([len(pattern[0]) for pattern in patterns if pattern])[shape]
+    top = np.cumsum(sizes) - sizes
+    begin, end = np.empty((2, int(sizes.sum())), np.int64)
+    for number, pattern in enumerate(patterns):
+        assert pattern is not None, "checked above"
+        chosen = np.flatnonzero(shape == number)
+        offset = low + order[first[chosen]] * stride
+        if stride < 0:
+            offset += (count[chosen] - 1) * pace[chosen] * stride
+        for start, at in zip(offset.tolist(), top[chosen].tolist(), strict=True):
+            stop = at + len(pattern[0])
+            np.add(pattern[0], start, out=begin[at:stop])
+            np.add(pattern[1], start, out=end[at:stop])
+    return Touched(np.repeat(tile[first], sizes), begin, end)
+
+
+def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
+    """Return the least address of the first vertex, the stride of vertices and other digits."""
+    rows, size, view = edges.rows.only, edges.length.only, edges.pieces
+    if isinstance(edges.start, Steps) and rows and size and edges.start.step:
+        step = edges.start.step
+        low, vertex, digits = edges.start.first, rows * step, [(rows, step), (size, 1)]
+    elif isinstance(view, View) and isinstance(view.space, Storage) and len(view.shape) > 1:
+        stride = view.dims[0]
+        if not isinstance(stride, int) or not stride:
+            return None
+        low, vertex = view.space.base + view.off, stride
+        inner = zip(view.shape[1:], view.dims[1:], strict=True)
+        digits = [digit for pair in inner for digit in digits_of(*pair)]
+    else:
+        return None
+    low += sum((extent - 1) * stride for extent, stride in digits if stride < 0)
+    return low, vertex, [(extent, abs(stride)) for extent, stride in digits if stride]
+
+
+def _pattern(digits: Sequence[Digit]) -> tuple[Int64, Int64] | None:
+    """Return the rising runs of a strided set from its least address on, or None.
+
+    None where elements may meet.
+
+    >>> [a.tolist() for a in _pattern([(2, 1), (3, 10)])]
+    [[0, 10, 20], [2, 12, 22]]
+    """
+    nested = sorted(((e, abs(s)) for e, s in digits if e > 1), key=lambda digit: -digit[1])
+    reach = 1
+    for extent, stride in reversed(nested):
+        if stride < reach:
+            return None
+        reach += stride * (extent - 1)
+    begin, size = strided_runs(*split_run(coalesce(nested)), 0)
+    return begin, begin + size
+
+
+def edge_tiles(edges: Edges, tiles: VertexTiles) -> Int64:
+    """Return int64[edges], the tile of each edge's vertex.
+
+    Args:
+        edges: of a field.
+        tiles: of its vertices.
+    """
+    every = tiles.array()
+    return every if edges.rows.only == 1 else np.repeat(every, edges.rows.array())
+
+
+class Wanted:
+    """What vertices touch that lives on other tiles.
+
+    Args:
+        seen: what they touch.
+        homes: where elements are.
+        width: bytes of an element.
+        num_tiles: tiles of the graph.
+
+    Attributes:
+        count: how many pieces of it there are.
+    """
+
+    def __init__(self, seen: Touched, homes: Homes, width: int, num_tiles: int) -> None:
+        self._seen, self._width, self._num_tiles = seen, width, num_tiles
+        self._few: Pieces | None = None
+        count = len(seen.tile)
+        if count <= FEW:
+            tile, begin, end = (column.tolist() for column in seen)
+            few = homes.few(begin, end)
+            if few is not None:
+                rows: list[list[int]] = [[0] * MOST_FEW for _ in _COLUMNS]
+                given = tile, begin, end, count
+                self.count = walk(few, away, *given, [], [], 0, num_tiles, *rows, MOST_FEW)
+                if self.count <= MOST_FEW:
+                    self._few = self._made(np.array(rows)[:, : self.count])
+                    return
+        self._segments = homes.many(seen.begin)
+        self._held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
+        none = [self._held[:0]] * len(_COLUMNS)
+        sums = self._held, self._least
+        self.count = walk(self._segments, away, *seen, count, *sums, 0, 0, *none, 0)
+
+    def held(self) -> Int64:
+        """Return int64[tiles], how many pieces each tile has."""
+        if self._few is not None:
+            return np.bincount(self._few.source, minlength=self._num_tiles)
+        return self._held
+
+    def pieces(self, low: int, high: int) -> Pieces:
+        """Return what lives on some tiles, each element once for a tile that touches it.
+
+        Args:
+            low: the first of them.
+            high: one past the last.
+        """
+        if self._few is not None:
+            if high - low == self._num_tiles:
+                return self._few
+            chosen = (self._few.source >= low) & (self._few.source < high)
+            return Pieces._make(column[chosen] for column in self._few)
+        room = int(self._held[low:high].sum())
+        found = np.empty((len(_COLUMNS), room), np.int64)
+        if room:
+            seen, sums = self._seen, (self._held, self._least)
+            walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *found, room)
+        return self._made(found, self._least)
+
+    def _made(self, found: Int64, least: Int64 | None = None) -> Pieces:
+        """Return pieces; of each tile, `least` is the first source of all, not just of these."""
+        source, to, at, size, jumps = found
+        width = np.full(len(to), self._width)
+        pieces = by_source(Pieces(source, to, at, size, width, jumps.astype(np.bool_)))
+        # What comes first for a tile does not land behind what another field wants.
+        is_first = np.diff(pieces.to, prepend=-1) != 0
+        if least is not None:
+            is_first &= pieces.source == least[pieces.to]
+        return pieces._replace(jumps=pieces.jumps | is_first)

@@ -1,0 +1,1 @@
+"""What lies on tiles, when, and at which addresses."""

@@ -1,0 +1,303 @@
+"""Which elements each step of a program reads and writes, as pieces of variables.
+
+A variable is cut wherever what some step touches begins or ends, so that every step touches whole
+pieces, and sets of them are the bits of a number::
+
+    variable            x  0        8        16           y  0        4
+    Copy(x[8:12], y)                -reads-               -- writes ---
+    pieces                 |---0----|--1--|-2-|              |----4----|
+
+    reads of the Copy  0b00010,  writes  0b10000         (piece 3 is the gap between variables)
+
+Vertices are taken to read all that their Inputs and InOuts are connected to, and to write all
+that their Outputs and InOuts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals_part import Int64, overlay
+from poplite.cost.memory.touched import (
+    NOTHING,
+    IntervalLists,
+    Touched,
+    joined,
+    of_edges,
+    of_views,
+    solid,
+)
+from poplite.program import Execute, Program, WriteUndef
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.storage.variable import Variable
+    from poplite.graph.tensor.tensor import Tensor
+
+MOST_PIECES = 1024
+"""Pieces that a variable is cut into; one that would need more is not cut."""
+
+FEW = 8
+"""So many intervals become bits one by one."""
+
+BLOCK = 1 << 15
+"""About so many pieces are looked at together: sets of more would take long to copy."""
+
+_Ranges = tuple[Int64, Int64, Int64]
+"""The number of a step, its first piece, and one past its last; each int64[n]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What a part of a program does to what is live; a set of pieces is the bits of a number.
+
+    Attributes:
+        reads: pieces that may be read before it writes them.
+        ends: pieces of which it certainly leaves nothing as it was.
+    """
+
+    reads: int
+    ends: int
+
+    def before(self, after: int) -> int:
+        """Return what is live before it.
+
+        Args:
+            after: what is live after it.
+        """
+        return self.reads | (after & ~self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Flow):
+    """What a step does with pieces.
+
+    Attributes:
+        writes: pieces that it writes, wholly or in part.
+        is_undefining: whether what it writes is undefined from then on.
+    """
+
+    writes: int
+    is_undefining: bool
+
+    @property
+    def touched(self) -> int:
+        """Pieces whose values it needs, or makes."""
+        return self.reads | (0 if self.is_undefining else self.writes)
+
+
+class Pieces:
+    """What the steps of programs do with the variables of a graph.
+
+    Args:
+        variables: those of the graph, by rising address.
+        leaves: the steps, each once.
+        edges_of: returns the edges of a compute set.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        leaves: Iterable[Program],
+        edges_of: Callable[[ComputeSet], EdgeTable],
+    ) -> None:
+        self._bases = np.array([v.storage.base for v in variables], np.int64)
+        self._ends = self._bases + np.array([v.num_elements for v in variables], np.int64)
+        self._leaves = list(leaves)
+        of_sets: dict[ComputeSet, tuple[Touched, Touched]] = {}
+        reads, writes, covered = IntervalLists(), IntervalLists(), IntervalLists()
+        for number, leaf in enumerate(self._leaves):
+            read, written = NOTHING, NOTHING
+            if isinstance(leaf, Execute):
+                if leaf.compute_set not in of_sets:
+                    of_sets[leaf.compute_set] = of_edges(edges_of(leaf.compute_set))
+                read, written = of_sets[leaf.compute_set]
+            _add(number, leaf.reads, read, reads)
+            _add(number, leaf.writes, written, writes, covered)
+        self._cuts = self._cut([*reads.ends(), *writes.ends()])
+        kinds = self._held_in(reads), self._held_in(writes), self._whole_in(covered)
+        bounds = [np.searchsorted(self._cuts, side) for side in (self._bases, self._ends)]
+        self._first, self._last = bounds
+        starts = self._first[np.flatnonzero(np.diff(self._first // BLOCK, prepend=-1))]
+        self._blocks = np.append(starts, len(self._cuts))
+        self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what steps do with some of the variables, then with others, until all are done."""
+        variable = np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1
+        for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
+            reads, writes, covered = (_bits(*kind[number], low) for kind in self._kinds)
+            access = {
+                self._leaves[n]: Access(
+                    reads.get(n, 0),
+                    covered.get(n, 0),
+                    writes.get(n, 0),
+                    isinstance(self._leaves[n], WriteUndef),
+                )
+                for n in sorted(reads.keys() | writes.keys())
+            }
+            first, last = self._first, self._last
+            mine = np.flatnonzero((first >= low) & (first < high))
+            ranges = np.stack([mine, first[mine] - low, last[mine] - low], axis=1).tolist()
+            yield Block(access, variable[low:high].tolist(), ranges, self._scalar_in(low, high))
+
+    def _scalar_in(self, low: int, high: int) -> Callable[[Program], int]:
+        def found(program: Program) -> int:
+            scalar = IntervalLists()
+            _add(0, program.reads, NOTHING, scalar)
+            _, first, _ = self._held_in(scalar)
+            return sum(1 << (place - low) for place in first.tolist() if low <= place < high)
+
+        return found
+
+    def _cut(self, touched: Sequence[Int64]) -> Int64:
+        """Return the addresses at which variables are cut, rising."""
+        points = _rising(touched)
+        owner = np.searchsorted(self._bases, points, side="right") - 1
+        fine = np.bincount(owner, minlength=len(self._bases)) <= MOST_PIECES
+        return _rising([self._bases, self._ends, points[fine[owner]]])
+
+    def _held_in(self, many: IntervalLists) -> _Ranges:
+        """Return the pieces that have elements in intervals."""
+        begin, end = many.ends()
+        first = np.searchsorted(self._cuts, begin, side="right") - 1
+        return many.leaves(), first, np.searchsorted(self._cuts, end, side="left")
+
+    def _whole_in(self, many: IntervalLists) -> _Ranges:
+        """Return the pieces that have all their elements in intervals."""
+        begin, end = many.ends()
+        first = np.searchsorted(self._cuts, begin, side="left")
+        last = np.searchsorted(self._cuts, end, side="right") - 1
+        some = first < last
+        return many.leaves()[some], first[some], last[some]
+
+
+class Block:
+    """What steps do with some variables; a piece is known by its number among theirs.
+
+    Args:
+        access: of each step that does something with them.
+        variable: the number of each piece's variable; a gap between variables counts as a piece
+            of the one before it.
+        ranges: the number of each variable, its first piece, and one past its last.
+        of_scalar: returns the piece of the scalar that decides what of a program runs next.
+
+    Attributes:
+        access: as given.
+        variable: as given.
+        variables: the numbers of all variables, rising.
+        of_scalar: as given.
+    """
+
+    def __init__(
+        self,
+        access: Mapping[Program, Access],
+        variable: Sequence[int],
+        ranges: Iterable[tuple[int, int, int]],
+        of_scalar: Callable[[Program], int],
+    ) -> None:
+        self.access, self.variable, self.of_scalar = access, variable, of_scalar
+        self._range = {number: (first, last) for number, first, last in ranges}
+        self.variables = tuple(self._range)
+
+    def of_variable(self, number: int) -> int:
+        """Return the pieces of a variable.
+
+        Args:
+            number: its number.
+        """
+        first, last = self._range[number]
+        return ((1 << (last - first)) - 1) << first
+
+    def variables_of(self, bits: int) -> list[int]:
+        """Return the numbers of the variables that pieces belong to, rising."""
+        return sorted({self.variable[place] for place in places(bits)})
+
+
+def _add(
+    leaf: int,
+    tensors: Sequence[Tensor],
+    others: Touched,
+    some: IntervalLists,
+    every: IntervalLists | None = None,
+) -> None:
+    """Add what a step touches of tensors, and what else: all, and what it touches for sure."""
+    views = [tensor.view for tensor in tensors if tensor.num_elements]
+    if others is NOTHING and len(views) == 1 and (span := solid(views[0])) is not None:
+        for intervals in (some, every):
+            if intervals is not None:
+                intervals.add_one(leaf, *span)
+        return
+    found = joined([others, of_views(views)]) if views else others
+    some.add(leaf, found.some)
+    if every is not None:
+        every.add(leaf, found.all)
+
+
+def _by_block(ranges: _Ranges, blocks: Int64) -> list[_Ranges]:
+    """Return the ranges of pieces in each block."""
+    leaf, first, last = ranges
+    if len(blocks) == 2:
+        return [ranges]
+    source, block, first, last = overlay(first, last, blocks)
+    order = np.argsort(block, kind="stable")
+    stops = np.searchsorted(block[order], np.arange(1, len(blocks) - 1))
+    columns = [np.split(column[order], stops) for column in (leaf[source], first, last)]
+    return list(zip(*columns, strict=True))
+
+
+def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
+    """Return the pieces in ranges as bits, those of each step; `low` is the lowest."""
+    found: dict[int, int] = {}
+    first, last = first - low, last - low
+    stops = np.append(np.flatnonzero(np.diff(leaf)) + 1, len(leaf)).tolist()
+    leaves, firsts, lasts = leaf.tolist(), first.tolist(), last.tolist()
+    end = 0
+    for stop in stops if leaves else ():
+        begin, end = end, stop
+        if end - begin > FEW:
+            marks = np.zeros(int(last[begin:end].max()) + 1, np.int64)
+            np.add.at(marks, first[begin:end], 1)
+            np.add.at(marks, last[begin:end], -1)
+            found[leaves[begin]] = bits_of(np.cumsum(marks) > 0)
+            continue
+        bits = 0
+        for one, other in zip(firsts[begin:end], lasts[begin:end], strict=True):
+            bits |= ((1 << (other - one)) - 1) << one
+        found[leaves[begin]] = bits
+    return found
+
+
+def _rising(numbers: Sequence[Int64]) -> Int64:
+    """Return sorted numbers, each once."""
+    found = np.sort(np.concatenate(numbers))
+    return found[np.flatnonzero(np.diff(found, prepend=-1))]
+
+
+def bits_of(mask: npt.NDArray[np.bool_]) -> int:
+    """Return the number whose bits are given, the lowest first.
+
+    >>> bits_of(np.array([True, False, True]))
+    5
+    """
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
+
+
+def places(bits: int) -> list[int]:
+    """Return which bits of a number are set, rising.
+
+    >>> places(0b101001)
+    [0, 3, 5]
+    """
+    if not bits & (bits - 1):  # one, or none
+        return [bits.bit_length() - 1] if bits else []
+    data = bits.to_bytes((bits.bit_length() >> 3) + 1, "little")
+    bits_set = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    return np.flatnonzero(bits_set).tolist()

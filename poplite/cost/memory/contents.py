@@ -1,0 +1,175 @@
+"""Everything that lies on tiles: variables, vertices, code, and what steps need on the side.
+
+The bytes of variables come from their mapping, and the steps that need them from
+`poplite.cost.memory.liveness`; vertices are `poplite.cost.memory.vertex_size`, code is
+`poplite.cost.memory.code_size`.  The buffers of the phases of a step lie there for as long as it
+runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import compact
+from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
+from poplite.cost.memory.liveness import Lifetimes
+from poplite.cost.memory.plan import Category, Held
+from poplite.cost.memory.vertex_size import VertexBytes
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step_cost import StepCost
+from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.execution import PhaseKind
+from poplite.source import SourceLocation
+from poplite.vertex.layouts import PLAIN, Layout
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
+
+BUFFERS: Mapping[PhaseKind, Category] = {
+    "copy": "rearrangement",
+    "exchange": "message",
+    "global exchange": "global_message",
+    "host exchange": "host_message",
+    "compute": "rearrangement",
+}
+"""What phases need memory for on the side."""
+
+EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
+CostOf = Mapping[object, StepCost | None]
+
+
+def contents(
+    graph: Graph,
+    programs: Mapping[str, Program],
+    edges_of: EdgesOf,
+    cost_of: CostOf,
+    found: Lifetimes,
+) -> Iterator[Held]:
+    """Yield all that lies on tiles, what is always live first.
+
+    Args:
+        graph: its variables, constants and vertices.
+        programs: what can be run, by name.
+        edges_of: returns the edges of a compute set.
+        cost_of: what steps cost, by compute set, or by program.
+        found: when variables are needed.
+    """
+    target = graph.target
+    align = int(target.cost("align_bytes"))
+    stack = np.full(target.tiles, int(target.cost("stack_bytes")))
+    yield _always("stacks", "stack", stack, align)
+    leaves = dict.fromkeys(step.program for _, step in found.steps)
+    tables = {leaf.compute_set: edges_of(leaf.compute_set) for leaf in _executes(leaves)}
+    vertices = VertexBytes(target)
+    running = {compute_set: vertices.add(table) for compute_set, table in tables.items()}
+    control = ControlCode(target)
+    control.branch(len({id(node) for node in _branches(programs.values())}))
+    idle = np.zeros(0, np.int64)
+    for leaf in leaves:
+        tiles = running[leaf.compute_set] if isinstance(leaf, Execute) else idle
+        control.step(_cost(leaf, cost_of), tiles)
+    for category, size in control.found().items():
+        yield _always(category.replace("_", " "), category, size, align)
+    for cls, sizes in vertices.found.items():
+        there = sizes["control_table"] > 0
+        code: Int64 = np.where(there, vertex_code_bytes(cls, target), 0)
+        sizes["vertex_code"] = code
+        for category, size in sizes.items():
+            if size.any():
+                yield _always(cls.__name__, category, size, align, vertices.at[cls])
+    asked, variables = _asked(tables.values(), graph), graph.variables
+    for number, steps in [*dict.fromkeys(found.always).items(), *found.live.items()]:
+        variable, layout = variables[number], asked.get(number, PLAIN)
+        if variable.num_elements:
+            yield Held(
+                variable.name,
+                "constant" if variable.constant else "variable",
+                bytes_of(variable, target.tiles),
+                max(align, layout.min_align),
+                layout.interleaved,
+                steps,
+                found.always.get(number, ""),
+                variable.location,
+            )
+    yield from _buffers(found, cost_of, align)
+
+
+def bytes_of(variable: Variable, num_tiles: int) -> Spread:
+    """Return what a variable takes on each tile.
+
+    Args:
+        variable: any.
+        num_tiles: tiles of the graph.
+    """
+    breaks, tiles = variable.mapping.pieces()
+    if len(tiles) == 1 and tiles[0] >= 0:
+        return Spread.at_tile(int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
+    sizes = np.diff(breaks) * variable.element_type.size_bytes
+    if (tiles[1:] > tiles[:-1]).all() and len(tiles) and tiles[0] >= 0:
+        return Spread(compact(tiles.astype(np.int64)), compact(sizes))
+    total = np.zeros(num_tiles, np.int64)
+    mapped = tiles >= 0
+    np.add.at(total, tiles[mapped], sizes[mapped])
+    return Spread.of(total)
+
+
+def _always(
+    name: str, category: Category, size: Int64, align: int, at: SourceLocation | None = None
+) -> Held:
+    return Held(name, category, Spread.of(size), align, why=category.replace("_", " "), at=at)
+
+
+def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
+    yield from (leaf for leaf in leaves if isinstance(leaf, Execute))
+
+
+def _branches(programs: Iterable[Program]) -> Iterator[Program]:
+    """Yield the programs that decide what runs, or repeat it; one may come more than once."""
+    for program in programs:
+        for node in children_first(program):
+            if isinstance(node, Repeat | Loop) or node.decided_by is not None:
+                yield node
+
+
+def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
+    key = leaf.compute_set if isinstance(leaf, Execute) else leaf
+    return cost_of.get(key) or StepCost()
+
+
+def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
+    """Return what fields ask of the memory of variables, by the number of the variable."""
+    asked: dict[int, Layout] = {}
+    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
+    for part in (part for table in tables for part in table.fields()):
+        layout = part.field.layout
+        if layout.interleaved or layout.min_align > 1:
+            owners = bases.searchsorted(part.runs.begin, side="right") - 1
+            for number in np.unique(owners).tolist():
+                other = asked.get(number, PLAIN)
+                asked[number] = Layout(
+                    min_align=max(layout.min_align, other.min_align),
+                    interleaved=layout.interleaved or other.interleaved,
+                )
+    return asked
+
+
+def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Held]:
+    """Yield what steps need on the side, each for as long as it runs."""
+    places: dict[Program, list[int]] = {}
+    for number, (_, step) in enumerate(found.steps):
+        places.setdefault(step.program, []).append(number)
+    for leaf, numbers in places.items():
+        cost = _cost(leaf, cost_of)
+        for phase in (*cost.before, *cost.after):
+            if phase.buffers is not NOTHING and not phase.buffers.is_empty:
+                steps = compact(np.array(numbers, np.int64))
+                category = BUFFERS[phase.kind]
+                size = phase.buffers
+                yield Held(str(leaf), category, size, align, steps=steps, at=leaf.location)

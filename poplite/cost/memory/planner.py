@@ -1,0 +1,169 @@
+"""Plans the memory of tiles, and refuses what does not fit.
+
+contents of tiles (`contents`)  ->  most that lives at a time, step by step
+                                ->  addresses, for each kind of tiles that hold the same
+                                ->  does it fit?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, Steps
+from poplite.cost.memory.allocation import alike
+from poplite.cost.memory.contents import CostOf, EdgesOf, contents
+from poplite.cost.memory.liveness import lifetimes
+from poplite.cost.memory.overflow import overflow_error
+from poplite.cost.memory.plan import NO_STEP, Held, LiveStep, MemoryPlan, placing_of
+from poplite.cost.spread import Spread
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.machine.target import Target
+    from poplite.program import Program, Step
+
+
+def memory_of(
+    graph: Graph,
+    programs: Mapping[str, Program],
+    edges_of: EdgesOf,
+    cost_of: CostOf,
+    *,
+    may_overflow: bool,
+) -> MemoryPlan:
+    """Plan the memory of every tile.
+
+    Args:
+        graph: its variables, constants and vertices; those that programs use have tiles.
+        programs: what can be run, by name.
+        edges_of: returns the edges of a compute set.
+        cost_of: what steps cost, by compute set, or by program.
+        may_overflow: whether it may be more than a tile has.
+
+    Raises:
+        GraphMemoryAllocationError: when a tile has not enough, and `may_overflow` is false.
+
+    >>> import poplite as pl
+    >>> from poplite.graph.compute_sets.edge_table import edge_table
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b = (graph.add_variable(pl.INT, (5,), name, mapping=1) for name in "ab")
+    >>> plan = memory_of(graph, {"main": pl.Copy(a, b)}, edge_table, {}, may_overflow=False)
+    >>> [(each.held.name, each.bytes, each.address) for each in plan.on_tile(1)]
+    [('stacks', 3168, 0), ('control code', 4, 3168), ('a', 20, 3176), ('b', 20, 3200)]
+    >>> plan.excluding_gaps().tolist(), plan.with_gaps().tolist()
+    ([3172, 3212], [3172, 3220])
+    """
+    target = graph.target
+    found = lifetimes(graph, programs, edges_of)
+    held = tuple(contents(graph, programs, edges_of, cost_of, found))
+    steps, peak, peak_step = _peaks(held, found.steps, target.tiles, several=len(programs) > 1)
+    border = int(target.cost("interleaved_begin_bytes"))
+    if border >= target.tile_memory_bytes:
+        border = 0  # a model of a small tile: all of its memory is alike
+    plan = MemoryPlan(
+        num_tiles=target.tiles,
+        tile_bytes=target.tile_memory_bytes,
+        element_bytes=int(target.cost("memory_element_bytes")),
+        interleaved_begin=border,
+        held=held,
+        steps=steps,
+        peak=Spread.of(peak),
+        peak_step=peak_step,
+        including_gaps=Spread.of(_with_gaps(held, target, border)),
+    )
+    if len(plan.overflowing) and not may_overflow:
+        raise overflow_error(plan)
+    return plan
+
+
+def _peaks(
+    held: Sequence[Held], steps: Sequence[tuple[str, Step]], num_tiles: int, *, several: bool
+) -> tuple[tuple[LiveStep, ...], Int64, Int64]:
+    """Return the steps, the most bytes of each tile that live in one, and in which."""
+    begins: dict[int, list[Spread]] = {}
+    ends: dict[int, list[Spread]] = {}
+    for each in held:
+        for first, last in _spans(each.steps):
+            begins.setdefault(first, []).append(each.bytes)
+            ends.setdefault(last + 1, []).append(each.bytes)
+    live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
+    peak_step = np.full(num_tiles, NO_STEP, np.int64)
+    told, most, tile = [], 0, 0
+    for number, (name, step) in enumerate(steps):
+        ended, begun = ends.get(number, ()), begins.get(number, ())
+        for spread in ended:
+            spread.add_to(live, -1)
+        for spread in begun:
+            spread.add_to(live)
+        if ended or begun:
+            tile = int(live.argmax())
+            most = int(live[tile])
+            _raise(peak, peak_step, live, begun, number)
+        what = f"{step}, of program '{name}'" if several else str(step)
+        told.append(LiveStep(name, what, step.program.location, most, tile))
+    return tuple(told), peak, peak_step
+
+
+def _spans(steps: Series | None) -> Iterable[tuple[int, int]]:
+    """Return the first and the last of rising steps without a gap, again and again."""
+    if steps is None:
+        return ()
+    if isinstance(steps, Steps) and (steps.step == 1 or steps.count == 1):
+        return ((steps.first, steps.first + steps.count - 1),)
+    numbers = steps.array()
+    jumps = np.flatnonzero(np.diff(numbers) > 1)
+    ends = numbers[np.append(0, jumps + 1)], numbers[np.append(jumps, -1)]
+    return zip(*(side.tolist() for side in ends), strict=True)
+
+
+def _raise(
+    peak: Int64, peak_step: Int64, live: Int64, begun: Iterable[Spread], number: int
+) -> None:
+    """Note where more is live in a step than before; that can only be where something begins."""
+    few: list[int] = []
+    for spread in begun:
+        some = spread.few()
+        if some is None:
+            higher = live > peak
+            peak[higher], peak_step[higher] = live[higher], number
+            return
+        few += [tile for tile, _ in some]
+    for tile in few:
+        if live[tile] > peak[tile]:
+            peak[tile], peak_step[tile] = live[tile], number
+
+
+def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
+    """Return the bytes of each tile once everything has an address."""
+    tiles, kinds = alike([each.bytes for each in held], target.tiles)
+    row = np.full(target.tiles, -1)
+    row[tiles] = np.arange(len(tiles))
+    placing = placing_of(held, border, target.tile_memory_bytes)
+    on, place, size = _listed([held[number].bytes for number in placing.order.tolist()], row)
+    counts = np.bincount(on, minlength=len(tiles)).tolist()
+    used: Int64 = placing.addresses(size, counts, place)[1][kinds]
+    return used
+
+
+def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return rows, numbers of spreads and values of the tiles that have a row; by row first."""
+    few: list[tuple[int, int, int]] = []
+    many = [np.zeros((3, 0), np.int64)]
+    row_of = row.tolist()
+    for number, spread in enumerate(spreads):
+        some = spread.few()
+        if some is not None:
+            few += [(row_of[tile], number, value) for tile, value in some if row_of[tile] >= 0]
+        else:
+            on = row[spread.tiles.array()]
+            chosen = np.flatnonzero(on >= 0)
+            values = spread.values.array()[chosen]
+            many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
+    found = np.concatenate([np.array(few, np.int64).reshape(-1, 3).T, *many], axis=1)
+    order = np.lexsort((found[1], found[0]))
+    on, place, value = (column[order] for column in found)
+    return on, place, value

@@ -1,0 +1,61 @@
+"""The costs of all that an executable does, made from its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
+from poplite.cost.spread import Spread
+from poplite.cost.step_cost import Phase, StepCost
+from poplite.cost.vertex_costs import vertex_costs
+from poplite.program import CycleStamp
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.graph import Graph
+    from poplite.program import CrossReplicaCopy, Program, TensorCopy
+
+
+def step_costs(
+    graph: Graph,
+    compute_sets: Iterable[ComputeSet],
+    edges_of: Callable[[ComputeSet], EdgeTable],
+    copies: Iterable[TensorCopy | CrossReplicaCopy],
+) -> tuple[StepCost, ...]:
+    """Return what compute sets cost, then what copies do.
+
+    Args:
+        graph: the graph of all.
+        compute_sets: that have passed their checks.
+        edges_of: returns the edges of one.
+        copies: between tensors.
+    """
+    costs = []
+    for compute_set in compute_sets:
+        table = edges_of(compute_set)
+        before, after = phases_of_compute_set(graph, compute_set, table)
+        costs.append(StepCost(before, vertex_costs(graph, compute_set, table), after))
+    costs += [StepCost(phases_of_copy(graph, copy)) for copy in copies]
+    return tuple(costs)
+
+
+def host_costs(graph: Graph, programs: Sequence[Program | None]) -> tuple[StepCost | None, ...]:
+    """Return what programs cost that move data from or to the host, or remote buffers.
+
+    Args:
+        graph: the graph of all.
+        programs: those of the actions of an executable; None for actions that cost nothing.
+    """
+    return tuple(None if p is None else _host_cost(graph, p) for p in programs)
+
+
+def _host_cost(graph: Graph, program: Program) -> StepCost:
+    if not isinstance(program, CycleStamp):
+        return StepCost(phases_of_host(graph, program))
+    cycles = np.zeros(graph.target.tiles, np.int64)
+    cycles[graph.tile_mapping(program.tensor).tiles] = graph.target.cost("cycle_stamp_cycles")
+    return StepCost((Phase("compute", Spread.of(cycles)),))

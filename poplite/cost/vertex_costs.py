@@ -1,0 +1,163 @@
+"""What vertices take, as far as it is known without compiling them.
+
+    given        graph.set_perf_estimate(vertex, 120)             each vertex its own number
+    formula      graph.register_perf_estimator(Axpy, cost)        asked once for vertices of equal
+                 def cycles(self, target) of the class            sizes and equal state
+    automatic    neither: the compiled code is priced later, once for each shape
+
+An earlier row goes before a later one.  Of the two formulas that of the nearer class counts; at
+one class the estimator does.  An estimator sees all of a vertex, but is asked for one of many that
+have equal sizes and equal state: what else it looks at is that vertex's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant, taken
+from poplite.cost.details import details_of
+from poplite.cost.step_cost import SlotSource, VertexCosts
+from poplite.graph.compute_sets.cycles_method import cycles_of
+from poplite.graph.compute_sets.perf_estimates import (
+    VertexPerfEstimate,
+    estimate_given,
+    estimator_for,
+)
+from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.source import here
+from poplite.vertex.vertex import has_cycles
+
+if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
+    from poplite.graph.compute_sets.edge_table import EdgeTable, Family
+    from poplite.graph.compute_sets.perf_estimates import Estimator
+    from poplite.graph.graph import Graph
+
+
+def vertex_costs(
+    graph: Graph, compute_set: ComputeSet, table: EdgeTable
+) -> tuple[VertexCosts, ...]:
+    """Return what the vertices of a compute set cost, family by family.
+
+    Args:
+        graph: the top-level graph, whose estimators are asked.
+        compute_set: the compute set.
+        table: its edges.
+
+    Raises:
+        ElementTypeError: when an estimator returns no estimate.
+        SizeOverflowError: when it returns one below 0.
+        VertexDefinitionError: when `cycles` of a class reads data, raises, or returns no whole
+            number.
+    """
+    return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Vertices of a family of which all, or none, have a number of their own.
+
+    Attributes:
+        family: the family.
+        tiles: the tile of each vertex of the family.
+        chosen: int64[vertices], which of the family they are; None for all.
+        estimates: cycles and flops of each, int64[vertices]; None where they have none.
+    """
+
+    family: Family
+    tiles: VertexTiles
+    chosen: Int64 | None = None
+    estimates: tuple[Int64, Int64] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many vertices."""
+        return self.family.numbers.count if self.chosen is None else len(self.chosen)
+
+    def costs(self, graph: Graph) -> VertexCosts:
+        """Return what they cost."""
+        cls, target = self.family.cls, graph.target
+        if self.estimates is not None:
+            cycles, flops = self.estimates
+            return self._known("given", compact(cycles), compact(flops))
+        estimator = estimator_for(cls, graph._estimators)
+        if estimator is not None:
+            return self._estimated(estimator, graph)
+        columns = self._columns(words_of(self.family))
+        if not has_cycles(cls):
+            shapes, shape = shapes_of(columns, self.count)
+            return VertexCosts(cls, *self._places(), "automatic", None, None, shapes, shape)
+        read: set[int] = set()
+        while True:  # until all that was looked at is told apart
+            before = sorted(read)
+            first, kind = distinct([columns[word] for word in before], self.count)
+            answers = [cycles_of(cls, _words(columns, k), target, read) for k in first]
+            if len(read) == len(before):
+                return self._formula(answers, kind)
+
+    def _estimated(self, estimator: Estimator, graph: Graph) -> VertexCosts:
+        columns = self._columns([*words_of(self.family), *details_of(self.family)])
+        first, kind = distinct(columns, self.count)
+        answers = []
+        for k in (first if self.chosen is None else self.chosen[first]).tolist():
+            vertex = self.family.vertices[k]
+            answer = estimator(vertex, graph.target)
+            answers.append(estimate_given(f"estimator of {vertex}", answer, 0, here()))
+        return self._formula(answers, kind)
+
+    def _columns(self, columns: Sequence[Column]) -> list[Column]:
+        if self.chosen is None:
+            return list(columns)
+        return [each if isinstance(each, int) else each[self.chosen] for each in columns]
+
+    def _places(self) -> tuple[Series, VertexTiles]:
+        """Return the number and the tile of each vertex."""
+        if self.chosen is None:
+            return self.family.numbers, self.tiles
+        tiles = self.tiles.array()[self.chosen]
+        return taken(self.family.numbers, self.chosen), VertexTiles.of(tiles, self.tiles.num_tiles)
+
+    def _formula(self, answers: Sequence[VertexPerfEstimate], kind: Series) -> VertexCosts:
+        """Return costs made of an answer for each kind of vertices."""
+        cycles = _by_kind([answer.cycles for answer in answers], kind)
+        return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
+
+    def _known(self, source: SlotSource, slots: Series, flops: Series) -> VertexCosts:
+        told = flops if flops.high else None
+        return VertexCosts(self.family.cls, *self._places(), source, slots, told, None, None)
+
+
+def _words(columns: Sequence[Column], vertex: int) -> list[int]:
+    return [each if isinstance(each, int) else int(each[vertex]) for each in columns]
+
+
+def _by_kind(numbers: Sequence[int], kind: Series) -> Series:
+    if len(set(numbers)) == 1:
+        return constant(numbers[0], kind.count)
+    return compact(np.array(numbers, np.int64)[kind.array()])
+
+
+def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
+    vertices, num_tiles = family.vertices, graph.target.tiles
+    if isinstance(vertices, VertexBlock):
+        yield _Part(family, vertices.tiles, None, vertices.estimates)
+        return
+    tiles = family.tiles(num_tiles)
+    estimates = [vertex.estimate for vertex in vertices]
+    given = [(k, each) for k, each in enumerate(estimates) if each is not None]
+    if not given:
+        yield _Part(family, tiles)
+        return
+    numbers = np.array([(k, each.cycles, each.flops) for k, each in given], np.int64)
+    others = np.array([k for k, each in enumerate(estimates) if each is None], np.int64)
+    chosen = numbers[:, 0] if len(others) else None
+    yield _Part(family, tiles, chosen, (numbers[:, 1], numbers[:, 2]))
+    if len(others):
+        yield _Part(family, tiles, others)

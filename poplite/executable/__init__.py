@@ -1,0 +1,1 @@
+"""A compiled program as data: what compiling makes and every device runs."""

@@ -1,0 +1,123 @@
+"""A compiled program: checked, lowered, not yet bound to memory.
+
+An executable holds no graph, no address and no compiled code, only plain data and the vertex
+classes: it is what an engine needs to allocate its arena, compile its drivers and run.  It is
+kept in a file as it is (`poplite.executable.file.saved`), which a new field of plain data needs
+nothing for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from poplite.cost.memory.plan import MemoryPlan
+from poplite.cost.step_cost import StepCost
+from poplite.executable.actions import Action
+from poplite.executable.code import Code
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.origins import Origins
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.machine.target import Target
+from poplite.text import counted
+
+if TYPE_CHECKING:
+    from poplite.executable.file.vertex_classes import VertexSource
+
+Checks = Literal["strict", "fast"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Executable:
+    """A compiled graph.
+
+    Attributes:
+        target: the machine of its graph.
+        layout: where everything lies in the arena.
+        steps: lowered compute sets and copies.
+        programs: the ops of each program.
+        actions: what Python does at the CALLBACK ops, by number.
+        origins: what messages call the vertices of each compute step, by step.
+        checks: whether indices are checked.
+        float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
+            the mode that programs begin in first.
+        elements_per_tile: fewest and most variable elements on one tile.
+        host_reads: the tensors that the host reads by handle.
+        host_writes: those that it writes by handle.
+        costs: what one execution of each step costs; nothing where costs are not modelled.
+        action_costs: what each action costs, in the same way; None for those that cost nothing.
+        memory: what the memory of tiles holds; None where costs are not modelled.
+    """
+
+    target: Target
+    layout: ArenaLayout
+    steps: tuple[ComputeStep | CopyStep, ...]
+    programs: Mapping[str, Code]
+    actions: tuple[Action, ...]
+    origins: tuple[Origins, ...]
+    checks: Checks
+    float_modes: tuple[int, ...]
+    elements_per_tile: tuple[int, int]
+    host_reads: Mapping[str, HostTensor]
+    host_writes: Mapping[str, HostTensor]
+    costs: tuple[StepCost, ...]
+    action_costs: tuple[StepCost | None, ...]
+    memory: MemoryPlan | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the executable to a file, whole or not at all.
+
+        The file holds no code: the vertex classes must be there when it is loaded. Equal
+        executables are equal bytes.
+
+        Args:
+            path: the file; one that exists is replaced. Any name will do; `.poplite` is usual.
+
+        Raises:
+            FileLoadError: when the file cannot be written, or a vertex class has no source text,
+                by which its code could be told from another.
+
+        >>> import tempfile
+        >>> from poplite.compile.compiler import compile_graph
+        >>> from poplite.graph import Graph
+        >>> from poplite.program import Copy
+        >>> graph = Graph()
+        >>> a = graph.add_variable("int32", (3,), "a", mapping=0, initial_value=[1, 2, 3])
+        >>> b = graph.add_variable("int32", (3,), "b", mapping=0)
+        >>> executable = compile_graph(graph, Copy(a, b))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     executable.save(f"{folder}/copy.poplite")
+        ...     Executable.load(f"{folder}/copy.poplite")
+        <Executable 1 program of 1 step>
+        """
+        from poplite.executable.file.saved import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Executable:
+        """Read an executable from a file that `save` wrote.
+
+        Nothing in the file is executed, and no name in it is imported: vertex classes are looked
+        for by name in `vertices`, among those that are defined already, and in
+        `poplite.vertices`, and are compared with what was saved, by their code.
+
+        Args:
+            path: the file.
+            vertices: vertex classes, and modules that hold some.
+
+        Raises:
+            FileLoadError: when there is no such file, when it is damaged or of another format,
+                and when a vertex class is not found, or has other code.
+            ElementTypeError: when something in `vertices` is neither class nor module.
+        """
+        from poplite.executable.file.saved import load
+
+        return load(path, vertices)
+
+    def __repr__(self) -> str:
+        steps = counted(len(self.steps), "step")
+        return f"<Executable {counted(len(self.programs), 'program')} of {steps}>"

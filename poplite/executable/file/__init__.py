@@ -1,0 +1,1 @@
+"""Executables as files, written and loaded with suspicion."""

@@ -1,0 +1,132 @@
+"""Finished data as JSON and arrays, led by the annotations of its classes.
+
+What an executable is made of are frozen dataclasses, so their annotations say how to write them,
+and what may stand in a file at each place.  Nothing in a file names a class: where there are
+several (`ComputeStep | CopyStep`) it names one of those::
+
+    Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
+    ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
+    int64[9, 4]                         ["int64", 120, [9, 4]]     see
+    `poplite.executable.file.archive`
+
+A class with a new field of such types needs nothing new here.  Fields that have their default are
+left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import types
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from poplite.arrays.series import Listed, Steps
+from poplite.executable.file.archive import Malformed, told
+from poplite.executable.file.coders import (
+    ArrayCoder,
+    ChosenCoder,
+    Coder,
+    EitherCoder,
+    FixedCoder,
+    ItemsCoder,
+    Json,
+    NumberedCoder,
+    PlainCoder,
+    RecordCoder,
+    TableCoder,
+)
+from poplite.executable.file.series_coder import SeriesCoder
+from poplite.source import SourceLocation, shortest
+from poplite.types import ELEMENT_TYPES, ElementType
+from poplite.vertex.vertex import Vertex
+
+
+@cache
+def coder_of(annotation: Any) -> Coder:
+    """Return what writes and reads values of an annotation.
+
+    Args:
+        annotation: as `typing.get_type_hints` gives it.
+
+    Raises:
+        TypeError: for one that cannot be saved.
+
+    >>> from poplite.executable.file.coders import Writer
+    >>> coder_of(tuple[int, ...]).encode((1, 2), Writer())
+    [1, 2]
+    >>> coder_of(object)
+    Traceback (most recent call last):
+    TypeError: <class 'object'> cannot be saved in an executable
+    """
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    if hasattr(origin, "__value__"):  # an alias as of Python 3.12, which NumPy 2.5 has for NDArray
+        return coder_of(origin.__value__[arguments] if arguments else origin.__value__)
+    if annotation in (bool, int, float, str):
+        return PlainCoder(annotation)
+    if annotation is SourceLocation:
+        return NumberedCoder(SourceLocation)
+    if origin is Literal:
+        return ChosenCoder("literal", {value: value for value in arguments})
+    if origin is type:
+        inner = get_origin(arguments[0]) or arguments[0]
+        if inner is Vertex:
+            return NumberedCoder(Vertex)
+        if inner is ElementType:
+            return ChosenCoder(
+                "element type", {repr(element): element for element in ELEMENT_TYPES}
+            )
+    if origin is np.ndarray:
+        return ArrayCoder(get_args(arguments[1])[0])
+    if origin in (Union, types.UnionType):
+        optional = type(None) in arguments
+        if {Steps, Listed} == set(arguments) - {type(None)}:
+            return EitherCoder([SeriesCoder()], optional=True) if optional else SeriesCoder()
+        some = [coder_of(each) for each in arguments if each is not type(None)]
+        return EitherCoder(some, optional=optional)
+    if origin in (tuple, list):
+        if origin is list or arguments[-1] is ...:
+            return ItemsCoder(origin, coder_of(arguments[0]))
+        return FixedCoder([coder_of(each) for each in arguments])
+    if isinstance(origin, type) and issubclass(origin, Mapping) and arguments:
+        return TableCoder(coder_of(arguments[0]), coder_of(arguments[1]))
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return ChosenCoder(origin.__name__, {member.name: member for member in origin})
+    if dataclasses.is_dataclass(annotation):
+        cls: Any = annotation
+        hints, own = get_type_hints(cls), [f for f in dataclasses.fields(cls) if f.init]
+        return RecordCoder(cls, {field.name: coder_of(hints[field.name]) for field in own})
+    raise TypeError(f"{annotation} cannot be saved in an executable")
+
+
+def portable(location: SourceLocation) -> list[Any]:
+    """Return a line as a file holds it: below the working directory, else the file's name.
+
+    Args:
+        location: the line.
+    """
+    file = shortest(location.file)
+    return [
+        os.path.basename(file) if os.path.isabs(file) else file,
+        location.line,
+        location.function,
+    ]
+
+
+def location_of(data: Json) -> SourceLocation:
+    """Return the line that `portable` returned something for.
+
+    Args:
+        data: what stands in a file.
+
+    Raises:
+        Malformed: when it is none.
+    """
+    match data:
+        case [str() as file, int() as line, str() as function]:
+            return SourceLocation(file, line, function)
+    raise Malformed(f"{told(data)} is no line of a file")

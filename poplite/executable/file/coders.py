@@ -1,0 +1,358 @@
+"""Writes and reads values of one annotation each; `codec` puts them together."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from operator import index as whole_number
+from typing import Any, get_origin
+
+import numpy as np
+
+from poplite.executable.file.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, told
+from poplite.source import SourceLocation
+from poplite.vertex.vertex import Vertex
+
+WHOLE = range(-(1 << 63), 1 << 63)
+"""Numbers that fit 64 bits."""
+
+Json = Any
+
+
+class Writer:
+    """What several parts of the data have in common, as it is written.
+
+    Attributes:
+        arrays: all arrays.
+        classes: all vertex classes, with their numbers.
+        locations: all lines, with their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.arrays = ArrayWriter()
+        self.classes: dict[type[Vertex], int] = {}
+        self.locations: dict[SourceLocation, int] = {}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reader:
+    """The same, as it is read."""
+
+    arrays: ArrayReader
+    classes: Sequence[type[Vertex]]
+    locations: Sequence[SourceLocation]
+
+
+class Coder(ABC):
+    """Writes and reads the values of one annotation.
+
+    Attributes:
+        name: what it is called where there are several.
+    """
+
+    name: str
+
+    @abstractmethod
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is of the annotation, as far as to tell it from others."""
+
+    @abstractmethod
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+
+    @abstractmethod
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON.
+
+        Raises:
+            Malformed: when there is none.
+        """
+
+
+class PlainCoder(Coder):
+    """Numbers and texts."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind, self.name = kind, kind.__name__
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        if self.kind is int:
+            return isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return isinstance(value, np.bool_ if self.kind is bool else self.kind) or (
+            type(value) is self.kind
+        )
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if self.kind is int:
+            return whole_number(value)
+        if self.kind is float:
+            return float(value).hex()  # JSON has no infinities, and no NaN
+        return self.kind(value)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if self.kind is float and type(data) is str:
+            try:
+                return float.fromhex(data)
+            except (ValueError, OverflowError):
+                raise Malformed(f"{told(data)} is no number") from None
+        if type(data) is not self.kind or (self.kind is int and data not in WHOLE):
+            raise Malformed(f"{told(data)} is not of type {self.name}")
+        return data
+
+
+class ChosenCoder(Coder):
+    """Members of an enumeration, literals, element types: one of a few, by name."""
+
+    def __init__(self, name: str, values: Mapping[str, Any]) -> None:
+        self.name, self.values = name, values
+        self._names = {value: name for name, value in values.items()}
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, (str, Enum, type)) and value in self._names
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return self._names[value]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) is not str or data not in self.values:
+            raise Malformed(f"{told(data)} is none of {', '.join(self.values)}")
+        return self.values[data]
+
+
+class NumberedCoder(Coder):
+    """Vertex classes and lines: listed once, named by number."""
+
+    def __init__(self, kind: type) -> None:
+        self.name = "class" if kind is Vertex else "location"
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        if self.name == "class":
+            return isinstance(value, type) and issubclass(value, Vertex)
+        return isinstance(value, SourceLocation)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        known: dict[Any, int] = to.classes if self.name == "class" else to.locations
+        return known.setdefault(value, len(known))
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        known: Sequence[Any] = of.classes if self.name == "class" else of.locations
+        if type(data) is not int or not 0 <= data < len(known):
+            raise Malformed(f"{told(data)} is the number of no {self.name}")
+        return known[data]
+
+
+class ArrayCoder(Coder):
+    """NumPy arrays."""
+
+    name = "array"
+
+    def __init__(self, scalar: Any) -> None:
+        self.scalar = np.generic if scalar is Any else get_origin(scalar) or scalar
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, np.ndarray)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if value.dtype not in DTYPE_NAMES or not issubclass(value.dtype.type, self.scalar):
+            raise TypeError(f"an array of {value.dtype} cannot be saved")
+        return to.arrays.add(value)
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        values = of.arrays.take(data)
+        if not issubclass(values.dtype.type, self.scalar):
+            raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
+        return values
+
+
+class ItemsCoder(Coder):
+    """Tuples and lists of any length."""
+
+    def __init__(self, kind: type, item: Coder) -> None:
+        self.kind, self.item, self.name = kind, item, kind.__name__
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, self.kind)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return [self.item.encode(item, to) for item in value]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        found, item = [], self.item
+        try:
+            for each in _list(data):
+                found.append(item.decode(each, of))
+        except Malformed as error:
+            error.place.append(f"[{len(found)}]")
+            raise
+        return self.kind(found)
+
+
+class FixedCoder(Coder):
+    """Tuples of given types."""
+
+    name = "tuple"
+
+    def __init__(self, items: Sequence[Coder]) -> None:
+        self.items = items
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, tuple) and len(value) == len(self.items)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return [coder.encode(item, to) for coder, item in zip(self.items, value, strict=True)]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if len(_list(data)) != len(self.items):
+            raise Malformed(f"{len(data):,} values, but {len(self.items)} are needed")
+        return tuple([coder.decode(item, of) for coder, item in zip(self.items, data, strict=True)])
+
+
+class TableCoder(Coder):
+    """Mappings, in their order."""
+
+    name = "mapping"
+
+    def __init__(self, key: Coder, value: Coder) -> None:
+        self.key, self.value = key, value
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, Mapping)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        return [[self.key.encode(k, to), self.value.encode(v, to)] for k, v in value.items()]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        found: dict[Any, Any] = {}
+        for pair in _list(data):
+            if len(_list(pair)) != 2:
+                raise Malformed(f"{told(pair)} is no pair")
+            key = self.key.decode(pair[0], of)
+            if key in found:
+                raise Malformed(f"{told(key)} is there twice")
+            try:
+                found[key] = self.value.decode(pair[1], of)
+            except Malformed as error:
+                error.place.append(f"[{key!r}]")
+                raise
+        return found
+
+
+class RecordCoder(Coder):
+    """Dataclasses, by the fields that their constructor takes; defaults are left out."""
+
+    def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
+        self.cls, self.name = cls, cls.__name__
+        self.fields = list(coders.items())
+        self.names = coders.keys()
+        known = [field for field in dataclasses.fields(cls) if field.name in coders]
+        self.needed = {
+            field.name
+            for field in known
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        }
+        nowhere = Writer()
+        defaults = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
+        self.usual: dict[str, Any] = dict.fromkeys(coders, dataclasses.MISSING) | defaults
+        self.defaults = {
+            name: coders[name].encode(each, nowhere) for name, each in defaults.items()
+        }
+        named = nowhere.arrays.members() or nowhere.classes or nowhere.locations
+        assert not named, "defaults are plain"
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return type(value) is self.cls
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        found = {}
+        for name, coder in self.fields:
+            part = getattr(value, name)
+            if part is self.usual[name]:
+                continue
+            if not coder.fits(part):
+                raise TypeError(f"{self.name}.{name} is {told(part)}, not {coder.name}")
+            data = coder.encode(part, to)
+            if name not in self.defaults or data != self.defaults[name]:
+                found[name] = data
+        return found
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if type(data) is not dict or not self.needed <= data.keys() <= self.names:
+            raise Malformed(f"{told(data)} is no {self.name}")
+        found = {}
+        for name, coder in self.fields:
+            if name in data:
+                try:
+                    found[name] = coder.decode(data[name], of)
+                except Malformed as error:
+                    error.place.append(f".{name}")
+                    raise
+        return self.cls(**found)
+
+
+class EitherCoder(Coder):
+    """One of several annotations; None is null, others are named where there is a choice."""
+
+    def __init__(self, options: Sequence[Coder], *, optional: bool) -> None:
+        self.options = {option.name: option for option in options}
+        assert len(self.options) == len(options), "options are told apart by name"
+        self.optional = optional
+        self.name = " | ".join([*self.options, *(["None"] if optional else [])])
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return (value is None and self.optional) or self._of(value) is not None
+
+    def _of(self, value: Any) -> Coder | None:
+        return next((option for option in self.options.values() if option.fits(value)), None)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if value is None and self.optional:
+            return None
+        option = self._of(value)
+        assert option is not None
+        data = option.encode(value, to)
+        return data if len(self.options) == 1 else [option.name, data]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        if data is None and self.optional:
+            return None
+        if len(self.options) == 1:
+            return next(iter(self.options.values())).decode(data, of)
+        match data:
+            case [str() as name, inner] if name in self.options:
+                return self.options[name].decode(inner, of)
+        raise Malformed(f"{told(data)} is none of {self.name}")
+
+
+def _list(data: Json) -> list[Any]:
+    if type(data) is not list:
+        raise Malformed(f"{told(data)} is no list")
+    return data

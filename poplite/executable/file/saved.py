@@ -1,0 +1,118 @@
+"""Executables as files: what stands in them, and loading them with suspicion.
+
+    manifest.json    {"format": 3, "classes": [...], "locations": [...], "executable": {...}}
+
+What is loaded ends up in compiled code that trusts it, so every number is checked first
+(`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
+new fields with defaults need no new one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from poplite.errors import ElementTypeError, FileLoadError, PopliteError
+from poplite.executable.executable import Executable
+from poplite.executable.file.archive import Malformed, read_archive, write_archive
+from poplite.executable.file.codec import coder_of, location_of, portable
+from poplite.executable.file.coders import Reader, Writer
+from poplite.executable.file.validate import validate
+from poplite.executable.file.vertex_classes import (
+    NamedClass,
+    VertexSource,
+    found_classes,
+    named_class,
+)
+from poplite.files import replacing
+from poplite.source import here
+from poplite.text import clipped
+
+FORMAT = 3
+"""Number of the format that is written, the only one that is read."""
+
+KIND = "poplite executable"
+
+_FIX = "save it again: executable.save(path)"
+
+
+def save(executable: Executable, path: str | os.PathLike[str]) -> None:
+    """Write an executable to a file; see `Executable.save`.
+
+    Args:
+        executable: any executable.
+        path: the file.
+    """
+    to = Writer()
+    data = coder_of(Executable).encode(executable, to)
+    classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
+    manifest = {
+        "kind": KIND,
+        "format": FORMAT,
+        "classes": classes,
+        "locations": [portable(location) for location in to.locations],
+        "executable": data,
+    }
+    with replacing(_path(path, "save"), "program.poplite") as file:
+        write_archive(file, manifest, to.arrays)
+
+
+def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
+    """Read an executable from a file; see `Executable.load`.
+
+    Args:
+        path: the file.
+        vertices: vertex classes, and modules that hold some.
+    """
+    name = _path(path, "load")
+    try:
+        return _loaded(name, vertices)
+    except OSError as error:
+        if isinstance(error, PopliteError):
+            raise
+        raise FileLoadError(
+            f"cannot read {name!r}: {error.strerror or error}",
+            at=here(),
+            fix="name a file that executable.save(path) wrote",
+        ) from error
+    except Malformed as error:
+        raise FileLoadError(
+            f"{name!r} is no executable that can be loaded: {error}", at=here(), fix=_FIX
+        ) from error
+
+
+def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
+    manifest, arrays = read_archive(name)
+    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+        raise Malformed(f"its manifest does not say that it is a {KIND}")
+    if type(manifest.get("format")) is not int or manifest["format"] != FORMAT:
+        raise Malformed(
+            f"it has format {clipped(manifest.get('format'))}, and this poplite reads {FORMAT}"
+        )
+    if not isinstance(manifest.get("classes"), list) or not isinstance(
+        manifest.get("locations"), list
+    ):
+        raise Malformed("its manifest lists no classes or no locations")
+    of = Reader(arrays, (), ())
+    named = [coder_of(NamedClass).decode(each, of) for each in manifest["classes"]]
+    locations = [location_of(each) for each in manifest["locations"]]
+    classes = found_classes(named, vertices, name)
+    try:
+        executable: Any = coder_of(Executable).decode(
+            manifest.get("executable"), Reader(arrays, classes, locations)
+        )
+    except PopliteError as error:  # of a class that checks what it is made of
+        raise Malformed(error.what) from error
+    assert isinstance(executable, Executable)
+    validate(executable)
+    return executable
+
+
+def _path(path: Any, call: str) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ElementTypeError(
+            f"{call}: {clipped(path)} is no path", at=here(), fix=f"{call}('model.poplite')"
+        ) from None

@@ -1,0 +1,246 @@
+"""Checks every number of a loaded executable that compiled code would trust.
+
+    moves       blocks and pieces lie in the arena
+    vertices    so do all elements of every field; tables hold what rows take from them
+    ops         rows, steps, phases, actions, loops and scalars exist; calls end
+
+All is checked on whole arrays: a million vertices take milliseconds.  A file may still compute
+nonsense, but it cannot make the simulator read or write outside of its memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.actions import Stamp
+from poplite.executable.executable import Executable
+from poplite.executable.file.archive import Malformed, at
+from poplite.executable.file.validate_code import check_code
+from poplite.executable.file.validate_costs import check_costs
+from poplite.executable.file.validate_vertices import check_vertices
+from poplite.executable.host_tensor import HostTensor
+from poplite.executable.layout import ALIGNMENT, ArenaLayout
+from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.origins import Origins
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import Block
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.machine.replicas import MOST_REPLICAS
+from poplite.types import UNSIGNED_INT
+
+CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "memory")
+"""Fields of an executable in which the host reads and writes nothing."""
+
+FLOAT_MODES = 1 << 6
+"""Modes of floating-point arithmetic: all combinations of its bits."""
+
+MOST_BYTES = 1 << 56
+"""Of an arena; sums and products of positions then stay within 64 bits where they are checked."""
+
+
+def validate(executable: Executable) -> None:
+    """Check an executable that comes from a file.
+
+    Args:
+        executable: of the right types throughout, with any numbers.
+
+    Raises:
+        Malformed: at the first number that cannot be.
+    """
+    with at(".layout"):
+        _check_layout(executable.layout)
+    arena = executable.layout.size_bytes
+    for number, step in enumerate(executable.steps):
+        with at(f".steps[{number}]"):
+            if isinstance(step, CopyStep):
+                _check_copy(step, executable.layout)
+            else:
+                _check_compute(step, arena)
+    sets = [step for step in executable.steps if isinstance(step, ComputeStep)]
+    if tuple(map(type, executable.steps[: len(sets)])) != (ComputeStep,) * len(sets):
+        raise Malformed("steps: copies stand before compute sets")
+    if len(executable.origins) != len(sets):
+        raise Malformed(f"origins: {len(executable.origins)} of {len(sets)} compute sets")
+    for number, (origins, step) in enumerate(zip(executable.origins, sets, strict=True)):
+        with at(f".origins[{number}]"):
+            _check_origins(origins, step.num_vertices)
+    if not executable.float_modes or not _all_below(executable.float_modes, FLOAT_MODES):
+        raise Malformed(f"float_modes: {executable.float_modes!r:.60}")
+    if not executable.programs:
+        raise Malformed("programs: there is none")
+    for name, code in executable.programs.items():
+        with at(f".programs[{name!r}]"):
+            check_code(code, executable)
+    check_costs(executable)
+    for field in dataclasses.fields(executable):
+        if field.name not in CHECKED:
+            with at(f".{field.name}"):
+                _check_deep(getattr(executable, field.name), arena)
+
+
+def _check_deep(value: Any, arena: int) -> None:
+    """Check what the host reads and writes, wherever it stands."""
+    if isinstance(value, Stamp):
+        _check_stamp(value)
+    if isinstance(value, HostTensor):
+        _check_host(value, arena)
+    elif isinstance(value, Block):
+        size = value.num_elements * value.element_type.size_bytes
+        if value.num_elements < 0 or not 0 <= value.at <= arena - size:
+            raise Malformed(f"a block of {value.num_elements:,} elements at {value.at:,}")
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            _check_deep(getattr(value, field.name), arena)
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            _check_deep(each, arena)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _check_deep(each, arena)
+
+
+def _check_stamp(stamp: Stamp) -> None:
+    for tensor in (stamp.tensor, stamp.since):
+        if tensor is not None and (tensor.shape, tensor.element_type) != ((2,), UNSIGNED_INT):
+            found = f"{tensor.element_type!r}{list(tensor.shape)}"
+            raise Malformed(f"'{tensor.name}' is of {found:.60} and cannot hold a cycle counter")
+
+
+def _check_layout(layout: ArenaLayout) -> None:
+    end = None
+    for number, variable in enumerate(layout.variables):
+        with at(f".variables[{number}]"):
+            if variable.num_elements < 0 or (end is not None and variable.base < end):
+                raise Malformed(f"'{variable.name}' lies over the variable before it")
+            end = variable.base + variable.num_elements
+            for values in (variable.initial_value, *variable.replica_values.values()):
+                if values is not None and (
+                    values.dtype != variable.element_type.dtype
+                    or values.size > variable.num_elements
+                ):
+                    raise Malformed(f"'{variable.name}' has an initial value that does not fit")
+    if layout.temporary_bytes < 0 or layout.temporary_bytes % ALIGNMENT:
+        raise Malformed(f"{layout.temporary_bytes:,} B of temporaries")
+    if not 1 <= layout.replicas <= MOST_REPLICAS:
+        raise Malformed(f"{layout.replicas:,} replicas")
+    if layout.replicas * layout.size_bytes > MOST_BYTES:
+        raise Malformed(f"memory of {layout.replicas * layout.size_bytes:,} B")
+
+
+def _check_copy(step: CopyStep, layout: ArenaLayout) -> None:
+    check_moves(step.moves, layout.size_bytes, layout.size_bytes)
+    to = step.replica_map
+    if to is not None and (len(to) != layout.replicas or not _all_below(to, layout.replicas)):
+        raise Malformed(f"replica_map: {to!r:.60} of {layout.replicas} replicas")
+
+
+def _all_below(numbers: tuple[int, ...], limit: int) -> bool:
+    return all(0 <= number < limit for number in numbers)
+
+
+def _check_compute(step: ComputeStep, arena: int) -> None:
+    for name in ("gather", "save", "scatter", "restore"):
+        with at(f".{name}"):
+            check_moves(getattr(step, name), arena, arena)
+    total = 0
+    for number, group in enumerate(step.groups):
+        with at(f".groups[{number}]"):
+            total += check_vertices(group, arena, step.num_vertices)
+    if total != step.num_vertices:
+        raise Malformed(f"{total:,} vertices are described of {step.num_vertices:,}")
+
+
+def check_moves(moves: Moves, destination: int, source: int) -> None:
+    """Check that all that is moved lies in memory.
+
+    Args:
+        moves: the moves.
+        destination: bytes of what is written.
+        source: bytes of what is read.
+
+    Raises:
+        Malformed: for a record or a piece outside.
+    """
+    records, pieces = moves.records, moves.pieces
+    if records.shape[1:] != (RECORD_WORDS,) or pieces.shape[1:] != (PIECE_WORDS,):
+        raise Malformed(f"records of shape {records.shape}, pieces of shape {pieces.shape}")
+    if not len(records):
+        return
+    words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
+    first, rows, size, step = words[:2], words[2], words[3], words[4:]
+    listed = size == 0
+    # In floats first, which do not wrap; then all that is left is small enough.
+    reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
+    reach[:, listed] = 0
+    inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)
+    if not (inside & (abs(reach) <= memory)).all():
+        raise Malformed(f"a record leaves memory of {memory.min():,} B")
+    if not ((rows >= 1) & (moved <= destination)).all():  # no byte is written twice
+        raise Malformed(f"a record of {int(rows.min()):,} to {int(rows.max()):,} blocks")
+    span = np.where(listed, 0, (rows - 1) * step)
+    low, high = first + np.minimum(span, 0), first + np.maximum(span, 0) + size
+    if not ((low >= 0) & (high <= memory)).all():
+        raise Malformed(f"a record leaves memory of {memory.min():,} B")
+    if listed.any():
+        _check_pieces(records[listed], pieces, destination, source)
+
+
+def _check_pieces(
+    lists: npt.NDArray[np.int64], pieces: npt.NDArray[np.uint32], destination: int, source: int
+) -> None:
+    if int(lists[:, 2].sum()) > len(pieces):
+        raise Malformed(f"{int(lists[:, 2].sum()):,} pieces of {len(pieces):,}")
+    for to, start, count, _, first, _ in lists.tolist():
+        if not 0 <= first <= len(pieces) - count:
+            raise Malformed(f"pieces {first:,} to {first + count:,} of {len(pieces):,}")
+        own = pieces[first : first + count]
+        size = own[:, 2]
+        for begin, offset, memory in ((to, own[:, 0], destination), (start, own[:, 1], source)):
+            # The largest of each is quick to find; where both are large, their sums decide.
+            if begin + int(offset.max()) + int(size.max()) > memory:
+                ends = offset.astype(np.int64) + size
+                if begin + int(ends.max()) > memory:
+                    raise Malformed(f"a piece leaves memory of {memory:,} B")
+
+
+def _within(values: npt.NDArray[np.integer[Any]], low: int, high: int) -> bool:
+    """Tell whether all numbers lie in [low, high]."""
+    return not len(values) or (int(values.min()) >= low and int(values.max()) <= high)
+
+
+def _check_origins(origins: Origins, count: int) -> None:
+    limits = {
+        "class_of": len(origins.classes),
+        "tile_of": origins.tile_of.num_tiles,
+        "location_of": len(origins.locations),
+    }
+    for name, limit in limits.items():
+        with at(f".{name}"):
+            numbers: VertexTiles = getattr(origins, name)
+            stops, tiles = numbers.stops, numbers.tiles
+            if tiles.ndim != 1 or (stops is not None and (stops.shape != tiles.shape)):
+                raise Malformed(f"numbers of shape {tiles.shape}")
+            if stops is not None and (
+                not len(stops) or stops[0] < 1 or (stops[1:] <= stops[:-1]).any()
+            ):
+                raise Malformed("its runs do not rise")
+            if numbers.count != count:
+                raise Malformed(f"{numbers.count:,} of {count:,} vertices")
+            if not _within(tiles, 0, limit - 1):
+                raise Malformed(f"a number beyond {limit:,}")
+
+
+def _check_host(tensor: HostTensor, arena: int) -> None:
+    size = math.prod(tensor.shape) * tensor.element_type.size_bytes
+    if any(extent < 0 for extent in tensor.shape) or size > MOST_BYTES:
+        raise Malformed(f"'{tensor.name}' has shape {tensor.shape!r:.60}")
+    if tensor.metadata is not None and not 0 <= tensor.metadata < arena:
+        raise Malformed(f"'{tensor.name}' has metadata outside of memory")
+    with at(f" '{tensor.name}'"):
+        check_moves(tensor.moves, size, arena)

@@ -1,0 +1,219 @@
+"""Checks that the ops of a program lead nowhere but to ops, and name only what there is.
+
+A program and each function that it calls are sections: they end in the only END, or in a RETURN,
+and nothing jumps out of them but a CALL, which goes to the beginning of one.  So every RETURN has
+its CALL, and as no function calls itself, the calls that have not returned are few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.file.archive import Malformed
+from poplite.executable.opcodes import (
+    AGAIN,
+    AGREE,
+    CALL,
+    CALLBACK,
+    CASE,
+    COLLECT,
+    END,
+    EXPECT,
+    FLOATS,
+    JUMP,
+    JUMP_IF_NONZERO,
+    JUMP_IF_ZERO,
+    LAUNCH,
+    MARK,
+    OP_WORDS,
+    REPEAT,
+    RETURN,
+    SAME,
+    SWITCH,
+)
+from poplite.executable.step import ComputeStep, phases_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from poplite.executable.code import Code
+    from poplite.executable.executable import Executable
+
+OPERANDS: dict[int, tuple[str, ...]] = {
+    LAUNCH: ("step", "phase"),
+    REPEAT: ("loop", "number", "row"),
+    AGAIN: ("loop", "row"),
+    JUMP: ("row",),
+    JUMP_IF_ZERO: ("row", "scalar", "bytes"),
+    JUMP_IF_NONZERO: ("row", "scalar", "bytes"),
+    SWITCH: ("cases", "scalar", "row"),
+    CASE: ("number", "row"),
+    CALL: ("function",),
+    RETURN: (),
+    CALLBACK: ("action",),
+    MARK: (),
+    EXPECT: ("compute set",),
+    COLLECT: ("compute set", "scalar"),
+    AGREE: ("row", "scalar", "bytes"),
+    SAME: ("row", "scalar", "bytes"),
+    FLOATS: ("number", "number", "number"),
+    END: (),
+}
+"""What the operands of each op name."""
+
+
+def check_code(code: Code, executable: Executable) -> None:
+    """Check the ops of a program.
+
+    Args:
+        code: the program.
+        executable: what it belongs to; its steps have been checked.
+
+    Raises:
+        Malformed: at the first op that names what is not there.
+    """
+    ops = code.ops
+    if ops.ndim != 2 or ops.shape[1] != OP_WORDS or not len(ops):
+        raise Malformed(f"ops of shape {ops.shape}")
+    if code.step_numbers.shape != (len(ops),):
+        raise Malformed(f"step_numbers of shape {code.step_numbers.shape} of {len(ops):,} ops")
+    if not np.isin(ops[:, 0], list(OPERANDS)).all():
+        raise Malformed(f"an op of number {_strange(ops[:, 0], OPERANDS)}")
+    section, begins = _sections(ops)
+    if not 0 <= code.num_loops <= len(ops) or code.num_functions < len(begins) - 1:
+        raise Malformed(f"{code.num_loops:,} loops, {code.num_functions:,} functions")
+    if code.num_functions > len(ops):
+        raise Malformed(f"{code.num_functions:,} functions in {len(ops):,} ops")
+    _check_steps(code, executable)
+    for op, operands in OPERANDS.items():
+        rows = np.flatnonzero(ops[:, 0] == op)
+        for word, operand in enumerate(operands, 1):
+            if len(rows):
+                _check_operand(operand, ops, rows, ops[rows, word], section, code, executable)
+    _check_scalars(ops, executable.layout.size_bytes)
+    _check_floats(ops, executable.float_modes)
+    _check_calls(ops, section, begins)
+
+
+def _strange(found: npt.NDArray[np.int64], known: Iterable[int]) -> int:
+    return int(found[~np.isin(found, list(known))][0])
+
+
+def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the section of each row, and the row that each begins with."""
+    ends = np.flatnonzero(np.isin(ops[:, 0], [END, RETURN]))
+    if not len(ends) or ends[-1] != len(ops) - 1:
+        raise Malformed("its last op is neither END nor RETURN")
+    if (ops[ends, 0] == END).tolist() != [True] + [False] * (len(ends) - 1):
+        raise Malformed("END is not the end of the program")
+    begins = np.append(0, ends[:-1] + 1)
+    return np.searchsorted(ends, np.arange(len(ops))), begins
+
+
+def _check_steps(code: Code, executable: Executable) -> None:
+    ops, rows = code.ops, code.step_rows
+    if rows.ndim != 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ops)):
+        raise Malformed("step_rows names ops that are not there")
+    if (ops[rows, 0] != LAUNCH).any():
+        raise Malformed("step_rows names ops that launch nothing")
+    phases = np.array([len(phases_of(step)) for step in executable.steps], np.int64)
+    launches = ops[ops[:, 0] == LAUNCH]
+    _check_below(launches[:, 1], len(phases), "step")
+    if (
+        len(launches)
+        and not ((launches[:, 2] >= 0) & (launches[:, 2] < phases[launches[:, 1]])).all()
+    ):
+        raise Malformed("a LAUNCH of a phase that is not there")
+
+
+def _check_below(found: npt.NDArray[np.int64], limit: int, what: str) -> None:
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < limit:
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise Malformed(f"{what} {int(wrong):,} of {limit:,}")
+
+
+def _check_operand(
+    operand: str,
+    ops: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    found: npt.NDArray[np.int64],
+    section: npt.NDArray[np.int64],
+    code: Code,
+    executable: Executable,
+) -> None:
+    match operand:
+        case "row":
+            _check_below(found, len(ops), "row")
+            if (section[found] != section[rows]).any():
+                raise Malformed("a jump leads out of its function")
+        case "function":
+            _check_below(found, len(ops), "row")
+        case "loop":
+            _check_below(found, code.num_loops, "loop")
+        case "action":
+            _check_below(found, len(executable.actions), "action")
+        case "compute set":
+            sets = sum(isinstance(step, ComputeStep) for step in executable.steps)
+            _check_below(found, sets, "compute set")
+        case "cases":
+            _check_cases(ops, rows, found)
+
+
+def _check_cases(
+    ops: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> None:
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        cases = ops[row + 1 : row + 1 + max(count, 0)]
+        if len(cases) != count or (cases[:, 0] != CASE).any():
+            raise Malformed(f"a SWITCH of {count:,} cases, which do not follow it")
+        if (cases[1:, 1] <= cases[:-1, 1]).any():
+            raise Malformed("the cases of a SWITCH do not rise")
+
+
+def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
+    for op, operands in OPERANDS.items():
+        if "scalar" not in operands:
+            continue
+        own = ops[ops[:, 0] == op]
+        position = own[:, 2]
+        sizes = own[:, 3] if "bytes" in operands else np.full(len(own), 1 if op == COLLECT else 4)
+        if not np.isin(sizes, [1, 4]).all():
+            raise Malformed(f"a scalar of {int(sizes.max()):,} B")
+        inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
+        if not inside.all():
+            raise Malformed(f"a scalar at {int(position[~inside][0]):,} of {arena:,} B")
+
+
+def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
+    """Check that programs reach no mode of arithmetic but those that drivers are made for."""
+    changes = ops[ops[:, 0] == FLOATS, 1:3]
+    known = np.array(modes, np.int64)
+    for clear, set_bits in np.unique(changes, axis=0).tolist():
+        if not np.isin(known & ~clear | set_bits, known).all():
+            raise Malformed("an op leads to a mode of floating-point arithmetic that is not listed")
+
+
+def _check_calls(
+    ops: npt.NDArray[np.int64], section: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]
+) -> None:
+    """Check that calls go to functions, none of which calls itself through others."""
+    rows = np.flatnonzero(ops[:, 0] == CALL)
+    if not np.isin(ops[rows, 1], begins[1:]).all():
+        raise Malformed("a CALL leads to no function")
+    calls = np.unique(np.stack([section[rows], section[ops[rows, 1]]], axis=1), axis=0)
+    waiting = np.bincount(calls[:, 1], minlength=len(begins))
+    free = np.flatnonzero(waiting == 0).tolist()
+    done = 0
+    while free:
+        function = free.pop()
+        done += 1
+        low, high = np.searchsorted(calls[:, 0], [function, function + 1])
+        for callee in calls[low:high, 1].tolist():
+            waiting[callee] -= 1
+            if waiting[callee] == 0:
+                free.append(callee)
+    if done < len(begins):
+        raise Malformed("a function calls itself")

@@ -1,0 +1,254 @@
+"""Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
+
+    spreads     tiles of the target, rising; nothing below zero
+    vertices    as many of each class as the step has; every tile and every shape exists
+    shapes      as many words as a class has; no length beyond memory
+    memory      every tile and every step exists
+
+Reports add up what is here, partly in compiled code; what is not listed in the file is not listed
+here either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Listed, Series
+from poplite.cost.memory.plan import NO_STEP, MemoryPlan
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step_cost import Phase, StepCost, VertexCosts
+from poplite.executable.actions import Stamp
+from poplite.executable.code import TALLY, Code
+from poplite.executable.descriptor import COUNT
+from poplite.executable.executable import Executable
+from poplite.executable.file.archive import Malformed, at
+from poplite.executable.opcodes import LAUNCH
+from poplite.executable.step import ComputeStep
+from poplite.executable.transfers import HostAction
+from poplite.graph.compute_sets.perf_estimates import MOST
+from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.vertex.vertex import Vertex
+
+MOST_WORKERS = 1 << 28
+"""Of all tiles together, for each of which there is a number while vertices are shared out."""
+
+SPREADS = tuple(field.name for field in dataclasses.fields(Phase) if field.type == "Spread")
+"""Fields of a phase that are a number of each tile."""
+
+
+def check_costs(executable: Executable) -> None:
+    """Check what an executable says of costs.
+
+    Args:
+        executable: of which all else was checked.
+
+    Raises:
+        Malformed: at the first number that cannot be.
+    """
+    steps, costs = executable.steps, executable.costs
+    actions, action_costs = executable.actions, executable.action_costs
+    if executable.memory is None:
+        if costs or action_costs:
+            raise Malformed("there are costs, but no memory")
+        return
+    target = executable.target
+    if target.tiles * target.workers > MOST_WORKERS:
+        raise Malformed(f"target: {target.tiles:,} tiles of {target.workers:,} workers")
+    with at(".memory"):
+        _check_memory(executable.memory, target.tiles)
+    sets = sum(isinstance(step, ComputeStep) for step in steps)
+    if not sets <= len(costs) <= len(steps):
+        raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
+    for number, (cost, step) in enumerate(zip(costs, steps, strict=False)):
+        with at(f".costs[{number}]"):
+            _check_step(cost, step if isinstance(step, ComputeStep) else None, executable)
+    if len(action_costs) != len(actions):
+        raise Malformed(f"costs of {len(action_costs):,} actions, there are {len(actions):,}")
+    for number, (host_cost, action) in enumerate(zip(action_costs, actions, strict=True)):
+        if host_cost is not None:
+            with at(f".action_costs[{number}]"):
+                if not isinstance(action, HostAction | Stamp):
+                    raise Malformed(f"{type(action).__name__} takes nothing")
+                _check_step(host_cost, None, executable)
+    for name, code in executable.programs.items():
+        with at(f".programs[{name!r}]"):
+            _check_tallies(code)
+
+
+def _check_step(cost: StepCost, step: ComputeStep | None, executable: Executable) -> None:
+    for number, phase in enumerate((*cost.before, *cost.after)):
+        with at(f" phase {number}"):
+            _check_phase(phase, executable.target.tiles)
+    if step is None:
+        if cost.vertices:
+            raise Malformed("vertices, where none run")
+        return
+    found = Counter[type[Vertex]]()
+    for number, family in enumerate(cost.vertices):
+        with at(f".vertices[{number}]"):
+            found[family.cls] += _check_vertices(family, step.num_vertices, executable)
+    there = Counter[type[Vertex]]()
+    for group in step.groups:
+        there[group.cls] += int(group.rows[:, COUNT].sum())
+    if found != there:
+        raise Malformed(f"vertices of other classes than the {step.num_vertices:,} of the step")
+    # What is counted is written to a table of as many vertices.
+    if found and max(each.numbers.high for each in cost.vertices) < step.num_vertices - 1:
+        raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
+
+
+def _check_phase(phase: Phase, tiles: int) -> None:
+    if not 0 <= phase.sync <= MOST:
+        raise Malformed(f"a wait of {phase.sync:,} cycles")
+    for name in SPREADS:
+        spread = getattr(phase, name)
+        if spread is not NOTHING:
+            with at(f".{name}"):
+                check_spread(spread, tiles)
+    if any(not 0 <= cause.bytes <= MOST for cause in phase.causes):
+        raise Malformed("a cause of so many bytes")
+
+
+def check_spread(spread: Spread, tiles: int) -> None:
+    """Check numbers of tiles.
+
+    Args:
+        spread: the numbers.
+        tiles: of the target.
+
+    Raises:
+        Malformed: for a tile that is not there, or a number that cannot be.
+    """
+    count = _count(spread.tiles)
+    if count != _count(spread.values) or not 0 <= count <= tiles:
+        raise Malformed(f"numbers of {count:,} tiles, there are {tiles:,}")
+    if count:
+        _check_rising(spread.tiles, tiles - 1, "tiles")
+        _check_within(spread.values, MOST)
+
+
+def _check_vertices(family: VertexCosts, num_vertices: int, executable: Executable) -> int:
+    count, num_tiles = _count(family.numbers), executable.target.tiles
+    if not 1 <= count <= num_vertices:
+        raise Malformed(f"{count:,} of {num_vertices:,} vertices")
+    _check_within(family.numbers, num_vertices - 1)
+    _check_tiles(family.tiles, count, num_tiles)
+    is_priced = family.slots is not None
+    if is_priced == (family.source == "automatic"):
+        raise Malformed(f"slots are said to be {family.source}")
+    for name, series in (("slots", family.slots), ("flops", family.flops)):
+        if series is not None:
+            with at(f".{name}"):
+                _check_series(series, count, MOST)
+    if not is_priced:
+        if family.shapes is None or family.shape is None:
+            raise Malformed("neither slots nor shapes")
+        with at(".shapes"):
+            _check_shapes(family.cls, family.shapes, count, executable.layout.size_bytes)
+        with at(".shape"):
+            _check_series(family.shape, count, len(family.shapes) - 1)
+    elif family.shapes is not None or family.shape is not None:
+        raise Malformed("slots and shapes")
+    return count
+
+
+def _check_tiles(places: VertexTiles, count: int, num_tiles: int) -> None:
+    stops, tiles = places.stops, places.tiles
+    if places.num_tiles != num_tiles or tiles.ndim != 1:
+        raise Malformed(f"tiles of a target of {places.num_tiles:,}")
+    if stops is not None and (
+        stops.shape != tiles.shape
+        or not len(stops)
+        or stops[0] < 1
+        or (stops[1:] <= stops[:-1]).any()
+    ):
+        raise Malformed("its runs do not rise")
+    if places.count != count:
+        raise Malformed(f"tiles of {places.count:,} of {count:,} vertices")
+    if int(tiles.min()) < 0 or int(tiles.max()) >= num_tiles:
+        raise Malformed(f"tile {int(tiles.max()):,} of {num_tiles:,}")
+
+
+def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> None:
+    fields = fields_of(cls)
+    words = sum(WORDS[field.kind] for field in fields)
+    if shapes.ndim != 2 or shapes.shape[1] != words or not 1 <= len(shapes) <= count:
+        raise Malformed(f"shape {shapes.shape}, {words} words are needed")
+    if not shapes.flags.c_contiguous or (not words and len(shapes) > 1):
+        raise Malformed("one shape several times")
+    for field in fields:
+        most = arena if field.kind == "length" else MOST
+        for word in range(WORDS[field.kind] if field.kind != "value" else 0):
+            own = shapes[:, field.first_word + word]
+            if int(own.min()) < 0 or int(own.max()) > most:
+                raise Malformed(f"'{field.name}' of {int(own.min()):,} to {int(own.max()):,}")
+
+
+def _check_tallies(code: Code) -> None:
+    """Check that what is counted is that of the step whose row stands before."""
+    ops = code.ops
+    tallies = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == TALLY))
+    rows = np.sort(code.step_rows)
+    before = np.searchsorted(rows, tallies) - 1
+    if (before < 0).any() or (ops[rows[before], 1] != ops[tallies, 1]).any():
+        raise Malformed("it counts what does not run")
+
+
+def _check_memory(plan: MemoryPlan, tiles: int) -> None:
+    if plan.num_tiles != tiles or plan.peak_step.shape != (tiles,):
+        raise Malformed(f"memory of {plan.num_tiles:,} tiles, there are {tiles:,}")
+    if min(plan.tile_bytes, plan.element_bytes) < 1 or not 0 <= plan.interleaved_begin <= MOST:
+        raise Malformed("memory of no bytes")
+    steps, peaks = len(plan.steps), plan.peak_step
+    if not peaks.flags.c_contiguous or peaks.min() < NO_STEP or peaks.max() >= steps:
+        raise Malformed(f"peaks in other steps than {steps:,}")
+    for name in ("peak", "including_gaps"):
+        with at(f".{name}"):
+            check_spread(getattr(plan, name), tiles)
+    for number, held in enumerate(plan.held):
+        with at(f".held[{number}]"):
+            check_spread(held.bytes, tiles)
+            if not 1 <= held.align <= MOST:
+                raise Malformed(f"an address at a multiple of {held.align:,}")
+            if held.steps is not None:
+                if not 1 <= _count(held.steps) <= steps:
+                    raise Malformed(f"{_count(held.steps):,} of {steps:,} steps")
+                _check_rising(held.steps, steps - 1, "steps")
+    for number, step in enumerate(plan.steps):
+        if not (0 <= step.most <= MOST and 0 <= step.tile < tiles):
+            raise Malformed(f".steps[{number}]: {step.most:,} B on tile {step.tile:,}")
+
+
+def _check_series(series: Series, count: int, most: int) -> None:
+    if _count(series) != count:
+        raise Malformed(f"{_count(series):,} of {count:,} vertices")
+    _check_within(series, most)
+
+
+def _check_rising(series: Series, most: int, what: str) -> None:
+    _check_within(series, most)
+    step = series.step
+    if step is None:
+        numbers = series.array()
+        if (numbers[1:] <= numbers[:-1]).any():
+            raise Malformed(f"its {what} do not rise")
+    elif step < 1 and series.count > 1:
+        raise Malformed(f"its {what} do not rise")
+
+
+def _check_within(series: Series, most: int) -> None:
+    """Check that numbers lie in [0, most]; there is one."""
+    if not 0 <= series.low <= series.high <= most:
+        raise Malformed(f"numbers {series.low:,} to {series.high:,} of 0 to {most:,}")
+
+
+def _count(series: Series) -> int:
+    """Return how many numbers there are; -1 for a series that is none."""
+    if isinstance(series, Listed):
+        return len(series.offset) if series.offset.ndim == 1 else -1
+    return -1 if any(extent < 0 for extent, _ in series.digits) else series.count

@@ -1,0 +1,123 @@
+"""Lowered steps: launches of drivers over descriptor rows, without any address in them.
+
+A compute set becomes up to four launches, which run one after the other::
+
+    gather      copy fields whose elements are not contiguous into temporaries
+    save        when indices are checked: copy what vertices write in place
+    vertices    run the drivers
+    scatter     copy written temporaries back
+
+A Copy becomes one launch.  The engine turns launches into chunks once it knows where the
+arena and the compiled drivers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.descriptor import (
+    Columns,
+    Forms,
+    bound_rows,
+    forms_of,
+)
+from poplite.executable.moves import Moves
+from poplite.vertex.vertex import Vertex
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vertices:
+    """Runs of vertices of one class that one driver takes.
+
+    Attributes:
+        cls: the vertex class.
+        columns: what the words of a row mean (`poplite.executable.descriptor`).
+        rows: int64[runs, width], descriptor rows.
+        tables: what flat and table columns refer to, by number of the column; shared with the
+            graph where it holds the same numbers.
+        weights: int64[runs], work of each run, in elements.
+    """
+
+    cls: type[Vertex]
+    columns: Columns
+    rows: Integers
+    tables: Mapping[int, npt.NDArray[Any]]
+    weights: Integers
+
+    @property
+    def forms(self) -> Forms:
+        """How the rows of list fields are found."""
+        return forms_of(self.columns, len(self.cls.fields))
+
+    def words(self) -> Integers:
+        """Return the rows as the driver reads them; the tables must outlive them."""
+        return bound_rows(self.rows, self.columns, self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeStep:
+    """A lowered compute set.
+
+    Attributes:
+        name: the compute set's name.
+        num_vertices: how many vertices it has.
+        gather: copies into temporaries.
+        save: copies of what vertices write in place; none when no vertex may fault.
+        groups: its vertices.
+        scatter: copies back from temporaries.
+        restore: copies back of what was saved, for after a fault.
+        may_fault: whether indices are checked, or a `compute` raises exceptions.
+    """
+
+    name: str
+    num_vertices: int
+    gather: Moves
+    save: Moves
+    groups: tuple[Vertices, ...]
+    scatter: Moves
+    restore: Moves
+    may_fault: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStep:
+    """A lowered Copy.
+
+    Attributes:
+        name: what is copied where.
+        moves: the copies.
+        replica_map: for each replica the one whose memory is written; None where each writes
+            its own.
+    """
+
+    name: str
+    moves: Moves
+    replica_map: tuple[int, ...] | None = None
+
+
+def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
+    """Return what each launch of a step runs, in order; nothing where it only counts.
+
+    Args:
+        step: a lowered step.
+    """
+    if isinstance(step, CopyStep):
+        return [(step.moves,)]
+    return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
+
+
+def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
+    """Return the classes of all vertices, each once, in the order of the steps.
+
+    Args:
+        steps: lowered steps.
+    """
+    groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
+    return list(dict.fromkeys(group.cls for group in groups))

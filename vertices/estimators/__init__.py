@@ -1,0 +1,1 @@
+"""Cycles of vertices by the estimators of PopLibs."""
