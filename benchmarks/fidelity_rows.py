@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import poplite as pl
-from poplite.simulator.accounts import Accounts
+from poplite.simulator.accounts.accounts import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -32,15 +32,15 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import tiles_text
 from poplite.quarter import QuarterMetadata
 from poplite.simulator import native
-from poplite.simulator.accounts import Accounts
-from poplite.simulator.floats import Floats
-from poplite.simulator.host import Host
-from poplite.simulator.memory import Arena
-from poplite.simulator.moving import HostTensors
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.engine_arguments import checked_seed, options_of, source_of
+from poplite.simulator.host.actions import Host
+from poplite.simulator.host.tensors import HostTensors
 from poplite.simulator.progress import Announcer, Progress, shown
-from poplite.simulator.runs import Runs
-from poplite.simulator.sources import checked_seed, options_of, source_of
-from poplite.simulator.strict import StrictChecks
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.float_modes import Floats
+from poplite.simulator.run_control import Runs
+from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import counted
 
 if TYPE_CHECKING:
@@ -447,7 +447,7 @@ class Engine:
         The report is of this moment: runs that come later do not change it.
         """
         # Engines start sooner without what only reports need.
-        from poplite.simulator.reporting import report_of
+        from poplite.simulator.accounts.reporting import report_of
 
         runs_again = 0 if self._strict is None else self._strict.runs_again
         return report_of(
@@ -483,7 +483,7 @@ class Engine:
         5
         """
         # Few programs are traced.
-        from poplite.simulator.reporting import traced
+        from poplite.simulator.accounts.reporting import traced
 
         with traced(self._executable, self._accounts, self._runs, limit) as trace:
             yield trace

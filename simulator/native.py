@@ -16,7 +16,7 @@ from typing import Any
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
 from poplite.jit import build, digest
-from poplite.simulator.variant import Variant
+from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
 from poplite.vertex.compute.identity_part import code_identity
 from poplite.vertex.vertex import Vertex
@@ -58,10 +58,10 @@ def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "
     """
 
     def source() -> _Source:
-        from poplite.simulator.driver import driver_source
+        from poplite.simulator.codegen.driver import driver_source
 
         if variant.counting is not None:
-            from poplite.simulator.counting import counting_source
+            from poplite.simulator.counting.driver import counting_source
 
             return counting_source(cls, columns, variant.counting)
         return driver_source(cls, columns, variant)
@@ -98,7 +98,7 @@ def mover(streamed: bool) -> int:
     """
 
     def source() -> _Source:
-        from poplite.simulator.copies import move_source
+        from poplite.simulator.codegen.mover import move_source
 
         return move_source(streamed)
 
@@ -110,7 +110,7 @@ def tally() -> int:
     """Return the address of the driver that writes down what a compute set took."""
 
     def source() -> _Source:
-        from poplite.simulator.tallying import tally_source
+        from poplite.simulator.counting.slot_sums import tally_source
 
         return tally_source()
 
@@ -129,7 +129,7 @@ def thread_kernel() -> int:
     """Return the address of the function that one thread runs on its chunks."""
 
     def source() -> _Source:
-        from poplite.simulator.launching import run_shares_source
+        from poplite.simulator.codegen.launcher import run_shares_source
 
         return run_shares_source()
 
@@ -148,7 +148,7 @@ def interpreter_address() -> int:
     """Return the address of the compiled interpreter."""
 
     def source() -> _Source:
-        from poplite.simulator.interpreter import interpret_source
+        from poplite.simulator.codegen.interpreter import interpret_source
 
         return interpret_source()
 
@@ -163,7 +163,7 @@ def enter() -> Callable[[int], int]:
     """
 
     def source() -> _Source:
-        from poplite.simulator.entering import enter_source
+        from poplite.simulator.codegen.entering import enter_source
 
         return enter_source()
 

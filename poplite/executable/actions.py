@@ -5,7 +5,7 @@ an executable they hold no tensor, only where its elements lie::
 
     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
-`poplite.simulator.host` runs them; those that move data or call the user are in
+`poplite.simulator.host.actions` runs them; those that move data or call the user are in
 `poplite.executable.transfers`.
 """
 

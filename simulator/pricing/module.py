@@ -22,8 +22,8 @@ from numba.core.typing.templates import signature
 
 from poplite.jit.llvm_modules import emitted_module
 from poplite.jit.numba_context import compile_inlined
-from poplite.simulator import accesses, functions  # noqa: F401  (importing registers them)
-from poplite.simulator.fields import (
+from poplite.simulator.codegen import accesses, functions  # noqa: F401  (this registers them)
+from poplite.simulator.codegen.field_types import (
     INDEX,
     RowsType,
     SelfType,
@@ -31,9 +31,9 @@ from poplite.simulator.fields import (
     pair_type,
     storage_type,
 )
+from poplite.simulator.codegen.variant import Variant
 from poplite.simulator.pricing.blocks import blocks_of, has_constant_trip, loops_of
 from poplite.simulator.pricing.parameters import POINTERS, PRICED, parameters_of
-from poplite.simulator.variant import Variant
 from poplite.vertex.compute import check, compiled_form
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -14,7 +14,7 @@ from poplite.executable.opcodes import (
     CHUNK_ROW,
     CHUNK_VERTEX,
 )
-from poplite.simulator.chunks import BoundPart
+from poplite.simulator.run.launches import BoundPart
 
 
 @st.composite

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from poplite.compile.copies import copied_runs
 from poplite.executable.moves import Moves, joined
-from poplite.simulator.plain import move_between
+from poplite.simulator.run.interpreted_vertices import move_between
 
 SPACE = 4096
 

@@ -17,7 +17,7 @@ from poplite.jit.object_cache import _CHOICES
 from poplite.jit.sources import _in_text, digest_of_sources, modules_behind
 
 ROOT = Path(__file__).resolve().parents[2]
-MAKERS = ("poplite.simulator.native", "poplite.simulator.pricing.automatic")
+MAKERS = ("poplite.simulator.native", "poplite.simulator.pricing.class_slots")
 """Modules that name the code of vertices and of the engine."""
 
 # -- what compiles is in the name ------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_constants_that_are_compiled_in_are_hashed() -> None:
         "poplite.executable.opcodes",
         "poplite.machine.floating_point",
         "poplite.quarter",
-        "poplite.simulator.record_words",
+        "poplite.simulator.counting.record_words",
         "poplite.types",
     } <= set(behind)
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from helpers.running import words_of
 from poplite.quarter import QuarterFormat, QuarterMetadata, decode, encode
-from poplite.simulator import codecs
+from poplite.simulator.codegen import codecs
 
 Emit = Callable[[ir.IRBuilder, Any, Any], Any]
 Convert = Callable[[npt.NDArray[Any], int], npt.NDArray[Any]]
@@ -157,7 +157,7 @@ import numpy as np
 
 import poplite as pl
 from poplite.jit.numba_context import contexts
-from poplite.simulator.codecs import half_in_hardware
+from poplite.simulator.codegen.codecs import half_in_hardware
 
 
 class Triple(pl.Vertex):

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.pricing import Sort
 from poplite.cost.priced import StepTotal
 from poplite.executable.executable import Checks
-from poplite.simulator.accounts import Accounts
+from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.pricing import slots_of
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import poplite as pl
 from poplite.machine.floating_point import TRAPS, reachable
-from poplite.simulator.variant import modes_of
+from poplite.simulator.codegen.variant import modes_of
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])
 INVALID = pl.ErrorCode.FLOATING_POINT_INVALID_OPERATION

@@ -134,7 +134,7 @@ def engine_of(cls: type[pl.Vertex]) -> pl.Engine:
 
 
 def test_what_the_compiler_refuses_is_a_compile_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from poplite.simulator import driver
+    from poplite.simulator.codegen import driver
 
     def opens(self: Opens) -> None:
         open("file")  # noqa: SIM115

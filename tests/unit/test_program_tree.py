@@ -7,7 +7,7 @@ import pytest
 import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.report.program import Program
-from poplite.simulator.reporting import compilation_of
+from poplite.simulator.accounts.reporting import compilation_of
 
 
 class Bench:

@@ -9,7 +9,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.simulator import threads
+from poplite.simulator.run import threads
 
 
 class Below(pl.Vertex):

@@ -22,7 +22,7 @@ from poplite.cost.step_cost import Cause
 from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
 from poplite.report.program import Program
-from poplite.simulator.reporting import compilation_of, execution_steps, memory_of_plan
+from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
 from poplite.source import SourceLocation
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "reports" / "two_steps.txt"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from poplite.simulator.threads import pays_ns
+from poplite.simulator.run.threads import pays_ns
 from poplite.vertex.compute.interpreted.stores import random_bits, vertex_key
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])

@@ -346,7 +346,7 @@ def test_the_host_is_warned_once_in_each_place(bench: Bench) -> None:
 def test_a_long_loop_is_looked_at_in_its_beginning(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("poplite.simulator.strict.MOST_LOOKS", 3)
+    monkeypatch.setattr("poplite.simulator.strict.checks.MOST_LOOKS", 3)
     x, y = (bench.variable(pl.FLOAT, (4,), name) for name in "xy")
     passing = pl.Sequence(bench.step(Pass, x=x, y=y), pl.Copy(y, x))
     engine = bench.engine(pl.Repeat(9, passing))

@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.compile.compiler import compile_graph
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Phase, StepCost
-from poplite.simulator.recording import Recording
+from poplite.simulator.run.recording import Recording
 
 FORMS = [
     pytest.param({"interpret": interpret, "checks": checks}, id=f"{checks}-{form}")

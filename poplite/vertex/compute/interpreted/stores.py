@@ -6,7 +6,7 @@ Stochastic rounding adds random bits below the last place that is kept, and cuts
 
 The bits hang on nothing but the seed, how many compute sets have run, the vertex, the worker and
 how many such stores it has made before, so they are the same however vertices are shared by
-threads, and in compiled code (`poplite.simulator.codecs`).
+threads, and in compiled code (`poplite.simulator.codegen.codecs`).
 """
 
 from __future__ import annotations

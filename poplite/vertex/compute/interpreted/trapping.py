@@ -5,7 +5,7 @@ looks at its operands and its result when it is done::
 
     divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
 
-`poplite.simulator.traps` emits the same tests for compiled code; the rules are those of
+`poplite.simulator.codegen.traps` emits the same tests for compiled code; the rules are those of
 docs/arithmetic.md.
 """
 

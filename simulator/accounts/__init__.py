@@ -1,0 +1,1 @@
+"""What runs took, as the data of reports."""

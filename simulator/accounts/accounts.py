@@ -1,0 +1,278 @@
+"""What an engine's runs took: how often each row ran, times what it costs.
+
+    rows                    executions     cost of one              taken
+    LAUNCH 'blur'           100            1,204 cycles             120,400
+    CALLBACK stream 'in'    1              180,000                  180,000
+
+Nothing of it is done while programs run: the interpreter counts rows anyway.  Vertices without a
+formula get their prices when somebody first asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series
+from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
+from poplite.cost.spread import NOTHING, Spread
+from poplite.cost.step_cost import Phase, StepCost, VertexCosts
+from poplite.cost.workers import tile_cycles
+from poplite.executable.actions import Stamp
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import CALLBACK
+from poplite.executable.step import ComputeStep, CopyStep
+from poplite.executable.transfers import CodeLoad, HostAction
+from poplite.simulator.counting.slot_tables import CountedTotals, beside, known_slots
+
+Counted = Callable[[str, int], CountedTotals | None]
+
+
+def _nothing(program: str, row: int) -> None:
+    """Return that nothing was counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """What one execution of a step takes.
+
+    Attributes:
+        phases: all of them, in order.
+        types: what runs.
+        cycles: from beginning to end.
+    """
+
+    phases: tuple[Phase, ...]
+    types: tuple[VertexType, ...]
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a program that have a cost.
+
+    Attributes:
+        priced: all of them, rising, each with what one execution takes.
+        known: int64[...], those of which nothing is counted.
+        cycles: int64[...], what one execution of each of these takes.
+        counted: the others.
+    """
+
+    priced: tuple[tuple[int, _Priced], ...]
+    known: Int64
+    cycles: Int64
+    counted: tuple[tuple[int, _Priced], ...]
+
+
+class Work(NamedTuple):
+    """How much ran.
+
+    Attributes:
+        steps: executions of steps.
+        vertices: executions of vertices.
+        bytes_copied: moved by copies.
+        bytes_gathered: moved into and out of temporaries, for vertices.
+    """
+
+    steps: int
+    vertices: int
+    bytes_copied: int
+    bytes_gathered: int
+
+
+class Accounts:
+    """The accounts of an engine.
+
+    Args:
+        executable: what it runs.
+        counts: int64[rows] of each program, how often each row ran.
+        counted: returns what vertices took that were counted, by the name of a program and the
+            row of the step; None where nothing was.
+    """
+
+    def __init__(
+        self, executable: Executable, counts: Mapping[str, Int64], counted: Counted = _nothing
+    ) -> None:
+        self._executable, self._counts, self._counted = executable, counts, counted
+        self._steps: dict[int, _Priced] = {}
+        self._actions: dict[int, _Priced] = {}
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether costs are modelled."""
+        return self._executable.memory is not None
+
+    def work(self) -> Work:
+        """Return how much ran, whether costs are modelled or not."""
+        steps = vertices = copied = gathered = 0
+        for name, code in self._executable.programs.items():
+            for row in code.step_rows.tolist():
+                count = int(self._counts[name][row])
+                step = self._executable.steps[code.ops[row, 1]]
+                steps += count
+                if isinstance(step, CopyStep):
+                    copied += count * step.moves.size_bytes
+                else:
+                    vertices += count * step.num_vertices
+                    gathered += count * (step.gather.size_bytes + step.scatter.size_bytes)
+        return Work(steps, vertices, copied, gathered)
+
+    def totals(self) -> tuple[StepTotal, ...]:
+        """Return what each row took that does the work of a step, by program and row."""
+        return tuple(
+            self._total(name, row, count, priced) for name, row, count, priced in self._ran()
+        )
+
+    def cycles(self) -> int:
+        """Return the cycles that all runs took so far."""
+        total = 0
+        for name, rows in self._rows.items():
+            total += int(self._counts[name][rows.known] @ rows.cycles)
+            for row, priced in rows.counted:
+                total += self._cycles(name, row, int(self._counts[name][row]), priced)
+        return total
+
+    def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
+        counted = self._counted(program, row)
+        if counted is None:
+            return count * priced.cycles
+        number = int(self._executable.programs[program].ops[row, 1])
+        guess = beside(self._executable.costs[number], self._executable.target.tiles)
+        for phase in priced.phases:
+            if phase.kind == "compute":
+                guess += phase.cycles.dense(len(guess))
+        return count * (priced.cycles - int(guess.max())) + counted.elapsed
+
+    def _ran(self) -> Iterator[tuple[str, int, int, _Priced]]:
+        """Yield program, row, executions and cost of all rows that have a cost."""
+        for name, rows in self._rows.items():
+            for row, priced in rows.priced:
+                yield name, row, int(self._counts[name][row]), priced
+
+    @cached_property
+    def _rows(self) -> Mapping[str, _Rows]:
+        """The rows of each program that have a cost."""
+        found = {}
+        for name, code in self._executable.programs.items():
+            priced = tuple(self._costly(code))
+            is_counted = [self._counted(name, row) is not None for row, _ in priced]
+            counted = tuple(compress(priced, is_counted))
+            known = [pair for pair, own in zip(priced, is_counted, strict=True) if not own]
+            found[name] = _Rows(
+                priced,
+                np.array([row for row, _ in known], np.int64),
+                np.array([each.cycles for _, each in known], np.int64),
+                counted,
+            )
+        return found
+
+    def _costly(self, code: Code) -> Iterator[tuple[int, _Priced]]:
+        costs, action_costs = self._executable.costs, self._executable.action_costs
+        callbacks = np.flatnonzero(code.ops[:, 0] == CALLBACK)
+        for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
+            op, number = code.ops[row, :2].tolist()
+            if op == CALLBACK:
+                cost = action_costs[number] if action_costs else None
+                if cost is not None:
+                    yield row, self._priced(self._actions, number, cost)
+            elif number < len(costs):
+                yield row, self._priced(self._steps, number, costs[number])
+
+    def _priced(self, known: dict[int, _Priced], number: int, cost: StepCost) -> _Priced:
+        if number not in known:
+            known[number] = _price(cost, self._executable)
+        return known[number]
+
+    def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
+        code = self._executable.programs[program]
+        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == CALLBACK
+        counted = self._counted(program, row)
+        return StepTotal(
+            name=self._host_name(number) if is_host else self._executable.steps[number].name,
+            kind=self._kind(number, is_host=is_host),
+            number=number,
+            program=program,
+            row=row,
+            executions=count,
+            phases=tuple(
+                PhaseTotal(
+                    phase.kind,
+                    phase.cycles.most * count,
+                    phase.sync * count,
+                    phase.cycles.times(count),
+                    phase.received.times(count),
+                    phase.sent.times(count),
+                    phase.copied.times(count),
+                    phase.causes,
+                )
+                if counted is None or phase.kind != "compute"
+                else _ran_for(counted)
+                for phase in priced.phases
+            ),
+            types=tuple(
+                replace(
+                    each,
+                    slots=each.slots * count if counted is None else counted.slots[k],
+                    source="counted" if counted and counted.is_counted[k] else each.source,
+                    flops=None if each.flops is None else each.flops * count,
+                )
+                for k, each in enumerate(priced.types)
+            ),
+            cycles=self._cycles(program, row, count, priced),
+        )
+
+    def _kind(self, number: int, *, is_host: bool) -> Literal["execute", "copy", "host"]:
+        if is_host:
+            return "host"
+        return "execute" if isinstance(self._executable.steps[number], ComputeStep) else "copy"
+
+    def _host_name(self, number: int) -> str:
+        action = self._executable.actions[number]
+        assert isinstance(action, HostAction | Stamp), "others cost nothing"
+        return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
+
+
+def _ran_for(counted: CountedTotals) -> PhaseTotal:
+    """Return the phase in which vertices ran that were counted."""
+    cycles = Spread.of(counted.tile_cycles)
+    return PhaseTotal("compute", counted.slowest, 0, cycles, NOTHING, NOTHING, NOTHING, ())
+
+
+def _price(cost: StepCost, executable: Executable) -> _Priced:
+    priced = [_slots(vertices, executable) for vertices in cost.vertices]
+    phases = [*cost.before]
+    if cost.vertices:
+        slots = [slots for slots, _ in priced]
+        phases.append(Phase("compute", tile_cycles(cost.vertices, slots, executable.target)))
+    phases += cost.after
+    types = tuple(vertex_type for _, vertex_type in priced)
+    return _Priced(tuple(phases), types, _elapsed(phases, executable.target.tiles))
+
+
+def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexType]:
+    """Return what each vertex of a family takes, and all of them together."""
+    slots, source = known_slots(vertices, executable.target)
+    flops = None if vertices.flops is None else vertices.flops.total()
+    count = vertices.numbers.count
+    return slots, VertexType(vertices.cls, count, source, slots.total(), flops)
+
+
+def _elapsed(phases: Sequence[Phase], num_tiles: int) -> int:
+    """Return the cycles from the beginning of the first phase to the end of the last.
+
+    A tile goes on with the next phase when it has finished one, except where all wait.
+    """
+    elapsed, busy = 0, np.zeros(num_tiles, np.int64)
+    for phase in phases:
+        if phase.sync:
+            elapsed += int(busy.max(initial=0)) + phase.sync
+            busy[:] = 0
+        busy[phase.cycles.tiles.array()] += phase.cycles.values.array()
+    return elapsed + int(busy.max(initial=0))

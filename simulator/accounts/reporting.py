@@ -1,0 +1,320 @@
+"""Makes the report of an engine: from an executable and accounts to data without either.
+
+Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
+so that a report of a thousand steps on a thousand tiles takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from poplite.arrays.series import Series
+from poplite.cost.memory.plan import MemoryPlan
+from poplite.cost.priced import PhaseTotal, StepTotal
+from poplite.cost.spread import Spread
+from poplite.errors import ControlProgramError
+from poplite.executable.code import TALLY
+from poplite.executable.descriptor import COUNT, positions
+from poplite.executable.executable import Executable
+from poplite.executable.origins import Origins
+from poplite.executable.step import ComputeStep, Vertices, vertex_classes
+from poplite.report.compilation import (
+    Compilation,
+    ComputeSet,
+    ComputeSetVertices,
+    GraphCounts,
+    VertexType,
+)
+from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TypeCycles
+from poplite.report.lazy import LazySequence
+from poplite.report.memory import Held, Memory, MemoryStep
+from poplite.report.per_tile import PerTile
+from poplite.report.program import Programs
+from poplite.report.run import Instrumentation, Report
+from poplite.report.since import steps_since
+from poplite.report.trace import Trace
+from poplite.simulator.accounts.accounts import Accounts
+from poplite.simulator.accounts.program_tree import program_trees
+from poplite.simulator.run.recording import Recording
+from poplite.simulator.run_control import Runs
+from poplite.source import SourceLocation, here
+from poplite.vertex.vertex import Vertex
+
+LAUNCHES = TALLY + 1
+"""Rows of an Execute that run, at most: one for each phase."""
+
+
+def report_of(
+    executable: Executable, accounts: Accounts, *, runs: int, runs_again: int, interpret: bool
+) -> Report:
+    """Return the report of an engine, of this moment.
+
+    Args:
+        executable: what it runs.
+        accounts: what that took.
+        runs: how many reached their end.
+        runs_again: how often strict checks ran the vertices of a compute set once more.
+        interpret: whether vertices run as plain Python.
+    """
+    work, compilation = accounts.work(), compilation_of(executable)
+    totals = accounts.totals() if accounts.are_kept else ()
+    execution = Execution(
+        runs=runs,
+        num_steps=work.steps,
+        vertices=work.vertices,
+        bytes_copied=work.bytes_copied,
+        bytes_gathered=work.bytes_gathered,
+        runs_again=runs_again,
+        steps=execution_steps(totals, executable, compilation.programs),
+        cycles=sum(each.cycles for each in totals) if accounts.are_kept else None,
+        target=executable.target,
+    )
+    looked = Instrumentation(accounts.are_kept, executable.checks, interpret)
+    return Report(compilation, execution, looked)
+
+
+@contextmanager
+def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
+    """Record the steps that run in a `with` statement, as `Engine.tracing`.
+
+    Args:
+        executable: what is run.
+        accounts: what that took.
+        runs: what runs it.
+        limit: steps that are recorded.
+
+    Raises:
+        ControlProgramError: when cycles are not modelled, and for a limit below 1.
+    """
+    if not accounts.are_kept:
+        raise ControlProgramError(
+            "engine.tracing: cycles are not modelled",
+            at=here(),
+            found="the option debug.instrument is False",
+            fix="leave that option out",
+        )
+    if limit < 1:
+        raise ControlProgramError(
+            f"engine.tracing: {limit:,} steps cannot be recorded",
+            at=here(),
+            fix="engine.tracing(), for the first 10,000 steps",
+        )
+    trace, recording = Trace(executable.target), Recording(LAUNCHES * limit)
+    earlier = accounts.totals()
+    try:
+        with runs.recorded(recording):
+            yield trace
+    finally:
+        later = accounts.totals()
+        ran = steps_between(earlier, later, list(recording.rows()), executable)
+        trace.steps = ran[:limit]
+        trace.is_complete = not recording.is_full and len(ran) <= limit
+
+
+def compilation_of(executable: Executable) -> Compilation:
+    """Return what was compiled.
+
+    Args:
+        executable: any executable.
+    """
+    steps = [step for step in executable.steps if isinstance(step, ComputeStep)]
+    names = _type_names(executable)
+    groups = [group for step in steps for group in step.groups]
+    counts = dict.fromkeys(names, 0)
+    for group in groups:
+        counts[group.cls] += int(group.rows[:, COUNT].sum())
+    return Compilation(
+        target=executable.target,
+        replicas=executable.layout.replicas,
+        graph=GraphCounts(
+            num_vertices=sum(step.num_vertices for step in steps),
+            num_edges=sum(map(_num_edges, groups)),
+            num_variables=len(executable.layout.variables),
+            num_compute_sets=len(steps),
+            elements_per_tile=executable.elements_per_tile,
+        ),
+        vertex_types=tuple(VertexType(names[cls], count) for cls, count in counts.items()),
+        compute_sets=LazySequence(
+            len(steps),
+            lambda number: ComputeSet(
+                steps[number].name, _counts(executable.origins[number], names, executable)
+            ),
+        ),
+        programs=Programs(lambda: program_trees(executable)),
+        modelled=None if executable.memory is None else memory_of_plan(executable.memory),
+    )
+
+
+def memory_of_plan(plan: MemoryPlan) -> Memory:
+    """Return what a plan of memory says.
+
+    Args:
+        plan: the plan.
+    """
+    return Memory(
+        including_gaps=_per_tile(plan.including_gaps, plan.num_tiles),
+        not_always_live=_per_tile(plan.peak, plan.num_tiles),
+        held=tuple(
+            Held(
+                each.name,
+                _per_tile(each.bytes, plan.num_tiles),
+                each.category,
+                None if each.steps is None else _stretches(each.steps),
+                _place(each.at),
+            )
+            for each in plan.held
+        ),
+        steps=tuple(
+            MemoryStep(each.program, each.name, _place(each.at), each.most, each.tile)
+            for each in plan.steps
+        ),
+    )
+
+
+def execution_steps(
+    totals: Sequence[StepTotal], executable: Executable, programs: Programs
+) -> tuple[ExecutionStep, ...]:
+    """Return what each place of each program took, of those that ran.
+
+    Args:
+        totals: what they took.
+        executable: what ran.
+        programs: what the steps are looked up in.
+    """
+    target, names = executable.target, _type_names(executable)
+    return tuple(
+        ExecutionStep(
+            name=total.name,
+            kind=total.kind,
+            program_name=total.program,
+            row=total.row,
+            at=_line_of(total, executable),
+            executions=total.executions,
+            cycles=total.cycles,
+            phases=tuple(_phase(phase, target.tiles) for phase in total.phases),
+            vertex_types=tuple(
+                TypeCycles(
+                    names[each.cls],
+                    each.vertices * total.executions,
+                    each.source,
+                    each.slots,
+                    each.flops,
+                )
+                for each in total.types
+            ),
+            target=target,
+            programs=programs,
+        )
+        for total in totals
+        if total.executions
+    )
+
+
+def steps_between(
+    earlier: Sequence[StepTotal],
+    later: Sequence[StepTotal],
+    places: Sequence[tuple[str, int]],
+    executable: Executable,
+) -> list[ExecutionStep]:
+    """Return what some steps took from one moment to the next.
+
+    Args:
+        earlier: what all steps took until the earlier moment.
+        later: what they took until the later one.
+        places: program and row of each step that is wanted, in any order and any number of times.
+        executable: what ran.
+
+    Returns:
+        A step for each place, but none for places that did not run in between.
+    """
+    wanted, programs = set(places), Programs(lambda: program_trees(executable))
+    before, after = (
+        execution_steps([t for t in totals if (t.program, t.row) in wanted], executable, programs)
+        for totals in (earlier, later)
+    )
+    steps = steps_since(after, before)
+    return [steps[place] for place in places if place in steps]
+
+
+def _line_of(total: StepTotal, executable: Executable) -> str:
+    """Return the user's line that a step comes from."""
+    if total.kind == "execute" and (lines := executable.origins[total.number].locations):
+        return str(lines[0])
+    causes = (cause for phase in total.phases for cause in phase.causes)
+    return next((str(cause.at) for cause in causes if cause.at is not None), "")
+
+
+def _phase(phase: PhaseTotal, tiles: int) -> Phase:
+    return Phase(
+        phase.kind,
+        phase.cycles,
+        phase.sync,
+        _per_tile(phase.tile_cycles, tiles),
+        _per_tile(phase.received, tiles),
+        _per_tile(phase.sent, tiles),
+        _per_tile(phase.copied, tiles),
+        tuple(Cause(each.what, each.why, _place(each.at), each.bytes) for each in phase.causes),
+    )
+
+
+def _per_tile(spread: Spread, tiles: int) -> PerTile:
+    return PerTile(tiles, spread.tiles, spread.values)
+
+
+def _place(location: SourceLocation | None) -> str:
+    return "" if location is None else str(location)
+
+
+def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
+    """Return the first and last of each stretch of rising numbers."""
+    numbers = steps.array()
+    begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+    ends = np.append(begins[1:], len(numbers)) - 1
+    pairs = zip(numbers[begins].tolist(), numbers[ends].tolist(), strict=True)
+    return tuple(pairs) if len(numbers) else ()
+
+
+def _type_names(executable: Executable) -> dict[type[Vertex], str]:
+    """Return what vertex classes are called: several of one name with their modules."""
+    classes = vertex_classes(executable.steps)
+    plain = [cls.__name__ for cls in classes]
+    return {
+        cls: name if plain.count(name) == 1 else f"{cls.__module__}.{cls.__qualname__}"
+        for cls, name in zip(classes, plain, strict=True)
+    }
+
+
+def _counts(
+    origins: Origins, names: dict[type[Vertex], str], executable: Executable
+) -> tuple[ComputeSetVertices, ...]:
+    """Return how many vertices of each class each tile runs."""
+    if not len(origins):
+        return ()
+    tiles, classes = origins.tile_of.array(), origins.class_of.array()
+    found = []
+    for number, cls in enumerate(origins.classes):
+        count = np.bincount(tiles[classes == number], minlength=executable.target.tiles)
+        found.append(ComputeSetVertices(names[cls], PerTile.of(count)))
+    return tuple(found)
+
+
+def _num_edges(group: Vertices) -> int:
+    """Count the connected fields of vertices; each row of a list of edges is one."""
+    fields = list(group.cls.fields.values())
+    vertices = group.rows[:, COUNT]
+    edges = int(vertices.sum()) * sum(f.role != "state" and f.depth < 2 for f in fields)
+    for number, (column, at) in enumerate(positions(group.columns)):
+        if column.part != "rows" or fields[column.field].role == "state":
+            continue
+        first, step = group.rows[:, at], group.rows[:, at + 1 : at + 2]
+        edges += int((first * vertices).sum())
+        if column.kind == "affine":
+            edges += int((step[:, 0] * (vertices * (vertices - 1) // 2)).sum())
+        elif column.kind == "flat":
+            table = group.tables[number]
+            runs = zip(step[:, 0].tolist(), vertices.tolist(), strict=True)
+            edges += sum(int(table[begin : begin + count].sum()) for begin, count in runs)
+    return edges

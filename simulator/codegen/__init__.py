@@ -1,0 +1,1 @@
+"""Compiled code: drivers of vertices, the launcher, the interpreter of programs."""

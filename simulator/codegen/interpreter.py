@@ -1,0 +1,226 @@
+"""The compiled interpreter: loops, branches and calls without Python between them.
+
+A step costs a few nanoseconds beside hundreds for a Python walker, so a Repeat of small
+Executes runs at the speed of the vertices.  `launching` runs the vertices; here is what stands
+around them.
+
+Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
+in the middle of a launch if need be, and is called again.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from poplite.executable.opcodes import (
+    AGAIN,
+    AGREE,
+    CALL,
+    CALLBACK,
+    CALLED,
+    COLLECT,
+    DONE,
+    EXPECT,
+    FAULTED,
+    FLOATS,
+    JUMP,
+    JUMP_IF_NONZERO,
+    JUMP_IF_ZERO,
+    LAUNCH,
+    LAUNCH_WORDS,
+    MARK,
+    OP_WORDS,
+    PAUSED,
+    REPEAT,
+    RETURN,
+    SAME,
+    STATE_CALLBACK,
+    STATE_DEADLINE,
+    STATE_DEPTH,
+    STATE_FLOATS,
+    STATE_REASON,
+    STATE_RECENT,
+    STATE_REPLICAS,
+    STATE_ROW,
+    STATE_STRIDE,
+    STATE_TRACE,
+    SWITCH,
+)
+from poplite.jit.numba_context import emitted
+from poplite.simulator.codegen.driver import WORDS
+from poplite.simulator.codegen.launcher import (
+    address,
+    change_floats,
+    clock,
+    collect,
+    expect,
+    faulted,
+    measure_again,
+    record,
+    run_launch,
+)
+
+SLICE_NS = 50_000_000
+"""Time between two returns to Python."""
+
+LOOK_NS = 2_000
+"""Time between two looks at the clock, by what ops are known to cost."""
+
+OP_NS, LAUNCH_NS = 4, 32
+"""What ops are said to cost beside the work of launches, of which few lie between two looks."""
+
+SURPRISE_NS = 2_000_000
+"""Time between two looks that no known cost explains, from which launches are measured anew."""
+
+_BYTE_POINTER = types.CPointer(types.uint8)
+
+
+def _emit_scalar(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    arena, position, size = args
+    word, place = ir.IntType(64), builder.gep(arena, [position])
+    value = cgutils.alloca_once(builder, word)
+    with builder.if_else(builder.icmp_unsigned("==", size, word(1))) as (one, four):
+        with one:
+            builder.store(builder.zext(builder.load(place), word), value)
+        with four:
+            number = builder.load(builder.bitcast(place, ir.IntType(32).as_pointer()), align=4)
+            builder.store(builder.sext(number, word), value)
+    return builder.load(value)
+
+
+_scalar = emitted(_emit_scalar, (_BYTE_POINTER, types.int64, types.int64), types.int64)
+
+
+def _agree(arena: Any, position: int, size: int, same: bool, state: Any) -> Any:
+    """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
+    first = _scalar(arena, position, size)
+    for replica in range(1, state[STATE_REPLICAS]):
+        other = _scalar(arena, position + replica * state[STATE_STRIDE], size)
+        if other != first and (same or other == 0 or first == 0):
+            return False
+    return True
+
+
+def _row_of_case(ops: Any, at: int, value: int) -> Any:
+    """Return the row that a SWITCH goes on with."""
+    first = at // OP_WORDS + 1
+    low, high = 0, ops[at + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if ops[(first + middle) * OP_WORDS + 1] < value:
+            low = middle + 1
+        else:
+            high = middle
+    case = (first + low) * OP_WORDS
+    found = low < ops[at + 1] and ops[case + 1] == value
+    return ops[case + 2] if found else ops[at + 3]
+
+
+def interpret(
+    ops: Any, launches: Any, arena: Any, state: Any, loops: Any, returns: Any, counts: Any
+) -> int:
+    """Run ops from the row in `state` until the end, a callback, a fault or the deadline.
+
+    Args:
+        ops: the op rows.
+        launches: the launch table.
+        arena: the memory.
+        state: where to go on, and what to call.
+        loops: iterations left of each Repeat.
+        returns: row behind each CALL that has not returned.
+        counts: how often each row ran.
+
+    Returns:
+        DONE, PAUSED, CALLED or FAULTED.
+    """
+    row, now = state[STATE_ROW], clock(state)
+    deadline = now + SLICE_NS
+    state[STATE_DEADLINE] = deadline
+    while now < deadline:
+        looked, budget, recent = now, LOOK_NS, 0
+        while budget > 0:
+            at = row * OP_WORDS
+            op = ops[at]
+            budget -= OP_NS
+            if op == LAUNCH:
+                launch = address(launches) + 8 * LAUNCH_WORDS * ops[at + 1]
+                cost = run_launch(launch, state)
+                if cost < 0:
+                    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
+                    return PAUSED
+                if faulted(launch):
+                    state[STATE_ROW], state[STATE_REASON] = row, FAULTED
+                    return FAULTED
+                state[STATE_RECENT + recent] = launch
+                recent += 1
+                counts[row] += 1
+                if state[STATE_TRACE] != 0:
+                    record(state[STATE_TRACE], row)
+                row += 1
+                budget -= cost + LAUNCH_NS
+                if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
+                    budget = max(budget, 1)
+            elif op == AGAIN:
+                loops[ops[at + 1]] -= 1
+                row = ops[at + 2] if loops[ops[at + 1]] > 0 else row + 1
+            elif op == JUMP_IF_NONZERO:
+                row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) != 0 else row + 1
+            elif op == JUMP_IF_ZERO:
+                row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) == 0 else row + 1
+            elif op == JUMP:
+                row = ops[at + 1]
+            elif op == REPEAT:
+                loops[ops[at + 1]] = ops[at + 2]
+                row = row + 1 if ops[at + 2] > 0 else ops[at + 3]
+            elif op == CALL:
+                returns[state[STATE_DEPTH]] = row + 1
+                state[STATE_DEPTH] += 1
+                row = ops[at + 1]
+            elif op == RETURN:
+                state[STATE_DEPTH] -= 1
+                row = returns[state[STATE_DEPTH]]
+            elif op == SWITCH:
+                row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
+            elif op == CALLBACK:
+                if ops[at + 1] >= 0:  # not a look of strict checks
+                    counts[row] += 1
+                    if state[STATE_TRACE] != 0:
+                        record(state[STATE_TRACE], row)
+                state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
+                state[STATE_REASON] = CALLED
+                return CALLED
+            elif op in (AGREE, SAME):
+                is_equal = _agree(arena, ops[at + 2], ops[at + 3], op == SAME, state)
+                row = ops[at + 1] if is_equal else row + 1
+            elif op == FLOATS:
+                change_floats(state[STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
+                row += 1
+            elif op == MARK:
+                counts[row] += 1
+                row += 1
+            elif op == EXPECT:
+                expect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1])
+                row += 1
+            elif op == COLLECT:
+                collect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1], ops[at + 2])
+                row += 1
+            else:
+                state[STATE_REASON] = DONE
+                return DONE
+        now = clock(state)
+        if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
+            for number in range(recent):
+                measure_again(state[STATE_RECENT + number])
+    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
+    return PAUSED
+
+
+def interpret_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for `interpret`."""
+    return interpret, (WORDS, WORDS, _BYTE_POINTER, *[WORDS] * 4), types.int64

@@ -1,0 +1,313 @@
+"""Compiled code that runs one launch: chunk after chunk, or shared by threads.
+
+What a launch costs is known from its first runs.  In those, and always where it takes long, it
+runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
+each.  So a launch of a million slow vertices can be cut wherever one of them ends, and a launch
+of six quick ones is not slowed down.
+
+Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
+`run_shares` as the function that one thread runs on one chunk.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from poplite.executable.opcodes import (
+    CHUNK_ARENA,
+    CHUNK_DRIVER,
+    CHUNK_FALSE,
+    CHUNK_FIRST,
+    CHUNK_HIGH,
+    CHUNK_LAST,
+    CHUNK_LOW,
+    CHUNK_ROW,
+    CHUNK_ROWS,
+    CHUNK_VERTEX,
+    CHUNK_WIDTH,
+    CHUNK_WORDS,
+    ENTRY_CLOCK,
+    ENTRY_CLOCK_KIND,
+    ENTRY_KERNEL,
+    ENTRY_PARALLEL_FOR,
+    ENTRY_THREADS,
+    FAULT_WORD,
+    FLOAT_EXECUTIONS,
+    FLOAT_MODE,
+    LAUNCH_CHECKED,
+    LAUNCH_CHUNKS,
+    LAUNCH_COST,
+    LAUNCH_COUNT,
+    LAUNCH_SHARE_COUNT,
+    LAUNCH_SHARES,
+    LAUNCH_SPENT,
+    LAUNCH_UNMEASURED,
+    STATE_CUT,
+    STATE_DEADLINE,
+    STATE_ENTRIES,
+    TRACE_ROOM,
+    TRACE_ROWS,
+    TRACE_USED,
+)
+from poplite.jit.numba_context import emitted
+from poplite.simulator.codegen.driver import WORDS
+
+LONG_NS = 2_000_000
+"""What a launch costs that always runs in pieces."""
+
+PIECE_NS = 1_000_000
+"""A piece that took longer is followed by a smaller one."""
+
+CHUNK_BYTES = 8 * CHUNK_WORDS
+
+_WORD = ir.IntType(64)
+_POINTER, _BYTES = _WORD.as_pointer(), ir.IntType(8).as_pointer()
+
+
+def _emit_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    return builder.load(builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
+
+
+def _emit_set_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    builder.store(args[2], builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
+
+
+def _emit_set_byte(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    place = builder.inttoptr(args[0], _BYTES)
+    builder.store(builder.trunc(args[1], ir.IntType(8)), place)
+
+
+def _emit_address(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    return builder.ptrtoint(args[0], _WORD)
+
+
+def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
+    """Load some of the addresses of what the interpreter calls."""
+    place = builder.load(builder.gep(state, [_WORD(STATE_ENTRIES)]))
+    table = builder.inttoptr(place, _POINTER)
+    return [builder.load(builder.gep(table, [_WORD(number)])) for number in numbers]
+
+
+def _emit_clock(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    clock, kind = _entries(builder, args[0], ENTRY_CLOCK, ENTRY_CLOCK_KIND)
+    time = cgutils.alloca_once(builder, ir.ArrayType(_WORD, 2))
+    number = ir.IntType(32)
+    function = ir.FunctionType(number, [number, time.type]).as_pointer()
+    builder.call(builder.inttoptr(clock, function), [builder.trunc(kind, number), time])
+    seconds, rest = (builder.extract_value(builder.load(time), i) for i in range(2))
+    return builder.add(builder.mul(seconds, _WORD(1_000_000_000)), rest)
+
+
+def _emit_call(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    chunk = builder.inttoptr(args[0], _POINTER)
+    driver, arena, rows = (
+        builder.load(builder.gep(chunk, [_WORD(word)]))
+        for word in (CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS)
+    )
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, *[_WORD] * 4, _POINTER])
+    function = builder.inttoptr(driver, kind.as_pointer())
+    data = [builder.inttoptr(arena, _BYTES), builder.inttoptr(rows, _POINTER)]
+    builder.call(function, [*data, *args[1:], builder.gep(chunk, [_WORD(FAULT_WORD)])])
+
+
+def _emit_share(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    """Emit `parallel_for(kernel, args, dimensions, steps, data, 0, 1, get_num_threads())`.
+
+    Source of the signature: numba/np/ufunc/omppool.cpp; a thread sees `args` advanced by
+    `steps` and `dimensions[0]` set to its share.
+    """
+    chunks, count, state, data = args
+    passed = [builder.inttoptr(chunks, _BYTES), count, _WORD(CHUNK_BYTES)]
+    blocks = [builder.bitcast(cgutils.alloca_once_value(builder, p), _BYTES) for p in passed]
+    called = ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL
+    parallel_for, get_num_threads, kernel = _entries(builder, state, *called)
+    count_type = ir.FunctionType(_WORD, []).as_pointer()
+    threads = builder.call(builder.inttoptr(get_num_threads, count_type), [])
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3).as_pointer()
+    callee = [builder.inttoptr(kernel, _BYTES), *blocks, builder.inttoptr(data, _BYTES)]
+    builder.call(builder.inttoptr(parallel_for, kind), [*callee, _WORD(0), _WORD(1), threads])
+
+
+_INT = types.int64
+word = emitted(_emit_word, (_INT, _INT), _INT)
+set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
+_set_byte = emitted(_emit_set_byte, (_INT, _INT), types.none)
+address = emitted(_emit_address, (WORDS,), _INT)
+clock = emitted(_emit_clock, (WORDS,), _INT)
+_call_driver = emitted(_emit_call, (_INT,) * 5, types.none)
+_share = emitted(_emit_share, (_INT, _INT, WORDS, _INT), types.none)
+
+
+def _run_chunk(chunk: Any) -> None:
+    """Run all vertices of a chunk."""
+    low, high = word(chunk, CHUNK_LOW), word(chunk, CHUNK_HIGH)
+    _call_driver(chunk, low, high, word(chunk, CHUNK_FIRST), word(chunk, CHUNK_LAST))
+
+
+def _run_pieces(chunk: Any, state: Any) -> None:
+    """Run a chunk from where it goes on, until its end, a fault or the deadline."""
+    rows, width = word(chunk, CHUNK_ROWS), word(chunk, CHUNK_WIDTH)
+    high, last = word(chunk, CHUNK_HIGH), word(chunk, CHUNK_LAST)
+    row, vertex = word(chunk, CHUNK_ROW), word(chunk, CHUNK_VERTEX)
+    now, deadline, size = clock(state), state[STATE_DEADLINE], 1
+    while row < high and now < deadline:
+        end_row, end = row, vertex + size
+        while True:
+            count = 1 if width == 0 else word(rows, end_row * width)
+            count = last if end_row == high - 1 else count
+            if end <= count or end_row == high - 1:
+                break
+            end -= count
+            end_row += 1
+        end = min(end, count)
+        _call_driver(chunk, row, end_row + 1, vertex, end)
+        row, vertex = (end_row + 1, 0) if end == count else (end_row, end)
+        if word(chunk, FAULT_WORD) != 0:
+            row = high
+        before, now = now, clock(state)
+        size = 2 * size if now - before < PIECE_NS else max(1, size // 2)
+    set_word(chunk, CHUNK_ROW, row)
+    set_word(chunk, CHUNK_VERTEX, vertex)
+
+
+def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
+    """Run one thread's share of a launch; the kernel given to the threading layer.
+
+    Args:
+        chunks: address of its first chunk.
+        dimensions: how many chunks.
+        steps: bytes from chunk to chunk.
+        state: the interpreter's state to run in pieces, or null.
+    """
+    first = address(chunks[0])
+    for number in range(dimensions[0]):
+        chunk = first + number * steps[0]
+        if address(state) == 0:
+            _run_chunk(chunk)
+        else:
+            _run_pieces(chunk, state)
+
+
+def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any) -> Any:
+    """Run a launch in pieces and note what it costs; return what it took, -1 where it was cut."""
+    begin = clock(state)
+    if state[STATE_CUT] == 0:
+        for number in range(count):
+            chunk = chunks + CHUNK_BYTES * number
+            set_word(chunk, CHUNK_ROW, word(chunk, CHUNK_LOW))
+            set_word(chunk, CHUNK_VERTEX, word(chunk, CHUNK_FIRST))
+    if shared:
+        _share(chunks, count, state, address(state))
+    else:
+        for number in range(count):
+            _run_pieces(chunks + CHUNK_BYTES * number, state)
+    unfinished = 0
+    for number in range(count):
+        chunk = chunks + CHUNK_BYTES * number
+        if word(chunk, CHUNK_ROW) < word(chunk, CHUNK_HIGH):
+            unfinished += 1
+    spent = word(launch, LAUNCH_SPENT) + clock(state) - begin
+    if unfinished > 0:
+        set_word(launch, LAUNCH_SPENT, spent)
+        state[STATE_CUT] = 1
+        return -1
+    set_word(launch, LAUNCH_SPENT, 0)
+    state[STATE_CUT] = 0
+    # The first run of all also brings data into the caches: the quickest counts.
+    known = word(launch, LAUNCH_COST)
+    set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
+    if spent < LONG_NS:
+        set_word(launch, LAUNCH_UNMEASURED, word(launch, LAUNCH_UNMEASURED) - 1)
+    return spent
+
+
+def run_launch(launch: Any, state: Any) -> Any:
+    """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
+    chunks, count = word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)
+    shared = False
+    shares = word(launch, LAUNCH_SHARE_COUNT)
+    if shares > 0 and word(state[STATE_ENTRIES], ENTRY_PARALLEL_FOR) != 0:
+        chunks, count = word(launch, LAUNCH_SHARES), shares
+        shared = True
+    if word(launch, LAUNCH_UNMEASURED) != 0:
+        return _run_measured(launch, chunks, count, shared, state)
+    if shared:
+        _share(chunks, count, state, 0)
+    else:
+        for number in range(count):
+            _run_chunk(chunks + CHUNK_BYTES * number)
+    return word(launch, LAUNCH_COST)
+
+
+def measure_again(launch: Any) -> None:
+    """Forget what a launch costs, and let its next run be measured."""
+    set_word(launch, LAUNCH_COST, 0)
+    set_word(launch, LAUNCH_UNMEASURED, max(1, word(launch, LAUNCH_UNMEASURED)))
+
+
+def record(trace: Any, row: Any) -> None:
+    """Note that a row ran, as long as there is room."""
+    used = word(trace, TRACE_USED)
+    if used < word(trace, TRACE_ROOM):
+        set_word(trace, TRACE_ROWS + used, row)
+        set_word(trace, TRACE_USED, used + 1)
+
+
+def change_floats(floats: Any, clear: Any, set: Any, executions: Any) -> None:
+    """Change the floating-point state."""
+    set_word(floats, FLOAT_MODE, word(floats, FLOAT_MODE) & ~clear | set)
+    set_word(floats, FLOAT_EXECUTIONS, word(floats, FLOAT_EXECUTIONS) + executions)
+
+
+def expect(launch: Any) -> None:
+    """Forget what the vertices of a launch returned."""
+    _forget(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT))
+    _forget(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT))
+
+
+def _forget(chunks: Any, count: Any) -> None:
+    for number in range(count):
+        set_word(chunks + CHUNK_BYTES * number, CHUNK_FALSE, 0)
+
+
+def collect(launch: Any, position: Any) -> None:
+    """Store in the arena of every chunk whether none of the vertices there returned false."""
+    _collect(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT), position, 0)
+    _collect(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT), position, 1)
+    _collect(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT), position, 1)
+
+
+def _collect(chunks: Any, count: Any, position: Any, returned_false: Any) -> None:
+    for number in range(count):
+        chunk = chunks + CHUNK_BYTES * number
+        if returned_false == 0:
+            _set_byte(word(chunk, CHUNK_ARENA) + position, 1)
+        elif word(chunk, CHUNK_FALSE) != 0:
+            _set_byte(word(chunk, CHUNK_ARENA) + position, 0)
+
+
+def faulted(launch: Any) -> bool:
+    """Tell whether a vertex of a launch left a fault record."""
+    if word(launch, LAUNCH_CHECKED) == 0:
+        return False
+    if _has_fault(word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)):
+        return True
+    return _has_fault(word(launch, LAUNCH_SHARES), word(launch, LAUNCH_SHARE_COUNT))
+
+
+def _has_fault(chunks: Any, count: Any) -> bool:
+    for number in range(count):  # noqa: SIM110  (compiled: there are no generators)
+        if word(chunks + CHUNK_BYTES * number, FAULT_WORD) != 0:
+            return True
+    return False
+
+
+def run_shares_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for `run_shares`."""
+    return run_shares, (types.CPointer(WORDS), WORDS, WORDS, WORDS), types.none

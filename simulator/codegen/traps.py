@@ -1,0 +1,190 @@
+"""Tests around floating-point operations of compiled code, which stop a vertex.
+
+While a driver is compiled whose mode has traps, every operation, cast and store of `compute` is
+followed by the test of `poplite.vertex.compute.interpreted.trapping.happened`.  What it finds is
+gathered in the sign of one number for each function, by integer operations of the bits, so that
+loops stay loops over vectors; the function returns it as its status, and the driver stops.  Where a
+`while` loop may never end because of what happened, the function returns at once.
+
+No flags of the processor are read: LLVM may compute what a program skips.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from poplite.jit.numba_context import replacements
+from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
+from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
+from poplite.simulator.codegen.rounding import appears, exceeds
+from poplite.vertex.compute.interpreted.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
+
+STATUS = ir.IntType(32)
+
+TRAP_STATUS = STATUS(2)
+"""What a function returns in which something happened; Numba's own are 1 and below."""
+
+_NAMES: dict[object, str] = {
+    **{
+        getattr(operator, prefix + short): name
+        for short, name in (
+            ("add", "add"),
+            ("sub", "subtract"),
+            ("mul", "multiply"),
+            ("truediv", "divide"),
+            ("floordiv", "floor_divide"),
+            ("mod", "modulo"),
+            ("pow", "power"),
+        )
+        for prefix in ("", "i")
+    },
+    operator.lt: "less",
+    operator.le: "less_equal",
+    operator.gt: "greater",
+    operator.ge: "greater_equal",
+    operator.eq: "equal",
+    operator.ne: "not_equal",
+    **{getattr(math, name): name for name in FUNCTIONS | {"floor", "ceil"}},
+    replacements[builtins.int]: "truncate",
+    replacements[builtins.min]: "minimum",
+    replacements[builtins.max]: "maximum",
+}
+"""Operations by what Numba knows them by, with their names in
+`poplite.vertex.compute.interpreted.arithmetic`."""
+
+
+class Traps:
+    """The tests of one function and of those that it calls.
+
+    Args:
+        enabled: what stops a vertex (`poplite.machine.floating_point`).
+        at_once: whether functions return where something happens, and not at their end.
+    """
+
+    def __init__(self, enabled: int, *, at_once: bool) -> None:
+        self._enabled, self._at_once = enabled, at_once
+        self._found: dict[str, Any] = {}
+        self._is_inside = False
+
+    def operation(
+        self, context: Any, key: object, sig: Any, call: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        """Return an operation with its test.
+
+        Args:
+            context: target context.
+            key: what Numba knows it by.
+            sig: its Numba signature.
+            call: emits it.
+        """
+        name = _NAMES.get(key)
+        if name is None or self._is_inside:
+            return call
+
+        def tested(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
+            self._is_inside = True  # what the operation is made of counts as part of it
+            try:
+                result = call(builder, args, loc)
+            finally:
+                self._is_inside = False
+            self._test(context, builder, name, sig, args, result)
+            return result
+
+        return tested
+
+    def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
+        """Emit the test of a double that became a float32."""
+        if self._enabled & OVERFLOW and not self._is_inside:
+            self.note(context, builder, appears(builder, exceeds(builder, result), value))
+
+    def note(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+        """Emit the note that a vertex is to stop.
+
+        Args:
+            context: target context.
+            builder: where.
+            found: i32, negative where it is.
+        """
+        if self._at_once:
+            happened = builder.icmp_signed("<", found, STATUS(0))
+            with builder.if_then(happened, likely=False):
+                context.call_conv._return_errcode_raw(builder, TRAP_STATUS)
+            return
+        place = self._found.get(builder.function.name)
+        if place is None:
+            place = self._found[builder.function.name] = cgutils.alloca_once(builder, STATUS)
+        builder.store(builder.or_(builder.load(place), found), place)
+
+    def status(self, builder: ir.IRBuilder) -> Any:
+        """Emit the status that the function returns; None for that of success."""
+        place = self._found.get(builder.function.name)
+        if place is None:
+            return None
+        happened = builder.icmp_signed("<", builder.load(place), STATUS(0))
+        return builder.select(happened, TRAP_STATUS, STATUS(0))
+
+    def _test(
+        self,
+        context: Any,
+        builder: ir.IRBuilder,
+        name: str,
+        sig: Any,
+        args: Sequence[Any],
+        result: Any,
+    ) -> None:
+        given = zip(args, sig.args, strict=True)
+        floats = [value for value, kind in given if isinstance(kind, types.Float)]
+        found: list[Any] = []
+        if name in WHOLE:
+            if floats and isinstance(sig.return_type, types.Integer):
+                found += self._if(INVALID, lambda: _does_not_fit(builder, floats[0]))
+        elif name in COMPARISONS:
+            for operand in floats:
+                found += self._if(INVALID, partial(exceeds, builder, operand, 1))
+        elif isinstance(sig.return_type, types.Float):
+            found += self._if(INVALID, lambda: exceeds(builder, result, 1))
+            if name != "modulo":
+                found += self._infinite(builder, name, args[-1], floats, result)
+        if found:
+            self.note(context, builder, reduce(builder.or_, found))
+
+    def _infinite(
+        self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any
+    ) -> list[Any]:
+        """Emit the test of a result that is infinite, of operands that are not."""
+        meant = DIVIDE_BY_ZERO if name == "log" else OVERFLOW
+        if name in DIVISIONS:
+            meant |= DIVIDE_BY_ZERO
+        enabled = meant & self._enabled
+        if not enabled:
+            return []
+        found = exceeds(builder, result)
+        if not self._enabled & INVALID:  # otherwise NaN is found anyway
+            found = builder.and_(found, builder.not_(exceeds(builder, result, 1)))
+        found = appears(builder, found, *floats)
+        if enabled != meant:
+            is_float = isinstance(last.type, (ir.FloatType, ir.DoubleType))
+            compare = builder.fcmp_ordered if is_float else builder.icmp_unsigned
+            divides = builder.sext(compare("==", last, last.type(None)), STATUS)
+            by_zero = enabled == DIVIDE_BY_ZERO
+            found = builder.and_(found, divides if by_zero else builder.not_(divides))
+        return [found]
+
+    def _if(self, bit: int, emit: Callable[[], Any]) -> list[Any]:
+        return [emit()] if self._enabled & bit else []
+
+
+def _does_not_fit(builder: ir.IRBuilder, value: Any) -> Any:
+    above = builder.fcmp_ordered(">=", value, value.type(-(2.0**63)))
+    below = builder.fcmp_ordered("<", value, value.type(2.0**63))
+    return builder.sext(builder.not_(builder.and_(above, below)), STATUS)

@@ -1,0 +1,245 @@
+"""One program as the compiled engine runs it: its ops bound to launches and to Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.code import COMPUTE, Code
+from poplite.executable.opcodes import (
+    CALLBACK,
+    CALLED,
+    CHUNK_ARENA,
+    CHUNK_FALSE,
+    COLLECT,
+    DONE,
+    END,
+    EXPECT,
+    FAULTED,
+    LAUNCH,
+    STATE_CALLBACK,
+    STATE_CUT,
+    STATE_DEADLINE,
+    STATE_DEPTH,
+    STATE_ENTRIES,
+    STATE_FLOATS,
+    STATE_REASON,
+    STATE_REPLICAS,
+    STATE_ROW,
+    STATE_STRIDE,
+    STATE_TRACE,
+    STATE_WORDS,
+)
+from poplite.simulator import native
+from poplite.simulator.run import threads
+from poplite.simulator.run.binding import CompiledSteps
+from poplite.simulator.run.faults import raise_fault
+from poplite.simulator.run.recording import Recording
+from poplite.simulator.strict.checks import StrictChecks, lookable
+
+SLOW_NS = 5_000_000
+"""A run that takes longer is looked at for launches that threads should share."""
+
+LOOK = -1
+"""In place of the number of an action: strict checks look at the row."""
+
+
+class CompiledProgram:
+    """One program, ready for the interpreter.
+
+    Args:
+        steps: the bound steps.
+        code: the program's ops.
+        counts: int64[rows], increased for each time a launch runs.
+        checks: the strict checks, if there are any.
+    """
+
+    def __init__(
+        self,
+        steps: CompiledSteps,
+        code: Code,
+        counts: npt.NDArray[np.int64],
+        checks: StrictChecks | None = None,
+    ) -> None:
+        self._steps, self._counts, self._checks = steps, counts, checks
+        self._ops = code.ops.copy()
+        self._bind(code)
+        self._bound = self._ops.copy()
+        self._inner: dict[int, CompiledProgram] = {}
+        if checks is not None:
+            self._rows = lookable(code)
+            checks.on_armed.append(self._arm)
+            self._arm()
+        self._state = np.zeros(STATE_WORDS, np.int64)
+        self._state[STATE_ENTRIES] = threads.entries().ctypes.data
+        self._state[STATE_FLOATS] = steps.arena.floats.address
+        layout = steps.executable.layout
+        self._state[[STATE_REPLICAS, STATE_STRIDE]] = layout.replicas, layout.size_bytes
+        self._loops = np.zeros(max(1, code.num_loops), np.int64)
+        self._returns = np.zeros(max(1, code.num_functions), np.int64)
+        tables = self._ops, steps.table.words, steps.arena.bytes
+        self._arrays = (*tables, self._state, self._loops, self._returns, counts)
+        arguments = [array.ctypes.data for array in self._arrays]
+        self._arguments = np.array([*arguments, native.interpreter_address()], np.int64)
+        self._enter = partial(native.enter(), self._arguments.ctypes.data)
+        self._words = self._state.data  # which Python reads faster
+        self._recording: Recording | None = None
+
+    def _bind(self, code: Code) -> None:
+        self._code, self._goes_on = code, code.goes_on
+        self._ops[...] = code.ops
+        op, launches = code.ops[:, 0], self._steps.launches
+        for row in np.flatnonzero(op == LAUNCH).tolist():
+            self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
+        for row in np.flatnonzero((op == EXPECT) | (op == COLLECT)).tolist():
+            self._ops[row, 1] = launches[int(code.ops[row, 1]), COMPUTE]
+
+    def record(self, recording: Recording | None) -> None:
+        """Let the rows that run be recorded.
+
+        Args:
+            recording: where; None for nowhere.
+        """
+        self._recording = recording
+        self._state[STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
+
+    def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
+        """Run to the end.
+
+        Args:
+            actions: what Python does, by number.
+            watch: called now and then while the program runs; what it raises ends it.
+
+        Raises:
+            TensorIndexError: when a checked vertex indexed outside a field.
+            ApplicationRuntimeError: when a vertex raised an exception.
+        """
+        self._watch = watch
+        state = self._state
+        state[:STATE_DEADLINE] = 0
+        begin = time.perf_counter_ns()
+        try:
+            enter = self._entry()
+            while (reason := enter()) != DONE:
+                if reason == CALLED:
+                    if (action := self._words[STATE_CALLBACK]) == LOOK:
+                        self._look()
+                    else:
+                        actions[action]()
+                    try:
+                        watch()
+                    except BaseException:
+                        self._finish_step()
+                        raise
+                elif reason == FAULTED:
+                    self._raise_fault()
+                else:
+                    now = time.perf_counter_ns()
+                    self._steps.share_slow(now - begin)
+                    enter, begin = self._entry(), now
+                    watch()
+        # Also KeyboardInterrupt, wherever Python notices it.
+        except BaseException:
+            if state[STATE_CUT] or state[STATE_REASON] == FAULTED:
+                self._steps.settle(self._code, int(state[STATE_ROW]))
+            raise
+        if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
+            self._steps.share_slow(ran_ns)
+
+    def _finish_step(self) -> None:
+        """Run what is left of the step that called Python, such as moving what a stream gave."""
+        row = end = int(self._state[STATE_ROW])
+        while self._goes_on[end]:
+            end += 1
+        if end == row:
+            return
+        behind = self._ops[end].copy()
+        self._ops[end, 0] = END
+        try:
+            enter = self._entry()
+            while (reason := enter()) != DONE:
+                if reason == CALLED:
+                    self._look()
+        finally:
+            self._ops[end] = behind
+            if self._checks is not None:  # they may have armed it meanwhile
+                self._arm()
+
+    def _entry(self) -> Callable[[], int]:
+        """Return what runs the interpreter, while nothing new is shared by threads."""
+        if (lock := threads.lock_of_layer()) is None:
+            return self._enter
+
+        def alone() -> int:
+            with lock:
+                return self._enter()
+
+        return alone
+
+    # -- strict checks -----------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        """Let Python look at rows before they run."""
+        self._ops[self._rows, :2] = CALLBACK, LOOK
+
+    def _look(self) -> None:
+        assert self._checks is not None
+        row = int(self._state[STATE_ROW]) - 1
+        calls = self._returns[: self._state[STATE_DEPTH]] - 1
+        end = self._checks.look(self._code, row, calls.tolist(), self)
+        if end == row:
+            self._ops[row] = self._bound[row]
+        self._counts[row:end] += 1
+        if self._recording is not None:
+            self._recording.add(range(row, end))
+        self._state[STATE_ROW] = end
+
+    def run_launches(self, code: Code) -> None:
+        """Run a few launches, written as a program."""
+        size = len(code.ops)  # programs of one size take turns in one
+        if size not in self._inner:
+            self._inner[size] = CompiledProgram(self._steps, code, np.zeros(size, np.int64))
+        self._inner[size]._bind(code)
+        self._inner[size].run((), self._watch)
+
+    def returned(self, step: int) -> list[bool]:
+        """Tell for each replica whether no vertex of a compute set returned false."""
+        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        chunks = np.concatenate([launch.chunks, launch.shares])
+        false = set(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
+        return [address not in false for address in self._steps.arena.addresses]
+
+    def set_returned(self, step: int, returned: Sequence[bool]) -> None:
+        """Let it be as if the vertices had returned this."""
+        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        for chunks in (launch.chunks, launch.shares):
+            chunks[:, CHUNK_FALSE] = 0
+            for address, own in zip(self._steps.arena.addresses, returned, strict=True):
+                if not own:
+                    chunks[chunks[:, CHUNK_ARENA] == address, CHUNK_FALSE] = 1
+
+    # ----------------------------------------------------------------------------------------
+
+    def where(self) -> str:
+        """Return which step called Python, for messages."""
+        return self._called().step_text(int(self._state[STATE_ROW]) - 1)
+
+    def acting(self) -> int | None:
+        """Return the number of the action that Python is running; None when it runs none."""
+        is_called = self._state[STATE_REASON] == CALLED and self._state[STATE_CALLBACK] != LOOK
+        return int(self._state[STATE_CALLBACK]) if is_called else None
+
+    def _called(self) -> Code:
+        """Return the code with the step numbers of the functions that are running."""
+        calls = self._returns[: self._state[STATE_DEPTH]] - 1
+        return self._code.called_from(calls.tolist())
+
+    def _raise_fault(self) -> None:
+        row, steps = int(self._state[STATE_ROW]), self._steps
+        record = steps.take_fault(*self._code.ops[row, 1:3].tolist())
+        code = self._called()
+        raise_fault(steps.executable, code, row, record, steps.arena, steps.computes)

@@ -1,0 +1,1 @@
+"""Vertices whose cycles depend on data: their slots are counted while they run."""

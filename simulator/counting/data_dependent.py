@@ -1,0 +1,81 @@
+"""Which vertex classes are counted, and how: those of which data decide what they take.
+
+while self.x[i] > limit        counted
+while i < len(self.x)          not: lengths decide, so that each shape is priced once
+set_perf_estimate(...)         not; other vertices of the class are
+print(...)                     not: such a class is never compiled
+QUARTER                        not, nor HALF where the processor has none: it is priced as other
+                               code than that which runs
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from poplite.cost.counted import may_hang_on_data
+from poplite.executable.executable import Executable
+from poplite.executable.step import ComputeStep
+from poplite.machine.facts import CODE_FACTS
+from poplite.machine.target import Target
+from poplite.simulator.codegen.variant import Counting, modes_of
+from poplite.types import HALF, QUARTER
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
+
+
+def counting_of(
+    executable: Executable, number: int, *, interpret: bool
+) -> Mapping[type[Vertex], Counting]:
+    """Return how the classes of a compute set are counted of which data decide what they take.
+
+    Args:
+        executable: what runs.
+        number: of the step.
+        interpret: whether Python runs the vertices.
+    """
+    step, costs, target = executable.steps[number], executable.costs, executable.target
+    if not isinstance(step, ComputeStep) or number >= len(costs):
+        return {}
+    automatic = {each.cls: None for each in costs[number].vertices if each.source == "automatic"}
+    found = {}
+    for cls in automatic:
+        if may_hang_on_data(cls) and _is_data_dependent(cls, target) and _has_code(cls):
+            found[cls] = Counting(interpret or _runs_apart(executable, cls), _costs(target))
+    return found
+
+
+def _has_code(cls: type[Vertex]) -> bool:
+    """Tell whether code that is priced loads and stores elements as other code does."""
+    elements = {field.element for field in cls.fields.values()}
+    return QUARTER not in elements and (HALF not in elements or _has_half())
+
+
+def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
+    from poplite.simulator.pricing import is_data_dependent
+
+    return is_data_dependent(cls, target)
+
+
+def _has_half() -> bool:
+    """Tell whether the processor that code is made for converts halves."""
+    import llvmlite.binding as llvm
+
+    from poplite.simulator.codegen.codecs import half_in_hardware
+
+    chosen = any(os.environ.get(f"NUMBA_CPU_{choice}") for choice in ("NAME", "FEATURES"))
+    features = "" if chosen else llvm.get_host_cpu_features().flatten()
+    return half_in_hardware(llvm.get_process_triple(), features)
+
+
+def _runs_apart(executable: Executable, cls: type[Vertex]) -> bool:
+    """Tell whether a class is counted apart, as what runs does more than what is priced."""
+    checked = check(cls)
+    does_more = checked.raises or checked.result is not None
+    modes = modes_of(cls, executable.float_modes)
+    return executable.checks == "strict" or bool(modes) or does_more
+
+
+def _costs(target: Target) -> tuple[tuple[str, float], ...]:
+    names = (*CODE_FACTS, "supervisor_overhead", "workers")
+    return tuple((name, target.cost(name)) for name in names)

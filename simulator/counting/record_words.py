@@ -1,0 +1,20 @@
+"""Where everything stands in the record of a compute set of which some vertices are counted.
+
+`poplite.simulator.counting.slot_tables` fills it, and `poplite.simulator.counting.slot_sums` reads
+it in compiled code.
+"""
+
+(
+    REPLICAS, TABLE, STRIDE, VERTICES, FAMILIES, SHARED, SHARED_COUNT, SHARED_TILES, WORKERS, BUSY,
+    TILES, ALONE, ALONE_COUNT, ALONE_TILES, CYCLES, MOST, BESIDE, LEAST, TOTALS, RECORD_WORDS,
+) = range(20)  # fmt: skip
+"""Words of a record: how many replicas; the table of the first one, and words from one table to
+the next; vertices, and the family of each; those that share workers, and their tiles; the workers
+of a tile, and what each has been given; tiles that run any; MultiVertices, and their tiles; cycles
+of each tile in one replica, in the slowest one, and of the phases beside it that no sync parts
+from it, the most of them on other tiles; totals."""
+
+TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
+"""Words of totals, behind which stand the cycles of each tile, and the slots of each family:
+executions; cycles of the slowest tile; the same with the phases beside.  The last word is that of
+no family."""

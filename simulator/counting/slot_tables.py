@@ -1,0 +1,219 @@
+"""What compute sets took whose vertices were counted while they ran.
+
+    table       slots of each vertex         written by drivers
+    (`poplite.simulator.counting.driver`) record      where everything is          read by
+    `poplite.simulator.counting.slot_sums` totals      of all executions            read by the
+    accounts
+
+Vertices of the same compute set that need not be counted have their slots in the table from the
+beginning.  Of a replicated graph, each tile takes as long as in the slowest replica; slots are
+those of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.arrays.series import Series, compact, constant
+from poplite.cost.step_cost import StepCost, VertexCosts
+from poplite.executable.executable import Executable
+from poplite.machine.target import Target
+from poplite.report.execution import Source
+from poplite.simulator.codegen.variant import Counting
+from poplite.simulator.counting.record_words import (
+    ALONE,
+    ALONE_COUNT,
+    ALONE_TILES,
+    BESIDE,
+    BUSY,
+    CYCLES,
+    FAMILIES,
+    LEAST,
+    MOST,
+    RECORD_WORDS,
+    REPLICAS,
+    SHARED,
+    SHARED_COUNT,
+    SHARED_TILES,
+    STRIDE,
+    TABLE,
+    TILES,
+    TOTAL_EXECUTIONS,
+    TOTAL_SEGMENT,
+    TOTAL_SLOWEST,
+    TOTAL_WORDS,
+    TOTALS,
+    VERTICES,
+    WORKERS,
+)
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTotals:
+    """What a row took over all its executions.
+
+    Attributes:
+        executions: how often.
+        slowest: cycles of the slowest tile, summed over executions.
+        elapsed: the same with the phases before and after that no sync parts from it.
+        tile_cycles: int64[tiles], cycles of each tile, summed.
+        slots: worker slots of each family of the step, summed; of a MultiVertex tile cycles.
+        is_counted: whether a family was counted; of the others it was known.
+    """
+
+    executions: int
+    slowest: int
+    elapsed: int
+    tile_cycles: Int64
+    slots: tuple[int, ...]
+    is_counted: tuple[bool, ...]
+
+
+class StepTally:
+    """The table of a compute set of which some vertices are counted.
+
+    Args:
+        executable: what runs.
+        number: of the step.
+        arenas: address of the arena of each replica.
+        counting: of each class that is counted, how.
+
+    Attributes:
+        counting: the same.
+        slots: by arena, the address of the table.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        number: int,
+        arenas: Sequence[int],
+        counting: Mapping[type[Vertex], Counting],
+    ) -> None:
+        self._executable, self._cost = executable, executable.costs[number]
+        self.counting = counting
+        families, target = self._cost.vertices, executable.target
+        self._is_counted = [f.cls in counting and f.source == "automatic" for f in families]
+        numbers = [family.numbers.array() for family in families]
+        count = 1 + max(int(each.max()) for each in numbers)
+        # The vertices of a step are numbered through, and stand in the table in this order. There
+        # a driver writes down what all vertices of its class take, so that those of which it is
+        # given stand behind.
+        places = np.arange(count)
+        are_behind = [f.cls in counting and f.source == "given" for f in families]
+        given = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
+        places[given] = count + np.arange(len(given))
+        # The word before each table is the size of the arena.
+        self._tables = np.zeros((len(arenas), 1 + count + len(given)), np.int64)
+        self._tables[:, 0] = executable.layout.size_bytes
+        # What a driver writes down of these counts for nobody, which is one family more.
+        self._families = np.full(count + len(given), len(families))
+        tiles = np.zeros(count, np.int64)
+        alone = np.zeros(count, np.bool_)
+        for k, (family, own) in enumerate(zip(families, numbers, strict=True)):
+            self._families[places[own]], tiles[own] = k, family.tiles.array()
+            alone[own] = issubclass(family.cls, MultiVertex)
+            if not self._is_counted[k]:
+                self._tables[:, 1 + places[own]] = known_slots(family, target)[0].array()
+        self._used, compact = np.unique(tiles, return_inverse=True)
+        # They start in the order of their numbers.
+        self._shared, self._alone = places[~alone], places[alone]
+        self._shared_tiles, self._alone_tiles = compact[~alone], compact[alone]
+        self._scratch = np.zeros(len(self._used) * (target.workers + 2), np.int64)
+        around = beside(self._cost, target.tiles)
+        self._beside = around[self._used]
+        others = np.delete(around, self._used)
+        self._least = int(others.max(initial=0))
+        step = self._tables.strides[0]
+        first = self._tables.ctypes.data + 8
+        self.slots = {arena: first + step * k for k, arena in enumerate(arenas)}
+
+    def record(self) -> tuple[Int64, Int64]:
+        """Return a record with totals of its own, and these totals."""
+        used, workers = len(self._used), self._executable.target.workers
+        totals = np.zeros(TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
+        busy = self._scratch.ctypes.data
+        cycles = busy + 8 * used * workers
+        words = {
+            REPLICAS: len(self._tables),
+            TABLE: self._tables.ctypes.data + 8,
+            STRIDE: self._tables.shape[1],
+            VERTICES: len(self._families),
+            FAMILIES: self._families.ctypes.data,
+            SHARED: self._shared.ctypes.data,
+            SHARED_COUNT: len(self._shared),
+            SHARED_TILES: self._shared_tiles.ctypes.data,
+            WORKERS: workers,
+            BUSY: busy,
+            TILES: used,
+            ALONE: self._alone.ctypes.data,
+            ALONE_COUNT: len(self._alone),
+            ALONE_TILES: self._alone_tiles.ctypes.data,
+            CYCLES: cycles,
+            MOST: cycles + 8 * used,
+            BESIDE: self._beside.ctypes.data,
+            LEAST: self._least,
+            TOTALS: totals.ctypes.data,
+        }
+        return np.array([words[word] for word in range(RECORD_WORDS)], np.int64), totals
+
+    def totals(self, words: Int64) -> CountedTotals:
+        """Return what totals say.
+
+        Args:
+            words: totals that `record` returned.
+        """
+        tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
+        tile_cycles[self._used] = words[TOTAL_WORDS : TOTAL_WORDS + len(self._used)]
+        return CountedTotals(
+            int(words[TOTAL_EXECUTIONS]),
+            int(words[TOTAL_SLOWEST]),
+            int(words[TOTAL_SEGMENT]),
+            tile_cycles,
+            tuple(words[TOTAL_WORDS + len(self._used) : -1].tolist()),
+            tuple(self._is_counted),
+        )
+
+
+def beside(cost: StepCost, num_tiles: int) -> Int64:
+    """Return the cycles of each tile in phases that no sync parts from the vertices.
+
+    Args:
+        cost: of a compute set.
+        num_tiles: of the target.
+    """
+    cycles = np.zeros(num_tiles, np.int64)
+    for phase in cost.before:
+        if phase.sync:
+            cycles[:] = 0
+        cycles += phase.cycles.dense(num_tiles)
+    for phase in cost.after:
+        if phase.sync:
+            break
+        cycles += phase.cycles.dense(num_tiles)
+    return cycles
+
+
+def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
+    """Return what each vertex of a family takes that is not counted, and who says so.
+
+    Args:
+        family: the family.
+        target: the machine.
+    """
+    if family.slots is not None:
+        return family.slots, "given" if family.source == "given" else "formula"
+    from poplite.simulator.pricing import slots_of  # many programs have formulas only
+
+    assert family.shapes is not None, "of automatic ones"
+    assert family.shape is not None, "of automatic ones"
+    priced, shape = slots_of(family.cls, family.shapes, target), family.shape
+    if shape.only is None:
+        return compact(priced.slots[shape.array()]), priced.source
+    return constant(int(priced.slots[shape.only]), shape.count), priced.source

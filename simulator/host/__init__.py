@@ -1,0 +1,1 @@
+"""What Python does for a running program: streams, buffers, tensors, prints."""

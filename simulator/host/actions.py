@@ -1,0 +1,156 @@
+"""What Python does for a running program: print, stop it, read the cycle counter."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from poplite.errors import ApplicationRuntimeError
+from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
+from poplite.executable.code import Code
+from poplite.executable.host_tensor import HostTensor
+from poplite.graph.mapping.tile_mapping import ranges
+from poplite.simulator.host.handles import HostLinks, describe
+from poplite.simulator.host.lockstep import check_equal
+from poplite.simulator.host.printing import format_tensor
+from poplite.simulator.host.tensors import read_host
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.interpreted_vertices import move_between
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+MASK = (1 << 32) - 1
+"""A word of the cycle counter."""
+
+
+class Host:
+    """The actions of an executable, ready to run.
+
+    Args:
+        actions: what an executable asks for.
+        arena: the memory.
+        programs: the programs by name.
+        works_ahead: whether callbacks of streams are asked to prefetch.
+
+    Attributes:
+        calls: what runs each action, by its number.
+        print_stream: where prints go; None is standard error.
+        where: what tells the step that is running, for messages.
+        acting: what tells the number of the action that is running.
+        links: streams, remote buffers and host functions.
+        cycles: what tells the cycles of all runs so far.
+    """
+
+    def __init__(
+        self,
+        actions: Sequence[Action],
+        arena: Arena,
+        programs: Mapping[str, Code],
+        *,
+        works_ahead: bool,
+    ) -> None:
+        self._arena, self._actions = arena, actions
+        self.print_stream: TextIO | None = None
+        self.where: Callable[[], str] = str
+        self.acting: Callable[[], int | None] = lambda: None
+        self.cycles: Callable[[], int] = lambda: 0
+        self.calls = [self._bound(action) for action in actions]
+        self.links = HostLinks(
+            actions,
+            programs,
+            arena.parts,
+            self.calls,
+            lambda: self.where(),
+            works_ahead=works_ahead,
+        )
+
+    def _bound(self, action: Action) -> Callable[[], object]:
+        match action:
+            case Print():
+                return lambda: self._print(action)
+            case NoCase():
+                return lambda: self._no_case(action)
+            case Fail():
+                return lambda: self._fail(action)
+            case Equal():
+                return lambda: self._equal(action)
+            case Stamp():
+                return lambda: self._stamp(action)
+        return lambda: None  # until something is connected
+
+    def doing(self) -> str:
+        """Return which callback of the user's is running; empty when none is."""
+        number = self.acting()
+        return "" if number is None else describe(self._actions[number])
+
+    def note(self, error: Exception) -> None:
+        """Add to an exception that the user's callback raised where that was.
+
+        Args:
+            error: what ends the run.
+        """
+        number = self.acting()
+        if number is not None and (what := self.doing()):
+            error.add_note(f"  at {self.where()}, in {what}")
+
+    def _print(self, action: Print) -> None:
+        for title, values in self._titled(action.title, action.tensor):
+            text = format_tensor(title, values, action.format)
+            print(text, file=self.print_stream or sys.stderr)
+
+    def _each(self, tensor: HostTensor) -> list[npt.NDArray[Any]]:
+        """Return a tensor's values in each replica."""
+        return [read_host(tensor, memory) for memory in self._arena.parts]
+
+    def _titled(self, title: str, tensor: HostTensor) -> list[tuple[str, npt.NDArray[Any]]]:
+        """Return a tensor's values in each replica, with a title that names it."""
+        each = self._each(tensor)
+        if len(each) == 1:
+            return [(title, each[0])]
+        return [(f"{title}, replica {replica}", values) for replica, values in enumerate(each)]
+
+    def _fail(self, action: Fail) -> None:
+        found = "the program was told to stop here"
+        if action.predicate is not None and len(self._arena.parts) > 1:
+            true = [n for n, values in enumerate(self._each(action.predicate)) if values.any()]
+            found = f"'{action.predicate.name}' is true in replicas {ranges(true)}"
+        if action.shown is not None:
+            shown = self._titled(action.shown.name, action.shown)
+            found = "\n".join(format_tensor(title, values) for title, values in shown)
+        raise ApplicationRuntimeError(
+            action.message or f"{action.program} stopped the run",
+            at=action.location,
+            where=f"{self.where()}: {action.program}",
+            found=found,
+            fix="look at what led here with PrintTensor or engine.read; the engine can run again",
+        )
+
+    def _stamp(self, action: Stamp) -> None:
+        cycles = self.cycles()
+        for memory in self._arena.parts:
+            since = 0
+            if action.since is not None:
+                low, high = read_host(action.since, memory).tolist()
+                since = low + (high << 32)
+            words = np.array([(cycles - since) & MASK, (cycles - since) >> 32 & MASK], np.uint32)
+            move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
+
+    def _equal(self, action: Equal) -> None:
+        is_step = action.kind == "assumption"  # what decides stands between steps
+        where = f"{self.where()}: {action.program}" if is_step else ""
+        check_equal(action, self._each(action.tensor), where)
+
+    def _no_case(self, action: NoCase) -> None:
+        value = int(read_host(action.control, self._arena.bytes).item())
+        raise ApplicationRuntimeError(
+            f"{action.switch}: no case for {value:,}",
+            at=action.location,
+            found=f"cases: {action.cases}"
+            + ("; its default was said to be unreachable" if action.was_unreachable else ""),
+            fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
+        )

@@ -1,0 +1,317 @@
+"""Streams and host functions: what the user connected, called where a program gets to it.
+
+    connect_stream(handle, array)               Ring: rows of the array, round and round
+    connect_stream_to_callback(handle, call)    the function itself, or
+                                                Feed: a StreamCallback that works ahead
+
+A call that needs nothing from here is bound as it is, as one block takes a fraction of a
+microsecond.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
+from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
+from poplite.graph.host.streams import StreamCallback
+from poplite.quarter import QuarterMetadata
+from poplite.simulator.run.arena import Bytes
+from poplite.source import here
+from poplite.text import clipped, counted
+
+Array = npt.NDArray[Any]
+Take = Callable[[Array], object]
+"""Fills a block, or takes it."""
+
+
+class Ring:
+    """An array as a stream: its rows one after the other, and again from the first.
+
+    Args:
+        rows: [blocks, elements], used in place.
+        to_device: whether blocks are filled from it, or stored in it.
+    """
+
+    def __init__(self, rows: Array, *, to_device: bool) -> None:
+        self._rows, self._to_device = rows, to_device
+        self._next = 0
+
+    def __call__(self, block: Array) -> None:
+        """Fill a block from the next row, or store it there."""
+        if self._to_device:
+            block[:] = self._rows[self._next]
+        else:
+            self._rows[self._next] = block
+        self._next = (self._next + 1) % len(self._rows)
+
+    def reset(self) -> None:
+        """Begin at the first row again."""
+        self._next = 0
+
+
+class Feed:
+    """A `StreamCallback` and the blocks that it has filled ahead.
+
+    Args:
+        callback: the user's.
+        stream: what it feeds.
+        works_ahead: whether the callback is asked to prefetch.
+    """
+
+    def __init__(self, callback: StreamCallback, stream: Stream, *, works_ahead: bool) -> None:
+        self._callback, self._stream = callback, stream
+        self._depth = stream.buffering_depth if stream.to_device and works_ahead else 0
+        self._free: list[Array] = []
+        self._ready: deque[Array] = deque()
+
+    def __call__(self, block: Array) -> None:
+        """Fill a block, from what is ready or anew, or take it; then work ahead."""
+        ready = self._ready
+        if ready:
+            block[:] = ready[0]
+            self._free.append(ready.popleft())
+        else:
+            self._callback.fetch(block)
+        self._callback.complete()
+        # Unless the callback connected something else meanwhile, so that all was dropped.
+        while ready is self._ready and len(ready) < self._depth:
+            ahead = self._free.pop() if self._free else self._new()
+            if not self._prefetched(ahead):
+                self._free.append(ahead)
+                break
+            ready.append(ahead)
+
+    def _new(self) -> Array:
+        return np.zeros(self._stream.num_elements, self._stream.element_type.dtype)
+
+    def _prefetched(self, block: Array) -> bool:
+        result = self._callback.prefetch(block)
+        if isinstance(result, bool | np.bool_ | StreamCallback.Result):
+            return bool(result.value if isinstance(result, StreamCallback.Result) else result)
+        raise ElementTypeError(
+            f"stream '{self._stream.handle}': prefetch returned {clipped(result)}",
+            at=here(),
+            found=f"it is {type(self._callback).__name__}.prefetch",
+            fix="return True when the array was filled, False when it was not",
+        )
+
+    def reset(self) -> None:
+        """Drop what is ready."""
+        self._free.extend(self._ready)
+        self._ready = deque()
+        self._callback.invalidate_prefetched()
+
+
+def ring_of(array: object, stream: Stream, call: str) -> Ring:
+    """Return an array of the user's as a stream, in place.
+
+    Args:
+        array: what the user gave.
+        stream: what it is connected to.
+        call: what the user called, for messages.
+
+    Raises:
+        ElementTypeError: when it is no array of the stream's dtype.
+        StreamConnectionError: when its size is no multiple of a block, or it cannot be used in
+            place.
+    """
+    dtype, count = stream.element_type.dtype, stream.num_elements
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        given = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
+        raise ElementTypeError(
+            f"{call}: {given}, but the stream moves {dtype} ({stream.element_type!r})",
+            at=here(),
+            found=f"the stream was made at {stream.location}",
+            fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
+            if not callable(array)
+            else "engine.connect_stream_to_callback takes functions",
+        )
+    if not array.size or array.size % count:
+        raise StreamConnectionError(
+            f"{call}: {counted(array.size, 'element')}, which is no multiple of a block of "
+            f"{count:,}",
+            at=here(),
+            found=f"the stream was made at {stream.location}",
+            fix="an array of one block, or of several",
+        )
+    reason = ""
+    if not array.flags.c_contiguous:
+        reason = "is not C-contiguous"
+    elif not stream.to_device and not array.flags.writeable:
+        reason = "is read-only"
+    if reason:
+        raise StreamConnectionError(
+            f"{call}: the array {reason}, so that it cannot be used in place",
+            at=here(),
+            found=f"shape {array.shape}, strides {array.strides}",
+            fix="connect a copy: array.copy()",
+        )
+    return Ring(array.reshape(-1, count), to_device=stream.to_device)
+
+
+def taker_of(callback: object, stream: Stream, call: str, *, works_ahead: bool) -> Take:
+    """Return what fills or takes the blocks of a stream: the user's function, or a feed.
+
+    Args:
+        callback: a function or a `StreamCallback`, as the user gave it.
+        stream: what it is connected to.
+        call: what the user called, for the message.
+        works_ahead: whether a `StreamCallback` is asked to prefetch.
+
+    Raises:
+        ElementTypeError: when it is neither.
+    """
+    if isinstance(callback, StreamCallback):
+        return Feed(callback, stream, works_ahead=works_ahead)
+    is_class = isinstance(callback, type) and issubclass(callback, StreamCallback)
+    if is_class or not callable(callback):
+        raise ElementTypeError(
+            f"{call}: {clipped(callback)} is no function",
+            at=here(),
+            found="it is a class, not an object of it"
+            if is_class
+            else f"its type is {type(callback).__name__}",
+            fix="a function that takes an array, or an object of a subclass of "
+            "pl.StreamCallback; engine.connect_stream takes arrays",
+        )
+    return callback
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """A stream or host function, and what is connected to it.
+
+    Attributes:
+        kind: "stream" or "host function".
+        spec: the stream, or a call of the host function.
+        actions: the actions that use it, with their numbers.
+        takers: what each replica calls; None where nothing is connected.
+        metadata: format and scale of what is connected to a QUARTER stream.
+    """
+
+    kind: str
+    spec: Stream | HostFunctionCall
+    takers: list[Callable[..., object] | None]
+    actions: list[tuple[int, Transfer | HostFunctionCall]] = field(default_factory=list)
+    metadata: QuarterMetadata | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether every replica has something to call."""
+        return all(taker is not None for taker in self.takers)
+
+    def calls(self, parts: Sequence[Bytes]) -> dict[int, Callable[[], object]]:
+        """Return what runs each action, by its number.
+
+        Args:
+            parts: the memory of each replica.
+        """
+        pairs = list(zip(self.takers, parts, strict=True))
+        made: dict[int, Callable[[], object]] = {}
+        for number, action in self.actions:
+            if isinstance(action, HostFunctionCall):
+                made[number] = in_turn([_host_call(action, *pair) for pair in pairs])
+            elif action.stream.is_broadcast:
+                blocks = [view_of(action.block, part) for part in parts]
+                made[number] = in_turn([partial(_spread, _bound(self.takers[0]), blocks)])
+            else:
+                each = [partial(_bound(taker), self._block(action, p)) for taker, p in pairs]
+                made[number] = in_turn(each)
+            if isinstance(action, Transfer) and action.metadata is not None:
+                made[number] = partial(self._checked, action, parts, made[number])
+        return made
+
+    def _block(self, action: Transfer, part: Bytes) -> Array:
+        block = view_of(action.block, part)
+        block.flags.writeable = action.stream.to_device
+        return block
+
+    def _checked(
+        self, action: Transfer, parts: Sequence[Bytes], call: Callable[[], object]
+    ) -> None:
+        """Move QUARTER codes, if both sides mean the same by them."""
+        for part in parts:
+            assert action.metadata is not None
+            assert self.metadata is not None
+            byte = QuarterMetadata.from_byte(int(part[action.metadata]))
+            if byte != self.metadata:
+                raise TensorMetadataError(
+                    f"{action.program}: the tensor is of {byte}, what is connected of "
+                    f"{self.metadata}",
+                    at=action.location,
+                    found=f"stream '{action.stream.handle}' was made at {action.stream.location}",
+                    fix="connect codes of the tensor's format and scale",
+                )
+        call()
+
+
+def _bound(taker: Callable[..., object] | None) -> Callable[..., object]:
+    assert taker is not None
+    return taker
+
+
+def workers(takers: Iterable[Callable[..., object] | None]) -> list[Ring | Feed]:
+    """Return what has a state that can be reset, each once.
+
+    Args:
+        takers: what is connected.
+    """
+    return list(dict.fromkeys(taker for taker in takers if isinstance(taker, Ring | Feed)))
+
+
+def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
+    """Return what calls all of some, one for each replica; the only one itself.
+
+    Args:
+        calls: in the order of the replicas.
+    """
+    if len(calls) == 1:
+        return calls[0]
+
+    def all_of_them() -> None:
+        for call in calls:
+            call()
+
+    return all_of_them
+
+
+def view_of(block: Block, part: Bytes) -> Array:
+    """Return a block as an array of one dimension.
+
+    Args:
+        block: where it lies.
+        part: the memory of a replica.
+    """
+    size = block.num_elements * block.element_type.size_bytes
+    return part[block.at : block.at + size].view(block.element_type.dtype)
+
+
+def _spread(taker: Take, blocks: Sequence[Array]) -> None:
+    """Fill the block of one replica, and give it to the others."""
+    taker(blocks[0])
+    for block in blocks[1:]:
+        block[:] = blocks[0]
+
+
+def _host_call(
+    action: HostFunctionCall, function: Callable[..., object] | None, part: Bytes
+) -> Callable[[], object]:
+    inputs = tuple(view_of(block, part) for block in action.inputs)
+    outputs = tuple(view_of(block, part) for block in action.outputs)
+    for array in inputs:
+        array.flags.writeable = False
+
+    def call() -> None:
+        for array in outputs:
+            array[:] = 0
+        _bound(function)(inputs, outputs)
+
+    return call

@@ -1,0 +1,326 @@
+"""Tensors that the host reads and writes: by view while there is a graph, by handle without.
+
+Both are places in an arena::
+
+    ByView(x)                         engine.write(x, array)
+    ByMoves(HostTensor("x", ...))     engine.write("x", array)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    TensorCreationError,
+    UnknownName,
+    did_you_mean,
+)
+from poplite.executable.executable import Executable
+from poplite.executable.host_tensor import HostTensor
+from poplite.graph.graph import Graph
+from poplite.graph.storage.host_values import elements
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import why_not_writeable
+from poplite.machine.replicas import replica_number
+from poplite.quarter import QuarterMetadata, decode
+from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.interpreted_vertices import move_between
+from poplite.source import here
+from poplite.types import QUARTER_METADATA, ElementType
+from poplite.view import storages
+
+
+class Place(Protocol):
+    """Where a tensor lies."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def element_type(self) -> type[ElementType[Any]]:
+        """Its element type."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+
+    def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
+        """Return a copy of what is stored in a replica."""
+
+    def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
+        """Overwrite what is stored in a replica; of its shape, or one value for all elements."""
+
+    def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
+        """Return the format and scale that it has now; None where it is not QUARTER."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTensor:
+    """What a place has from its tensor."""
+
+    tensor: Tensor | HostTensor
+
+    @property
+    def name(self) -> str:
+        """That of the tensor."""
+        return self.tensor.name
+
+    @property
+    def element_type(self) -> type[ElementType[Any]]:
+        """That of the tensor."""
+        return self.tensor.element_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the tensor."""
+        return self.tensor.shape
+
+
+@dataclass(frozen=True, slots=True)
+class ByView(_OfTensor):
+    """A place that a view leads to.
+
+    Attributes:
+        tensor: the tensor.
+    """
+
+    tensor: Tensor
+
+    def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
+        """Return a copy of what is stored in a replica."""
+        return arena.read(self.tensor.view, self.element_type, replica)
+
+    def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
+        """Overwrite what is stored in a replica."""
+        arena.write(self.tensor.view, self.element_type, values, replica)
+
+    def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
+        """Return the format and scale that it has now."""
+        at = self.tensor.metadata
+        byte = None if at is None else arena.read(at.view, QUARTER_METADATA, replica).item()
+        return _metadata_of(self.element_type, byte)
+
+
+@dataclass(frozen=True, slots=True)
+class ByMoves(_OfTensor):
+    """A place that an executable knows.
+
+    Attributes:
+        tensor: where its elements lie.
+    """
+
+    tensor: HostTensor
+
+    def read(self, arena: Arena, replica: int) -> npt.NDArray[Any]:
+        """Return a copy of what is stored in a replica."""
+        return _stored(self.tensor, arena.parts[replica])
+
+    def write(self, arena: Arena, values: npt.NDArray[Any], replica: int) -> None:
+        """Overwrite what is stored in a replica."""
+        dense = np.ascontiguousarray(np.broadcast_to(values, self.shape))
+        source = dense.reshape(-1).view(np.uint8)
+        move_between(self.tensor.moves.reversed(), arena.parts[replica], source)
+
+    def metadata(self, arena: Arena, replica: int) -> QuarterMetadata | None:
+        """Return the format and scale that it has now."""
+        return _metadata(self.tensor, arena.parts[replica])
+
+
+@dataclass(frozen=True, slots=True)
+class HostAccess:
+    """What one call of the user's reads or writes.
+
+    Attributes:
+        place: where the tensor lies.
+        replicas: those that are meant.
+        call: what the user called, for messages.
+    """
+
+    place: Place
+    replicas: Sequence[int]
+    call: str
+
+
+class HostTensors:
+    """The tensors of an engine that the host reads and writes.
+
+    Args:
+        executable: knows those that have a handle.
+        graph: whose tensors they are; None where handles are all that is known.
+        arena: the memory.
+    """
+
+    def __init__(self, executable: Executable, graph: Graph | None, arena: Arena) -> None:
+        self._executable, self._graph, self._arena = executable, graph, arena
+
+    def to_read(self, tensor: object, replica: int | None) -> HostAccess:
+        """Return what a call of `Engine.read` reads.
+
+        Args:
+            tensor: a tensor, or a handle.
+            replica: the one that is read; None for all.
+
+        Raises:
+            PopliteError: as `Engine.read`.
+        """
+        place = self._place(tensor, "read", self._executable.host_reads)
+        call = f"engine.read of '{place.name}'"
+        return HostAccess(place, self._replicas(replica, call), call)
+
+    def to_write(self, tensor: object, replica: int | None) -> HostAccess:
+        """Return what a call of `Engine.write` writes.
+
+        Args:
+            tensor: a tensor, or a handle.
+            replica: the one that is written; None for all.
+
+        Raises:
+            PopliteError: as `Engine.write`, but for the array.
+        """
+        place = self._place(tensor, "write", self._executable.host_writes)
+        call = f"engine.write to '{place.name}'"
+        if isinstance(tensor, Tensor) and not tensor.is_parallel_writeable():
+            reason, fact = why_not_writeable(tensor)
+            fix = "write to the variable itself"
+            if tensor.contains_constant():
+                kind = repr(tensor.element_type)
+                fix = f"make it a variable: graph.add_variable({kind}, {tensor.shape}, mapping=...)"
+            raise GraphConnectionError(
+                f"{call}: the tensor {reason}", at=here(), found=fact, fix=fix
+            )
+        return HostAccess(place, self._replicas(replica, call), call)
+
+    def read(self, access: HostAccess) -> npt.NDArray[Any]:
+        """Return a copy of the values, of several replicas along a new first dimension.
+
+        Args:
+            access: what is read.
+        """
+        found = [self._read(access.place, number) for number in access.replicas]
+        return found[0] if len(found) == 1 else np.stack(found)
+
+    def write(self, access: HostAccess, array: npt.ArrayLike | QuarterMetadata) -> None:
+        """Overwrite the values.
+
+        Args:
+            access: what is written.
+            array: the user's, as for `Engine.write`.
+
+        Raises:
+            PopliteError: as `Engine.write`, for the array.
+        """
+        place, replicas = access.place, access.replicas
+        metadata = {number: place.metadata(self._arena, number) for number in replicas}
+        stored = {
+            each: elements(place.element_type, array, what=access.call, at=here(), metadata=each)
+            for each in dict.fromkeys(metadata.values())
+        }
+        shape = next(iter(stored.values())).shape
+        is_each = len(replicas) > 1 and shape == (len(replicas), *place.shape)
+        if shape not in ((), place.shape) and not is_each:
+            raise TensorCreationError(
+                f"{access.call}: an array of shape {shape} for a tensor of shape {place.shape}",
+                at=here(),
+                found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
+                if len(replicas) > 1
+                else "",
+                fix=f"array.reshape({place.shape})"
+                if math.prod(shape) == math.prod(place.shape)
+                else "slice the tensor or the array",
+            )
+        for number in replicas:
+            values = stored[metadata[number]]
+            place.write(self._arena, values[number] if is_each else values, number)
+
+    def _read(self, place: Place, replica: int) -> npt.NDArray[Any]:
+        stored = place.read(self._arena, replica)
+        metadata = place.metadata(self._arena, replica)
+        return stored if metadata is None else decode(stored, metadata)
+
+    def _replicas(self, replica: int | None, call: str) -> Sequence[int]:
+        """Return the replicas that are meant."""
+        count = self._executable.layout.replicas
+        return range(count) if replica is None else [replica_number(replica, count, call, here())]
+
+    def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
+        """Return where a tensor lies that the user gave, or named by a handle."""
+        if not isinstance(tensor, str):
+            return ByView(self._own(tensor, f"engine.{verb}"))
+        if tensor in known:
+            return ByMoves(known[tensor])
+        raise UnknownName(
+            f"engine.{verb}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
+            at=here(),
+            found=f"handles: {', '.join(map(repr, known)) or 'none'}",
+            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before the engine is made",
+        )
+
+    def _own(self, tensor: object, call: str) -> Tensor:
+        """Return a tensor, if it is one of the engine's graph and was there in time."""
+        if not isinstance(tensor, Tensor):
+            raise ElementTypeError(
+                f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
+            )
+        if self._graph is None:
+            raise GraphConnectionError(
+                f"{call}: this engine was made of an executable, which knows no tensors",
+                at=here(),
+                found=f"asked for '{tensor.name}'",
+                fix=f"{call}('x'), after graph.{call.replace('engine.', 'create_host_')}"
+                "('x', tensor) before compiling",
+            )
+        if tensor.graph is not self._graph:
+            raise GraphConnectionError(
+                f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
+                at=here(),
+                fix="use tensors of the graph the engine was made from",
+            )
+        late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
+        if late:
+            variable = self._graph.variable_of(late[0])
+            raise GraphConnectionError(
+                f"{call}: '{variable.name}' was added to the graph after this engine was made",
+                at=here(),
+                found=f"added at {variable.location}",
+                fix="make the engine after all variables are added",
+            )
+        return tensor
+
+
+def read_host(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:
+    """Return a copy of a tensor's values; of QUARTER as float32.
+
+    Args:
+        tensor: where its elements lie.
+        memory: the bytes they lie in.
+    """
+    stored, metadata = _stored(tensor, memory), _metadata(tensor, memory)
+    return stored if metadata is None else decode(stored, metadata)
+
+
+def _stored(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:
+    stored = np.empty(tensor.shape, tensor.element_type.dtype)
+    move_between(tensor.moves, stored.reshape(-1).view(np.uint8), memory)
+    return stored
+
+
+def _metadata(tensor: HostTensor, memory: Bytes) -> QuarterMetadata | None:
+    byte = None if tensor.metadata is None else int(memory[tensor.metadata])
+    return _metadata_of(tensor.element_type, byte)
+
+
+def _metadata_of(element: type[ElementType[Any]], byte: int | None) -> QuarterMetadata | None:
+    """Return format and scale, stored as a byte; None where the element type has none."""
+    if not element.requires_metadata:
+        return None
+    # A tensor of no elements stores none, so that any will do.
+    return QuarterMetadata("F143") if byte is None else QuarterMetadata.from_byte(byte)

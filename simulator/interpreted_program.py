@@ -1,0 +1,204 @@
+"""The interpreted engine: programs bound to memory, every vertex as plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
+from poplite.executable.step import ComputeStep, CopyStep, phases_of
+from poplite.simulator.run import faults, interpreted_vertices
+from poplite.simulator.run.arena import Arena, Bytes
+from poplite.simulator.run.interpreted_counting import VertexCounter
+from poplite.simulator.run.recording import Recording
+from poplite.simulator.strict.checks import StrictChecks
+from poplite.vertex.vertex import Vertex
+
+
+class InterpretedProgram:
+    """One program, ready to run as plain Python.
+
+    Args:
+        executable: what it belongs to.
+        code: its ops.
+        counts: int64[rows], increased for each time a launch runs.
+        arena: the memory.
+        computes: the interpreted form of each vertex class.
+        counter: counts vertices.
+        checks: the strict checks, if there are any.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        code: Code,
+        counts: npt.NDArray[np.int64],
+        arena: Arena,
+        computes: Mapping[type[Vertex], interpreted_vertices.Compute],
+        counter: VertexCounter,
+        checks: StrictChecks | None = None,
+    ) -> None:
+        self._executable, self._code, self._counts = executable, code, counts
+        self._arena, self._computes, self._counter = arena, computes, counter
+        self._actions: Sequence[Callable[[], object]] = ()
+        self._returned = [[True] * len(arena.parts) for _ in executable.steps]
+        self._at = 0, list[int]()
+        self._acting: int | None = None
+        self._checks = checks
+        self._goes_on = code.goes_on
+        self._recording: Recording | None = None
+
+    def record(self, recording: Recording | None) -> None:
+        """Let the rows that run be recorded.
+
+        Args:
+            recording: where; None for nowhere.
+        """
+        self._recording = recording
+
+    def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
+        """Run to the end.
+
+        Args:
+            actions: what Python does, by number.
+            watch: called now and then while the program runs; what it raises ends it.
+
+        Raises:
+            TensorIndexError: when a vertex indexed outside a field.
+            ApplicationRuntimeError: when a vertex raised an exception.
+        """
+        self._actions, self._watch = actions, watch
+        self._acting = None
+        interpreted_vertices.run_ops(self._code.ops, self._counts, self)
+
+    def acting(self) -> int | None:
+        """Return the number of the action that Python is running; None when it runs none."""
+        return self._acting
+
+    def where(self) -> str:
+        """Return which step called Python, for messages."""
+        row, calls = self._at
+        return self._code.called_from(calls).step_text(row)
+
+    # What strict checks run: `poplite.simulator.strict.replay.Runner`.
+
+    def run_launches(self, code: Code) -> None:
+        """Run a few launches, written as a program."""
+        counts = np.zeros(len(code.ops), np.int64)
+        program = InterpretedProgram(
+            self._executable, code, counts, self._arena, self._computes, self._counter
+        )
+        program._returned = self._returned
+        program._goes_on[:] = True  # they are parts of one step
+        program.run((), self._watch)
+
+    def returned(self, step: int) -> list[bool]:
+        """Tell for each replica whether no vertex of a compute set returned false."""
+        return list(self._returned[step])
+
+    def set_returned(self, step: int, returned: Sequence[bool]) -> None:
+        """Let it be as if the vertices had returned this."""
+        self._returned[step] = list(returned)
+
+    # What ops work on: `poplite.simulator.run.interpreted_vertices.Machine`.
+
+    def look(self, row: int, calls: Sequence[int]) -> int:
+        """Return the row to go on with, which is this one unless strict checks ran it."""
+        if self._checks is None:
+            return row
+        end = self._checks.look(self._code, row, calls, self)
+        self._counts[row:end] += 1
+        self._note(range(row, end))
+        return end
+
+    def watch(self, row: int) -> None:
+        """Take note that a row is to run; what it raises ends the run between two steps."""
+        if not self._goes_on[row]:
+            self._watch()
+
+    def act(self, action: int, row: int, calls: Sequence[int]) -> None:
+        """Do what Python does, by its number, at a row."""
+        self._note((row,))
+        self._at = row, list(calls)
+        self._acting = action
+        self._actions[action]()
+        self._acting = None
+
+    def agree(self, position: int, size: int, same: bool) -> bool:
+        """Tell whether a number is the same in all replicas, or true in all or none."""
+        numbers = {self.scalar(position, size, memory) for memory in self._arena.parts}
+        return len(numbers if same else set(map(bool, numbers))) == 1
+
+    def change_floats(self, clear: int, set: int, executions: int) -> None:
+        """Change how floating-point arithmetic behaves."""
+        self._arena.floats.change(clear, set, executions)
+
+    def expect(self, step: int) -> None:
+        """Forget what the vertices of a step returned."""
+        self._returned[step] = [True] * len(self._arena.parts)
+
+    def collect(self, step: int, position: int) -> None:
+        """Store at a byte position whether no vertex of a step returned false since then."""
+        for memory, returned in zip(self._arena.parts, self._returned[step], strict=True):
+            memory[position] = returned
+
+    def scalar(self, position: int, size: int, memory: Bytes | None = None) -> int:
+        """Return the number at a byte position, of so many bytes; by default of replica 0."""
+        memory = self._arena.bytes if memory is None else memory
+        stored = memory[position : position + size]
+        return int(stored.view(np.uint8 if size == 1 else np.int32)[0])
+
+    def launch(self, row: int, calls: Sequence[int]) -> None:
+        """Run the launch of a row, of a function that is called from these rows."""
+        number, phase = self._code.ops[row, 1:3].tolist()
+        step, is_falling = self._executable.steps[number], phase == FALLING
+        phase = COMPUTE if is_falling else phase
+        first: interpreted_vertices.VertexFault | None = None
+        try:
+            if phase == COUNT:
+                self._counter.count(number, self._watch)
+            elif phase == TALLY:
+                self._counter.add_up(self._code, row)
+            for part in phases_of(step)[phase]:
+                if isinstance(part, Moves):
+                    to = step.replica_map if isinstance(step, CopyStep) else None
+                    interpreted_vertices.move(part, self._arena, to)
+                    continue
+                for replica, memory in enumerate(self._arena.parts):
+                    try:
+                        compute = self._computes[part.cls]
+                        returned = interpreted_vertices.run_vertices(
+                            part,
+                            memory,
+                            compute,
+                            watch=self._watch,
+                            floats=self._arena.floats,
+                            is_falling=is_falling,
+                        )
+                        self._returned[number][replica] &= returned
+                    except interpreted_vertices.VertexFault as fault:
+                        fault.replica = replica
+                        # Groups go by class: a later one may hold an earlier vertex.
+                        if first is None or fault.place < first.place:
+                            first = fault
+        except BaseException:  # KeyboardInterrupt above all
+            if isinstance(step, ComputeStep) and phase >= COMPUTE:
+                interpreted_vertices.move(
+                    step.restore if phase == COMPUTE else step.scatter, self._arena
+                )
+                if phase == SCATTER:
+                    self._counter.add_up(self._code, row)
+            raise
+        if first is not None:
+            code = self._code.called_from(calls)
+            faults.raise_plain(self._executable, code, row, first, self._arena)
+        self._note((row,))
+
+    def _note(self, rows: Iterable[int]) -> None:
+        """Record rows that ran."""
+        if self._recording is not None:
+            self._recording.add(rows)

@@ -1,0 +1,183 @@
+"""The slots of vertices that nobody wrote a formula for.
+
+    slots_of(Axpy, shapes, target)    Priced([80, 289], "estimated", "10 + 4.35 len(x)")
+
+The class is compiled once on each machine, as drivers are, and is priced again without Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.errors import VertexCompileError
+from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
+from poplite.jit import digest
+from poplite.jit.build import build_object
+from poplite.machine.facts import CODE_FACTS
+from poplite.machine.target import Target
+from poplite.simulator.pricing.formula import formula_text
+from poplite.simulator.pricing.parameters import parameters_of
+from poplite.simulator.pricing.schedule import PARTS
+from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER
+from poplite.simulator.pricing.taint import DATA
+from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """What vertices of a class take.
+
+    Attributes:
+        slots: int64[shapes], worker slots; of a MultiVertex tile cycles.
+        source: "estimated" from the compiled code; or "guessed", where data decide what is done:
+            then it is what vertices take when all data are zero. Also what takes longer than
+            `MOST_SLOTS`, and what is never compiled, as it prints.
+        formula: the slots in terms of lengths and whole numbers, as text; None where there is no
+            simple formula.
+    """
+
+    slots: Int64
+    source: Literal["estimated", "guessed"]
+    formula: str | None
+
+
+def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
+    """Return what vertices of a class take, by their compiled code.
+
+    Args:
+        cls: the vertex class.
+        shapes: int64[shapes, words], see `poplite.graph.compute_sets.vertex_shapes`.
+        target: the machine.
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
+
+    >>> from poplite.types import FLOAT
+    >>> from poplite.vertex import InOut, Vector
+    >>> class Twice(Vertex):
+    ...     x: InOut[Vector[FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = 2.0 * self.x[i]
+    >>> priced = slots_of(Twice, np.array([[10], [100]]), Target())
+    >>> priced.slots.tolist(), priced.source, priced.formula
+    ([40, 310], 'estimated', '10 + 3 len(x)')
+    """
+    taking = _taking(cls, target)
+    if taking is None:
+        return Priced(np.full(len(shapes), int(target.cost("slot_entry"))), "guessed", None)
+    parts = taking.parts(shapes)
+    is_over = parts == OVER
+    slots = np.where(is_over, MOST_SLOTS, (parts + PARTS // 2) // PARTS)
+    if issubclass(cls, MultiVertex):
+        slots = int(target.cost("supervisor_overhead")) + target.workers * slots
+    guessed = is_data_dependent(cls, target) or bool(is_over.any())
+    return Priced(slots, "guessed" if guessed else "estimated", _formula(cls, target))
+
+
+def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
+    """Tell whether data decide how much vertices of a class take, if it is ever compiled.
+
+    Args:
+        cls: the vertex class.
+        target: the machine.
+    """
+    taking = _taking(cls, target)
+    return taking is not None and DATA in taking.deciding
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """What returns the slots of a class.
+
+    Attributes:
+        address: of the native code.
+        workers: how many run each vertex.
+        deciding: names of the arguments that decide.
+    """
+
+    address: int
+    workers: int
+    deciding: tuple[str, ...]
+
+    def parts(self, shapes: Int64) -> Int64:
+        """Return 64ths of a slot of each shape, or `OVER`."""
+        given = np.ascontiguousarray(shapes, np.int64)
+        found = np.empty(len(given), np.int64)
+        words = [ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p]
+        call = ctypes.CFUNCTYPE(None, *words)(self.address)
+        sizes = (*given.shape, self.workers, MOST_SLOTS * PARTS)
+        call(given.ctypes.data, *sizes, found.ctypes.data)
+        return found
+
+
+_known: dict[tuple[type[Vertex], Target], _Taking | None] = {}
+
+
+def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
+    """Return what returns the slots of a class; None for one that is never compiled."""
+    if (cls, target) not in _known:
+        _known[cls, target] = _compiled(cls, target)
+    return _known[cls, target]
+
+
+def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
+    try:
+        identity = code_identity(cls)
+    except VertexCompileError:
+        return None
+    costs = [(name, target.cost(name)) for name in CODE_FACTS]
+
+    def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:
+        from poplite.simulator.pricing.native_slots import compile_slots
+
+        return compile_slots(cls, target.cost, exported)
+
+    try:
+        address, about = build_object(digest([__name__], "slots", identity, costs), make)
+    except Exception as error:
+        # Named by module, as importing Numba's error classes would import Numba.
+        if type(error).__module__.startswith("numba."):
+            return None  # nor will there be a driver: it is run as plain Python only
+        raise
+    workers = target.workers if issubclass(cls, MultiVertex) else 1
+    return _Taking(address, workers, tuple(about["deciding"]))
+
+
+def _formula(cls: type[Vertex], target: Target) -> str | None:
+    """Return the slots of a class as text, if they are known by its shapes."""
+    taking = _taking(cls, target)
+    if taking is None or DATA in taking.deciding or issubclass(cls, MultiVertex):
+        return None  # of a MultiVertex it is the slowest worker's, which is no simple one
+    parameters = [p for p in parameters_of(cls) if p.name in taking.deciding]
+    names = [_display(p.field, p.what, p.kind == "rows") for p in parameters]
+    words = sum(WORDS[field.kind] for field in fields_of(cls))
+
+    def take(values: Sequence[Sequence[int]]) -> list[int]:
+        shapes = np.ones((len(values), words), np.int64)
+        for k, parameter in enumerate(parameters):
+            column = [row[k] for row in values]
+            if parameter.kind == "rows" and parameter.what == "length":
+                shapes[:, parameter.word + 1] = column
+            else:
+                shapes[:, parameter.word] = column
+        for field in fields_of(cls):
+            if field.kind == "rows":
+                shapes[:, field.first_word + 1] *= shapes[:, field.first_word]
+        taken: list[int] = taking.parts(shapes).tolist()
+        return taken
+
+    return formula_text(take, names, PARTS)
+
+
+def _display(field: str, what: str, in_rows: bool) -> str:
+    if what == "value":
+        return field
+    return f"len({field}[0])" if in_rows and what == "length" else f"len({field})"

@@ -1,0 +1,166 @@
+"""From a vertex class to native code that returns what its vertices take.
+
+Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import cgutils
+
+from poplite.jit.llvm_modules import compile_module
+from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
+from poplite.simulator.pricing.divisors import without_checks
+from poplite.simulator.pricing.loops import loop_costs
+from poplite.simulator.pricing.module import optimize, priced_module
+from poplite.simulator.pricing.parameters import PRICED, Parameter, parameters_of
+from poplite.simulator.pricing.pointers import pointers_of
+from poplite.simulator.pricing.schedule import FREE, PARTS, block_parts
+from poplite.simulator.pricing.slot_function import (
+    BlockCost,
+    counted_text,
+    declarations,
+    without_memory,
+)
+from poplite.simulator.pricing.slots import Cost, prices_of
+from poplite.simulator.pricing.taint import deciding
+
+if TYPE_CHECKING:
+    from poplite.vertex.vertex import Vertex
+
+WORD = ir.IntType(64)
+
+
+def compile_slots(
+    cls: type[Vertex], cost: Cost, exported: str
+) -> tuple[bytes, list[str], Mapping[str, Any]]:
+    """Compile what returns the slots of the vertices of a class.
+
+    The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
+    shapes of `words` words it writes 64ths of a slot to `parts`, of the slowest of `workers`
+    workers; `OVER` where it is more than `budget`.
+
+    Args:
+        cls: the vertex class.
+        cost: facts of the machine.
+        exported: name of the function.
+
+    Returns:
+        Object file, the symbols it takes from the process, and {"deciding": names of arguments that
+        decide how much it takes}.
+    """
+    module, parameters = priced_module(cls), parameters_of(cls)
+    blocks = blocks_of(module.get_function(PRICED))
+    lengths = frozenset(p.name for p in parameters if p.what in ("length", "rows"))
+    costs = block_costs(blocks, lengths, cost)
+    arguments = [*(parameter.declared for parameter in parameters), "i64 %budget"]
+    # What is loaded counts as zero, but not where it divides.
+    body, declared = without_checks(blocks), declarations(module)
+    text = counted_text(PRICED, arguments, body, costs, declared, without_memory)
+    counted = llvm.parse_assembly(text)
+    counted.link_in(llvm.parse_assembly(str(_over_shapes(parameters, exported))))
+    for function in counted.functions:
+        if not function.is_declaration and function.name != exported:
+            function.linkage = "internal"
+    optimize(counted)
+    return *compile_module(counted, exported), {"deciding": sorted(deciding(blocks))}
+
+
+def block_costs(
+    blocks: Sequence[Block], lengths: frozenset[str], cost: Cost
+) -> dict[str, BlockCost]:
+    """Return what each block of a function takes.
+
+    Args:
+        blocks: the function's.
+        lengths: names of the arguments that are lengths of fields.
+        cost: facts of the machine.
+    """
+    by_name = {block.name: block for block in blocks}
+    loops = loops_of(blocks)
+    known = loop_costs(blocks, loops, lengths)
+    pointers = pointers_of(blocks, loops, cost("farthest_step"))
+    prices = prices_of(blocks, known.free | pointers.free, cost)
+    pairs = cost("issue_width") > 1
+    pairing = cost("pairing") if pairs else 0.0
+    unbounded = {loop.header for loop in loops if not _is_one_product(loop, by_name)}
+    outer = [
+        sum(loop.blocks < other.blocks for other in loops) for loop in loops
+    ]  # how deep each lies
+    is_nest = len(set(outer)) == len(outer)
+    entry = cost("slot_entry" if is_nest else "slot_entry_nested")
+    found = {}
+    for number, block in enumerate(blocks):
+        own = prices[block.name]
+        parts = block_parts(block.instructions, own, pairing)
+        parts += int(PARTS * cost("slot_row_pointer") * pointers.made.get(block.name, 0))
+        if not number:
+            parts += int(PARTS * entry)
+        is_short = pairs and block.name in known.repeated and not any(p.calls for p in own)
+        short = block_parts(block.instructions, [*own[:-1], FREE], pairing)
+        if not short and block.name in unbounded:  # it would never be over the budget
+            is_short = False
+        found[block.name] = BlockCost(
+            parts=parts,
+            short=short,
+            lengths=known.repeated[block.name] if is_short else frozenset(),
+            limit=int(cost("repeat_limit")),
+            may_not_end=block.name in unbounded,
+        )
+    return found
+
+
+def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
+    """Tell whether a loop takes the same each time, and so often as LLVM can compute beforehand."""
+    counting = counting_of(loop, blocks)
+    return len(loop.blocks) == 1 and counting is not None and counting.ends
+
+
+def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
+    """Return a module with the function that goes over shapes and workers."""
+    module = ir.Module()
+    words = WORD.as_pointer()
+    taking = [_kind(p) for p in parameters]
+    priced = ir.Function(module, ir.FunctionType(WORD, [*taking, WORD]), PRICED)
+    kind = ir.FunctionType(ir.VoidType(), [words, WORD, WORD, WORD, WORD, words])
+    function = ir.Function(module, kind, exported)
+    shapes, count, width, workers, budget, parts = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    with cgutils.for_range(builder, count) as each:
+        shape = builder.gep(shapes, [builder.mul(each.index, width)])
+        place = builder.gep(parts, [each.index])
+        builder.store(WORD(0), place)
+        with cgutils.for_range(builder, workers) as worker:
+            given = [_given(builder, p, shape, worker.index) for p in parameters]
+            taken = builder.call(priced, [*given, budget])
+            most = builder.load(place)
+            # As an unsigned number, so that -1 is more than all.
+            is_more = builder.icmp_unsigned(">", taken, most)
+            builder.store(builder.select(is_more, taken, most), place)
+    builder.ret_void()
+    return module
+
+
+def _kind(parameter: Parameter) -> ir.Type:
+    return ir.IntType(8).as_pointer() if parameter.what == "data" else WORD
+
+
+def _given(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: Any) -> Any:
+    """Emit the value of an argument."""
+
+    def word(number: int) -> Any:
+        return builder.load(builder.gep(shape, [WORD(parameter.word + number)]))
+
+    if parameter.what == "data":
+        return ir.Constant(_kind(parameter), None)
+    if parameter.what == "worker":
+        return worker
+    if parameter.kind != "rows" or parameter.what == "rows":
+        return word(0)
+    rows, elements = word(0), word(1)
+    rows = builder.select(builder.icmp_unsigned("==", rows, WORD(0)), WORD(1), rows)
+    return builder.udiv(builder.add(elements, builder.sub(rows, WORD(1))), rows)

@@ -1,0 +1,1 @@
+"""Launches bound to memory, and what runs them."""

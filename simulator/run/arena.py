@@ -1,0 +1,129 @@
+"""The arena: one aligned block of bytes for each replica, and typed views of it.
+
+    | replica 0: variables, state, temporaries | replica 1: the same | ...
+
+A byte position of the layout counts from the beginning of a part.  Pages that nothing touches cost
+nothing (the block comes zeroed from the system), so a sparse graph may be larger than the memory
+it uses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import SizeOverflowError
+from poplite.executable.layout import ALIGNMENT, ArenaLayout
+from poplite.simulator.run.float_modes import Floats
+from poplite.types import ElementType
+from poplite.view import Storage, View, addresses
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Arena:
+    """The memory of one engine, filled with initial values.
+
+    Args:
+        layout: where everything lies.
+        floats: how floating-point arithmetic behaves; by default to nearest, without traps.
+
+    Attributes:
+        parts: the bytes of each replica.
+
+    Raises:
+        SizeOverflowError: when the computer has not that much memory.
+    """
+
+    def __init__(self, layout: ArenaLayout, floats: Floats | None = None) -> None:
+        self.layout, self.floats = layout, floats or Floats((0,), seed=0)
+        size, replicas = layout.size_bytes, layout.replicas
+        try:
+            block = np.zeros(replicas * size + ALIGNMENT, np.uint8)
+        except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
+            raise SizeOverflowError(
+                f"the engine's memory of {replicas * size:,} B cannot be allocated",
+                found="it holds all variables of the graph"
+                + (f", for each of {replicas:,} replicas" if replicas > 1 else ""),
+                fix="make the variables smaller, or run on a computer with more memory",
+            ) from error
+        skip = -block.ctypes.data % ALIGNMENT
+        begins = range(skip, skip + replicas * size, size) if size else [skip] * replicas
+        self.parts: tuple[Bytes, ...] = tuple(block[at : at + size] for at in begins)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Write initial values to memory that is zero."""
+        for replica, part in enumerate(self.parts):
+            for at, values in self.layout.initial_values(replica):
+                part[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
+
+    def load(self) -> None:
+        """Make memory what it was at first, and floating-point arithmetic."""
+        for part in self.parts:
+            part[:] = 0
+        self._fill()
+        self.floats.reset()
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes of replica 0."""
+        return self.parts[0]
+
+    @property
+    def addresses(self) -> list[int]:
+        """Address of the first byte of each replica in the process."""
+        return [int(part.ctypes.data) for part in self.parts]
+
+    def read(
+        self, view: View, element: type[ElementType[Any]], replica: int = 0
+    ) -> npt.NDArray[Any]:
+        """Return a copy of the elements of a view, in its shape."""
+        strided = self._strided(view, element, replica)
+        if strided is not None:
+            return np.array(strided, order="C")
+        return typed(self.parts[replica], element)[self._positions(view, element)]
+
+    def write(
+        self,
+        view: View,
+        element: type[ElementType[Any]],
+        values: npt.NDArray[Any],
+        replica: int = 0,
+    ) -> None:
+        """Overwrite the elements of a view that has no aliases."""
+        strided = self._strided(view, element, replica)
+        if strided is not None:
+            strided[...] = values
+        elif view.num_elements:
+            typed(self.parts[replica], element)[self._positions(view, element)] = values
+
+    def _positions(self, view: View, element: type[ElementType[Any]]) -> npt.NDArray[np.int64]:
+        where = addresses(view)
+        positions = self.layout.byte_positions(where.ravel()) // element.size_bytes
+        return positions.reshape(view.shape)
+
+    def _strided(
+        self, view: View, element: type[ElementType[Any]], replica: int
+    ) -> npt.NDArray[Any] | None:
+        """A NumPy view of the elements, where one stride a dimension describes them."""
+        if not isinstance(view.space, Storage) or not view.num_elements:
+            return None
+        strides = [step * element.size_bytes for step in view.dims if isinstance(step, int)]
+        if len(strides) < len(view.dims):
+            return None
+        at = self.layout.byte_position(view.space.base + view.off)
+        return np.ndarray(view.shape, element.dtype, self.parts[replica], at, strides)
+
+
+def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
+    """Return a replica's memory as elements of one type.
+
+    Args:
+        memory: all bytes of the replica.
+        element: the element type.
+    """
+    size = element.size_bytes
+    return memory[: len(memory) // size * size].view(element.dtype)

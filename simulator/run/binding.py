@@ -1,0 +1,204 @@
+"""The steps of an executable as launches, bound to the addresses of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
+from poplite.executable.descriptor import Columns
+from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import LAUNCH_COST, LAUNCH_SPENT
+from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
+from poplite.simulator import native
+from poplite.simulator.codegen.variant import Counting, Variant, modes_of
+from poplite.simulator.progress import Progress
+from poplite.simulator.run import threads
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.faults import Record
+from poplite.simulator.run.interpreted_vertices import Compute
+from poplite.simulator.run.launches import LaunchTable
+from poplite.simulator.run.slot_counts import Tallies
+from poplite.vertex.vertex import MultiVertex, Vertex
+
+ELEMENTS_PER_NS = 10
+"""Work of simple vertices in a nanosecond: a guess at what a launch takes, until it has run."""
+
+PATIENCE_NS = 250_000_000
+"""Running time after which threads are started for launches that were guessed too low."""
+
+
+class CompiledSteps:
+    """The steps of an executable as launches.
+
+    Args:
+        executable: what to run.
+        arena: its memory.
+        computes: the interpreted form of each vertex class, to replay faults with.
+        progress: where drivers are counted as they are ready.
+
+    Attributes:
+        table: the launches; phase p of step s is in `launches[s, p]`.
+        tallies: what counts vertices.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        arena: Arena,
+        computes: Mapping[type[Vertex], Compute],
+        progress: Progress,
+    ) -> None:
+        self.executable, self.arena, self.computes = executable, arena, computes
+        phases = [phases_of(step) for step in executable.steps]
+        self.tallies = Tallies(executable, arena.addresses, interpret=False)
+        drivers = _drivers(executable, self.tallies, progress)
+
+        has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
+        falling = False
+        counting: Mapping[type[Vertex], Counting] = {}
+
+        def driver(group: Vertices) -> int:
+            is_falling = falling and issubclass(group.cls, MultiVertex)
+            return drivers[group.cls, group.columns, is_falling, counting.get(group.cls)]
+
+        rows = sum(map(len, phases)) + len(has_workers) + len(self.tallies)
+        floats = arena.floats.address
+        self.table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
+        self.launches: dict[tuple[int, int], int] = {}
+        for number, step in enumerate(executable.steps):
+            may_fault = isinstance(step, ComputeStep) and step.may_fault
+            for phase, parts in enumerate(phases[number]):
+                checked = may_fault and phase == COMPUTE
+                to = step.replica_map if isinstance(step, CopyStep) else None
+                slots: Mapping[int, int] = {}
+                if phase in (COUNT, COMPUTE) and number in self.tallies.steps:
+                    tally, apart = self.tallies.steps[number], phase == COUNT
+                    slots, found = tally.slots, tally.counting
+                    counting = {cls: each for cls, each in found.items() if each.apart == apart}
+                    if apart:
+                        assert isinstance(step, ComputeStep), "nothing else has vertices"
+                        parts = tuple(group for group in step.groups if group.cls in counting)
+                launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
+                self.launches[number, phase] = launch
+                counting = {}
+        falling = True
+        for number in has_workers:
+            parts = phases[number][COMPUTE]
+            self.launches[number, FALLING] = self.table.add(parts, checked=True)
+        self.tallies.add_to(self.table)
+        self._ran_ns = 0
+        self._may_share = np.ones(len(self.table.words), np.bool_)
+        guesses = np.array([launch.work for launch in self.table.launches]) / ELEMENTS_PER_NS
+        self._share(guesses)
+
+    def launch_of(self, code: Code, row: int) -> int:
+        """Return the launch of a row: of a tally its own, of others that of the phase.
+
+        Args:
+            code: the program.
+            row: the row, a LAUNCH.
+        """
+        step, phase = code.ops[row, 1:3].tolist()
+        own = self.tallies.launch_of(code, row)
+        return self.launches[step, phase] if own is None else own
+
+    def share_slow(self, ran_ns: int) -> None:
+        """Let threads share the launches that turned out to take long on one.
+
+        Args:
+            ran_ns: how long the engine ran since the last call.
+        """
+        self._ran_ns += ran_ns
+        if threads.started() or self._ran_ns > PATIENCE_NS:
+            words = self.table.words
+            self._share(np.maximum(words[:, LAUNCH_COST], words[:, LAUNCH_SPENT]))
+
+    def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
+        """Cut launches for threads.
+
+        Args:
+            taken_ns: what each launch takes on one thread.
+        """
+        count = threads.count()
+        candidates = np.flatnonzero((taken_ns >= threads.LEAST_NS) & self._may_share)
+        self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
+        candidates = candidates[self._may_share[candidates]]
+        if count > 1 and len(candidates):
+            pays = threads.pays_ns()
+            for number in candidates[taken_ns[candidates] >= pays].tolist():
+                self.table.share(number, count)
+                self._may_share[number] = False
+
+    def take_fault(self, step: int, phase: int) -> Record:
+        """Return the fault of the first vertex that faulted in a launch, and forget all."""
+        return Record(*min(self.table.take_faults(self.launches[step, phase])))
+
+    def settle(self, code: Code, row: int) -> None:
+        """Make memory well defined after a launch was left in the middle.
+
+        A compute set of which anything was saved is undone; of another one, each vertex has
+        run or has not.  What comes behind the vertices is done.
+
+        Args:
+            code: the program.
+            row: the row that was running.
+        """
+        step, phase = code.ops[row, 1:3].tolist()
+        number, lowered = self.launches[step, phase], self.executable.steps[step]
+        self.table.take_faults(number)
+        self.table.words[self.launch_of(code, row), LAUNCH_SPENT] = 0
+        if isinstance(lowered, ComputeStep) and phase >= COMPUTE:
+            is_undone = phase in (COMPUTE, FALLING) and lowered.may_fault
+            self._move(lowered.restore if is_undone else lowered.scatter)
+            if phase in (SCATTER, TALLY):
+                self.tallies.finish(code, row)
+
+    def _move(self, moves: Moves) -> None:
+        rows = moves.words()
+        for address in self.arena.addresses:
+            native.move()(address, rows.ctypes.data, len(moves.records))
+
+
+def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
+    """Tell whether workers are to run in falling order as well."""
+    if executable.checks != "strict" or not isinstance(step, ComputeStep):
+        return False
+    return any(issubclass(group.cls, MultiVertex) for group in step.groups)
+
+
+_Kind = tuple[type[Vertex], Columns, bool, Counting | None]
+"""Vertex class, columns, whether workers run in falling order, and how vertices are counted."""
+
+
+def _drivers(
+    executable: Executable,
+    tallies: Tallies,
+    progress: Progress,
+) -> dict[_Kind, int]:
+    """Return the addresses of the drivers that an executable needs, compiled where they are not."""
+    kinds: dict[_Kind, None] = {}
+    for number, step in enumerate(executable.steps):
+        for group in step.groups if isinstance(step, ComputeStep) else ():
+            counting = tallies.counting(number).get(group.cls)
+            if counting is None or counting.apart:
+                kinds[group.cls, group.columns, False, None] = None
+            if counting is not None:
+                kinds[group.cls, group.columns, False, counting] = None
+            if _may_race(executable, step) and issubclass(group.cls, MultiVertex):
+                kinds[group.cls, group.columns, True, None] = None
+    progress.total = len(kinds)
+    addresses: dict[_Kind, int] = {}
+    for kind in kinds:
+        cls, columns, falling, counting = kind
+        place = f"{len(addresses) + 1:,} of {len(kinds):,}"
+        variant = Variant(counting=counting)
+        if counting is None:
+            modes = modes_of(cls, executable.float_modes)
+            variant = Variant(executable.checks == "strict", falling, modes)
+        addresses[kind] = native.driver(cls, columns, variant, place)
+        progress.update(lambda: len(addresses))
+    return addresses

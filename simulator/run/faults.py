@@ -1,0 +1,180 @@
+"""What happens when a vertex stops: memory restored, the line named.
+
+A vertex stops when it indexes outside a field (in a checked run), and when its `compute`
+raises an exception.  What its compute set writes in place was saved before.  That is put
+back, the vertex runs once more as plain Python, which raises at the very line of `compute`,
+and memory is put back again: to the user it is as if the compute set had not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from poplite.errors import (
+    ApplicationRuntimeError,
+    FloatingPointTrap,
+    PopliteError,
+    TensorIndexError,
+)
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import RAISED, TRAPPED
+from poplite.executable.origins import NamedVertex
+from poplite.executable.step import ComputeStep
+from poplite.simulator.run import interpreted_vertices
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.raised import raised_error, text_of
+from poplite.vertex.compute import calls_in
+from poplite.vertex.vertex import Vertex
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a compiled vertex leaves behind when it stops.
+
+    Attributes:
+        replica: number of the replica.
+        vertex: position of the vertex in its compute set.
+        field: position of the field in the vertex class whose index is out of range; RAISED
+            when `compute` raised an exception, TRAPPED when arithmetic stopped it.
+        index: the index.
+        length: elements of the field, or rows of the list.
+    """
+
+    replica: int
+    vertex: int
+    field: int
+    index: int
+    length: int
+
+
+def raise_fault(
+    executable: Executable,
+    code: Code,
+    row: int,
+    record: Record,
+    arena: Arena,
+    computes: Mapping[type[Vertex], interpreted_vertices.Compute],
+) -> NoReturn:
+    """Restore memory and raise the error of a vertex that faulted.
+
+    Args:
+        executable: what ran.
+        code: the program that ran.
+        row: its row, the launch of a compute set's vertices.
+        record: the fault.
+        arena: the memory.
+        computes: the interpreted form of each vertex class.
+
+    Raises:
+        PopliteError: what the vertex raises as plain Python, with its name and its step.
+    """
+    step = executable.steps[code.ops[row, 1]]
+    assert isinstance(step, ComputeStep)
+    vertex = executable.origins[code.ops[row, 1]][record.vertex]
+    interpreted_vertices.move(step.restore, arena)
+    interpreted_vertices.move(step.gather, arena)
+    try:
+        for group in step.groups:
+            if group.cls is vertex.vertex_class:
+                memory = arena.parts[record.replica]
+                compute = computes[group.cls]
+                interpreted_vertices.run_vertices(
+                    group, memory, compute, only=record.vertex, floats=arena.floats
+                )
+    except interpreted_vertices.VertexFault as fault:
+        fault.replica = record.replica
+        raise_plain(executable, code, row, fault, arena)
+    finally:
+        interpreted_vertices.move(step.restore, arena)
+    replica = _of_replica(record.replica, arena)
+    raise _only_compiled(vertex, record, replica, _step(executable, code, row))
+
+
+def _of_replica(replica: int, arena: Arena) -> str:
+    """Return the words that name a replica behind a vertex; none where there is one only."""
+    return f", replica {replica}" if len(arena.parts) > 1 else ""
+
+
+def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str) -> PopliteError:
+    """Return the error of a vertex that does not stop as plain Python.
+
+    `exp` and its like may differ in the last place between the forms, and so may a branch.
+    """
+    cls = vertex.vertex_class
+    kind: type[PopliteError] = ApplicationRuntimeError
+    what, cause = "compute raised an exception", "a condition"
+    if record.field == TRAPPED:
+        what = "floating-point arithmetic stopped it"
+    elif record.field != RAISED:
+        kind, cause = TensorIndexError, "an index"
+        name = f"{cls.__name__}.{list(cls.fields)[record.field]}"
+        what = f"'{name}': index {record.index} of {record.length} elements"
+    return kind(
+        f"{vertex}{replica}: {what}",
+        at=cls.location,
+        where=where,
+        found=f"the vertex was added at {vertex.location}; as plain Python it does not fault",
+        fix=f"look for {cause} that hangs on the last digit of exp, log, sin, cos or tanh",
+    )
+
+
+def raise_plain(
+    executable: Executable,
+    code: Code,
+    row: int,
+    fault: interpreted_vertices.VertexFault,
+    arena: Arena,
+) -> NoReturn:
+    """Restore memory and raise the error of a vertex that ran as plain Python.
+
+    Args:
+        executable: what ran.
+        code: the program that ran.
+        row: its row, the launch of a compute set's vertices.
+        fault: the vertex and its error.
+        arena: the memory.
+
+    Raises:
+        PopliteError: the error with the vertex, the line of `compute` and the step; one that
+            is also the user's exception, where `compute` raised one.
+    """
+    step = executable.steps[code.ops[row, 1]]
+    assert isinstance(step, ComputeStep)
+    interpreted_vertices.move(step.restore, arena)
+    vertex = executable.origins[code.ops[row, 1]][fault.number]
+    error = fault.error
+    at, *callers = calls_in(error.__traceback__)
+    calls = [f"called from {caller}" for caller in callers]
+    worker = "" if fault.worker is None else f", worker {fault.worker}"
+    worker = _of_replica(fault.replica, arena) + worker
+    where = _step(executable, code, row)
+    found = "\n".join([*calls, f"the vertex was added at {vertex.location}"])
+    if type(error) is TensorIndexError:
+        what = f"{vertex}{worker}: {error.what}"
+        raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
+    if isinstance(error, FloatingPointTrap):
+        raise FloatingPointTrap(
+            f"{vertex}{worker}: {error.what}",
+            code=error.code,
+            at=at,
+            where=where,
+            found=found,
+            fix=error.fix,
+        ) from error
+    text = f": {said}" if (said := text_of(error)) else ""
+    raise raised_error(
+        error,
+        f"{vertex}{worker}: {type(error).__name__}{text}",
+        at=at,
+        where=where,
+        found=found,
+        fix="Engine(..., interpret=True), with breakpoint() above that line, shows all values",
+    ) from error
+
+
+def _step(executable: Executable, code: Code, row: int) -> str:
+    name = executable.steps[code.ops[row, 1]].name
+    return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"

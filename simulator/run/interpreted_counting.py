@@ -1,0 +1,88 @@
+"""Counts vertices where Python runs them: compiled code follows each, and changes nothing.
+
+    COUNT      this: what each vertex takes, on copies of what it changes
+    COMPUTE    the vertices, as plain Python (`poplite.simulator.run.interpreted_vertices`)
+    TALLY      this: what they took together is added up
+
+It is the code that counts where strict checks run vertices (`poplite.simulator.counting.driver`),
+so that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
+some vertices take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD
+from poplite.executable.step import ComputeStep, Vertices
+from poplite.simulator import native
+from poplite.simulator.codegen.variant import Variant
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.launches import LaunchTable
+from poplite.simulator.run.slot_counts import Tallies
+from poplite.vertex.vertex import Vertex
+
+
+class VertexCounter:
+    """Counts the vertices of an engine that Python runs.
+
+    Args:
+        executable: what it runs.
+        arena: its memory.
+
+    Attributes:
+        tallies: what is counted.
+    """
+
+    def __init__(self, executable: Executable, arena: Arena) -> None:
+        self.tallies = Tallies(executable, arena.addresses, interpret=True)
+        parts: dict[int, list[Vertices]] = {}
+        variants: dict[type[Vertex], Variant] = {}
+        for number, tally in self.tallies.steps.items():
+            step = executable.steps[number]
+            assert isinstance(step, ComputeStep), "nothing else has vertices"
+            parts[number] = [group for group in step.groups if group.cls in tally.counting]
+            variants |= {cls: Variant(counting=each) for cls, each in tally.counting.items()}
+        kinds = [(group.cls, group.columns) for groups in parts.values() for group in groups]
+        places = {kind: number for number, kind in enumerate(dict.fromkeys(kinds), 1)}
+
+        def driver(group: Vertices) -> int:
+            place = f"{places[group.cls, group.columns]:,} of {len(places):,}"
+            return native.driver(group.cls, group.columns, variants[group.cls], place)
+
+        rows, floats = len(parts) + len(self.tallies), arena.floats.address
+        self._table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
+        self._launches = {}
+        for number, groups in parts.items():
+            slots = self.tallies.steps[number].slots
+            self._launches[number] = self._table.add(groups, checked=False, slots=slots)
+        self.tallies.add_to(self._table)
+
+    def count(self, step: int, watch: Callable[[], None]) -> None:
+        """Write down what the vertices of a compute set are about to take.
+
+        Args:
+            step: its number; in most nothing is counted.
+            watch: called before each vertex; what it raises ends the run.
+        """
+        if step not in self._launches:
+            return
+        launch = self._table.launches[self._launches[step]]
+        for part, chunk in zip(launch.parts, launch.chunks, strict=True):
+            driver = native.DRIVER(int(chunk[CHUNK_DRIVER]))
+            memory, record = chunk[[CHUNK_ARENA, CHUNK_ROWS]].tolist(), chunk[FAULT_WORD:]
+            for row, vertices in enumerate(part.vertices.tolist()):
+                for vertex in range(vertices):
+                    watch()
+                    driver(*memory, row, row + 1, vertex, vertex + 1, record.ctypes.data)
+
+    def add_up(self, code: Code, row: int) -> None:
+        """Add up what an execution took.
+
+        Args:
+            code: the program.
+            row: of a launch behind that of the vertices.
+        """
+        self.tallies.finish(code, row)

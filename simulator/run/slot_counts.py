@@ -1,0 +1,115 @@
+"""The compute sets of an engine of which vertices are counted, and the rows that add them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.executable.code import TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import LAUNCH
+from poplite.simulator import native
+from poplite.simulator.codegen.variant import Counting
+from poplite.simulator.counting.data_dependent import counting_of
+from poplite.simulator.counting.slot_tables import CountedTotals, StepTally
+from poplite.simulator.run.launches import LaunchTable
+from poplite.vertex.vertex import Vertex
+
+
+class Tallies:
+    """What an engine needs to count vertices.
+
+    Args:
+        executable: what it runs.
+        arenas: address of the arena of each replica.
+        interpret: whether Python runs the vertices.
+
+    Attributes:
+        steps: the tables of each step whose vertices are counted.
+    """
+
+    def __init__(self, executable: Executable, arenas: Sequence[int], *, interpret: bool) -> None:
+        self._programs = executable.programs
+        rows = list(_rows(executable))
+        found = {
+            number: counting_of(executable, number, interpret=interpret)
+            for number in sorted({number for _, _, number in rows})
+        }
+        self.steps = {
+            number: StepTally(executable, number, arenas, counting)
+            for number, counting in found.items()
+            if counting
+        }
+        self._rows = [row for row in rows if row[2] in self.steps]
+        self._totals: dict[tuple[str, int], tuple[StepTally, Int64]] = {}
+        self._records: dict[int, Int64] = {}
+        self._launches: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        """Return how many launches there will be."""
+        return len(self._rows)
+
+    def counting(self, step: int) -> Mapping[type[Vertex], Counting]:
+        """Return how classes are counted.
+
+        Args:
+            step: number of the step; of most there are none.
+        """
+        return self.steps[step].counting if step in self.steps else {}
+
+    def add_to(self, table: LaunchTable) -> None:
+        """Add a launch for each row.
+
+        Args:
+            table: the launches of the engine.
+        """
+        for name, row, number in self._rows:
+            code = self._programs[name]
+            record, totals = self.steps[number].record()
+            work_row = int(code.step_rows[code.step_rows < row].max())
+            self._totals[name, work_row] = self.steps[number], totals
+            launch = table.add_call(native.tally(), record)
+            self._launches[id(code), row] = launch
+            self._records[launch] = record
+
+    def launch_of(self, code: Code, row: int) -> int | None:
+        """Return the launch of a row.
+
+        Args:
+            code: the program.
+            row: the row; of one that adds nothing up there is none.
+        """
+        return self._launches.get((id(code), row))
+
+    def finish(self, code: Code, row: int) -> None:
+        """Add up what an execution took whose last launches were left.
+
+        Args:
+            code: the program.
+            row: of a launch behind that of the vertices.
+        """
+        while code.ops[row, 2] < TALLY and code.goes_on[row + 1]:
+            row += 1
+        launch = self.launch_of(code, row)
+        if launch is not None:
+            native.DRIVER(native.tally())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
+
+    def counted(self, program: str, row: int) -> CountedTotals | None:
+        """Return what the vertices of a step took that were counted.
+
+        Args:
+            program: name of the program.
+            row: the row of the step; another one has nothing.
+        """
+        found = self._totals.get((program, row))
+        return None if found is None else found[0].totals(found[1])
+
+
+def _rows(executable: Executable) -> Iterator[tuple[str, int, int]]:
+    """Yield the program, the row and the step of each tally."""
+    for name, code in executable.programs.items():
+        is_tally = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == TALLY)
+        for row in np.flatnonzero(is_tally).tolist():
+            yield name, row, int(code.ops[row, 1])

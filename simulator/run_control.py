@@ -1,0 +1,217 @@
+"""Runs the programs of an engine: one at a time, until it ends, is stopped, or raises.
+
+compiled       CompiledProgram       ops bound to native launches
+interpreted    InterpretedProgram    every vertex as plain Python
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.errors import ControlProgramError, UnknownName, did_you_mean
+from poplite.executable.executable import Executable
+from poplite.executable.step import vertex_classes
+from poplite.simulator.compiled_program import CompiledProgram
+from poplite.simulator.host.actions import Host
+from poplite.simulator.interpreted_program import InterpretedProgram
+from poplite.simulator.progress import Progress, shown
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.binding import CompiledSteps
+from poplite.simulator.run.interpreted_counting import VertexCounter
+from poplite.simulator.run.interpreted_vertices import Compute
+from poplite.simulator.run.recording import Recording
+from poplite.simulator.stopping import Running, Stopped
+from poplite.simulator.strict.checks import StrictChecks
+from poplite.source import here
+from poplite.text import clipped
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
+
+
+class Runs:
+    """The programs of an engine, ready to run.
+
+    Args:
+        executable: what is run.
+        arena: its memory.
+        host: what Python does for the programs.
+        checks: the strict checks, if there are any.
+        interpret: whether vertices run as plain Python.
+        progress: where compiling is told.
+
+    Attributes:
+        programs: the programs by name.
+        computes: the interpreted form of each vertex class that may need one.
+        counts: int64[rows] of each program, how often each row ran.
+        counted: returns what vertices took that were counted, as `Accounts` takes it.
+        ended: how many runs reached their end, or were stopped.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        arena: Arena,
+        host: Host,
+        checks: StrictChecks | None,
+        *,
+        interpret: bool,
+        progress: Progress,
+    ) -> None:
+        self._host, self._codes = host, executable.programs
+        self.ended = 0
+        self._now: dict[str, Running] = {}
+        self._recording: Recording | None = None
+        self.computes = _interpreted_forms(executable, arena, interpret=interpret)
+        self.counts: dict[str, Int64] = {
+            name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
+        }
+        self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
+        if interpret:
+            counter = VertexCounter(executable, arena)
+            tallies = counter.tallies
+            self.programs = {
+                name: InterpretedProgram(
+                    executable, code, self.counts[name], arena, self.computes, counter, checks
+                )
+                for name, code in self._codes.items()
+            }
+        else:
+            steps = CompiledSteps(executable, arena, self.computes, progress)
+            tallies = steps.tallies
+            self.programs = {
+                name: CompiledProgram(steps, code, self.counts[name], checks)
+                for name, code in self._codes.items()
+            }
+        self.counted = tallies.counted
+
+    def run(self, program: object, *, progress: bool) -> None:
+        """Run a program, as `Engine.run`.
+
+        Args:
+            program: its name, or its position.
+            progress: whether to tell how many steps have run.
+
+        Raises:
+            PopliteError: as `Engine.run`.
+        """
+        name = self._name(program)
+        own = Running()
+        try:
+            # In one step, so that Ctrl-C finds the mark either made or not.
+            if self._now.setdefault("run", own) is not own:
+                raise ControlProgramError(
+                    f"engine.run({program!r}): the engine is running already",
+                    at=here(),
+                    found=f"called while {self._host.doing()} is running"
+                    if self._host.doing()
+                    else "called from its own print stream, or from a second thread",
+                    fix="wait for the first run, or make a second engine",
+                )
+            self._host.links.check_connected(name)
+            if self._recording is not None:
+                self._recording.begin(name)
+            bound = self.programs[name]
+            self._host.where, self._host.acting = bound.where, bound.acting
+            if progress:
+                self._run_shown(name, own)
+            else:
+                bound.run(self._host.calls, own.watch)
+        except Stopped:
+            pass
+        except Exception as error:
+            if self._now.get("run") is own:
+                self._host.note(error)
+            raise
+        finally:
+            if self._now.get("run") is own:
+                del self._now["run"]
+        self.ended += 1
+
+    def stop(self) -> None:
+        """End the run that is going on, if there is one."""
+        running = self._now.get("run")
+        if running is not None:
+            running.stop()
+
+    def check_idle(self, call: str) -> None:
+        """Refuse a call that would change what a running program works on.
+
+        Args:
+            call: what the user called.
+
+        Raises:
+            ControlProgramError: while a program runs.
+        """
+        if self._now:
+            raise ControlProgramError(
+                f"{call}: a program is running", at=here(), fix="wait for the end of the run"
+            )
+
+    @contextmanager
+    def recorded(self, recording: Recording) -> Iterator[None]:
+        """Record the rows that run in a `with` statement, in place of what records them outside.
+
+        Args:
+            recording: where.
+        """
+        before, self._recording = self._recording, recording
+        try:
+            for program in self.programs.values():
+                program.record(recording)
+            yield
+        finally:
+            self._recording = before
+            for program in self.programs.values():
+                program.record(before)
+
+    def _run_shown(self, name: str, running: Running) -> None:
+        code, counts = self._codes[name], self.counts[name]
+        before = int(counts[code.step_rows].sum())
+        with shown(f"run {name!r}", "steps", code.num_runs, wanted=True) as bar:
+
+            def done() -> int:
+                return int(counts[code.step_rows].sum()) - before
+
+            def watch() -> None:
+                bar.update(done)
+                running.watch()
+
+            try:
+                self.programs[name].run(self._host.calls, watch)
+            finally:
+                bar.update(done)
+
+    def _name(self, program: object) -> str:
+        if isinstance(program, str) and program in self._codes:
+            return program
+        names = list(self._codes)
+        if isinstance(program, int | np.integer) and 0 <= program < len(names):
+            return names[program]
+        if isinstance(program, str):
+            listed = [repr(name) for name in names]
+            hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
+        else:
+            listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
+            hint, fix = "", "engine.run(0), or a name"
+        raise UnknownName(
+            f"the engine has no program {clipped(program)}{hint}",
+            at=here(),
+            found="programs: " + ", ".join(listed),
+            fix=fix,
+        )
+
+
+def _interpreted_forms(
+    executable: Executable, arena: Arena, *, interpret: bool
+) -> dict[type[Vertex], Compute]:
+    """Return the interpreted form of the classes that are interpreted, or replayed after a fault.
+
+    They are made with the engine, so that later changes of the numbers they name do not reach it.
+    """
+    replays = interpret or arena.floats.may_trap or executable.checks == "strict"
+    classes = vertex_classes(executable.steps)
+    return {cls: arena.floats.form(cls) for cls in classes if replays or check(cls).raises}

@@ -1,0 +1,1 @@
+"""Strict checks: reads of what nobody wrote, outputs that nobody writes."""

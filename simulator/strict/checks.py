@@ -1,0 +1,230 @@
+"""Strict checks: what steps read that nothing has written, and what they leave unwritten.
+
+An engine with strict checks keeps the shadow of its memory (`poplite.simulator.strict.shadow`).
+Each step is *armed* at first, which means that Python runs it when it comes to run: a Copy moves
+the shadow as well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step
+whose elements are all written by then is disarmed, and from then on costs nothing.  Where elements
+become unwritten, because unwritten ones are copied over them, all steps are armed again.  A step
+that was looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
+
+A scalar that decides what runs is looked at in the same way, before it decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from poplite.errors import warn
+from poplite.executable.actions import Undefine
+from poplite.executable.code import GATHER, TALLY, Code
+from poplite.executable.executable import Executable
+from poplite.executable.opcodes import (
+    AGREE,
+    CALLBACK,
+    COLLECT,
+    JUMP_IF_NONZERO,
+    JUMP_IF_ZERO,
+    LAUNCH,
+    SAME,
+    SWITCH,
+)
+from poplite.executable.step import ComputeStep, vertex_classes
+from poplite.simulator.host.tensors import HostAccess
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.touched import Touched, touched
+from poplite.simulator.strict.host import look_at_action, undefine, uninitialized
+from poplite.simulator.strict.messages import Place
+from poplite.simulator.strict.replay import Execution, Runner
+from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+from poplite.source import SourceLocation, here
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import MultiVertex
+
+DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
+"""Ops that read a scalar."""
+
+MOST_LOOKS = 1_000
+"""Executions of a step that are looked at, so that a long loop is not slow for ever."""
+
+
+class StrictChecks:
+    """The strict checks of an engine.
+
+    Args:
+        executable: what runs.
+        arena: its memory.
+        interpret: whether vertices run as plain Python.
+
+    Attributes:
+        shadow: what is written of the memory.
+        runs_again: how often the vertices of a compute set ran again.
+        on_armed: called when all steps are armed again.
+    """
+
+    def __init__(self, executable: Executable, arena: Arena, *, interpret: bool) -> None:
+        self._executable, self._arena = executable, arena
+        # These run once only, as a second run would be seen: they print.
+        classes = vertex_classes(executable.steps) if interpret else ()
+        self._shown = frozenset(cls for cls in classes if check(cls).shows)
+        self.shadow = Shadow(executable.layout)
+        self.runs_again = 0
+        self.on_armed: list[Callable[[], None]] = []
+        self._armed = [True] * len(executable.steps)
+        self._touched: dict[int, list[Touched]] = {}
+        self._looks = [0] * len(executable.steps)
+        self._told: set[int] = set()
+        self._told_lines: set[tuple[SourceLocation, str]] = set()
+
+    def arm(self) -> None:
+        """Look at all steps again, as elements became unwritten."""
+        self._armed = [True] * len(self._armed)
+        for call in self.on_armed:
+            call()
+
+    def load(self) -> None:
+        """Forget what was written; only what is there at first is."""
+        self.shadow.load()
+        self.arm()
+
+    def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
+        """Do what a row does that is looked at, if it still has to be.
+
+        Args:
+            code: its program.
+            row: the row.
+            calls: the CALL rows that have not returned.
+            runner: the program that runs.
+
+        Returns:
+            The row to go on with: this one, when it can run by itself from now on.
+
+        Raises:
+            UninitializedReadError: when a result, or what happens next, depends on elements
+                that nothing has written.
+            WorkerRaceError: when the order of workers matters.
+            PopliteError: what the vertices raise.
+        """
+        op, number, scalar, size = code.ops[row].tolist()
+        place = Place(self._executable, code, row, tuple(calls))
+        if op == COLLECT:
+            self.shadow.write_scalar(scalar)
+        elif op == CALLBACK:
+            return row + self._undefined(place, number)
+        elif op in DECIDING:
+            if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
+                raise place.undecided(scalar)
+        elif op == LAUNCH and scalar != TALLY and self._armed[number]:
+            return _end(code, row) if self._ran_here(place, number, runner) else row
+        return row
+
+    def read(self, access: HostAccess) -> None:
+        """Warn of elements that nothing has written, once in each line of the user's.
+
+        Args:
+            access: what the host reads.
+        """
+        shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
+        warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
+        if warning is not None and (line := (here(), access.call)) not in self._told_lines:
+            self._told_lines.add(line)
+            warn(warning)
+
+    def write(self, access: HostAccess) -> None:
+        """Note that elements are written.
+
+        Args:
+            access: what the host writes.
+        """
+        written = shadow_of_written(access.place.element_type)
+        for replica in access.replicas:
+            access.place.write(self.shadow, written, replica)
+
+    def _undefined(self, place: Place, number: int) -> bool:
+        """Look at an action; return whether it only undefines, which is done each time."""
+        action = self._executable.actions[number]
+        if isinstance(action, Undefine):
+            undefine(self.shadow, action.tensor)
+            self.arm()
+            return True
+        found = look_at_action(self.shadow, action, str(place))
+        if number not in self._told:
+            self._told |= {number} if found else set()
+            for warning in found:
+                warn(warning)
+        return False
+
+    def _ran_here(self, place: Place, number: int, runner: Runner) -> bool:
+        """Run a step, unless there is nothing to look at; return whether it ran."""
+        step = self._executable.steps[number]
+        if isinstance(step, ComputeStep):
+            return self._executed(place, number, step, runner)
+        if self._looks[number] == MOST_LOOKS:
+            self.shadow.write_moved(step.moves, step.replica_map)
+            self._armed[number] = False
+            return False
+        carried = self.shadow.move(step.moves, step.replica_map)
+        self._armed[number] = not carried.is_complete
+        if carried.is_complete:
+            return False
+        self._looks[number] += 1
+        if carried.is_lossy:
+            self.arm()
+        runner.run_launches(place.launches(GATHER))
+        return True
+
+    def _executed(self, place: Place, number: int, step: ComputeStep, runner: Runner) -> bool:
+        if number not in self._touched:
+            self._touched[number] = touched(step)
+        fields, is_first = self._touched[number], not self._looks[number]
+        classes = {group.cls for group in step.groups}
+        looks = not classes & self._shown
+        has_workers = looks and any(issubclass(cls, MultiVertex) for cls in classes)
+        has_outputs = any(not each.field.reads for each in fields)
+        execution = Execution(step, fields, self._arena, self.shadow, place, runner)
+        is_trusted = self._looks[number] == MOST_LOOKS
+        if is_trusted:
+            execution.trust()
+        if is_trusted or (
+            execution.is_complete and not has_workers and not (looks and is_first and has_outputs)
+        ):
+            self._armed[number] = False
+            del self._touched[number]
+            return False
+        try:
+            execution.run(looks=looks, is_first=is_first, has_workers=has_workers)
+        finally:
+            self.runs_again += execution.runs_again
+        self._looks[number] += 1
+        self._armed[number] = has_workers or not execution.is_complete
+        if not self._armed[number]:
+            del self._touched[number]
+        if execution.is_lossy:
+            self.arm()
+        for warning in execution.warnings:
+            warn(warning)
+        return True
+
+
+def lookable(code: Code) -> list[int]:
+    """Return the rows of a program that are looked at before they run, as long as all are armed.
+
+    Args:
+        code: the program.
+    """
+    ops, found, row = code.ops, [], 0
+    while row < len(ops):
+        op = int(ops[row, 0])
+        is_tally = op == LAUNCH and ops[row, 2] == TALLY
+        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_tally:
+            found.append(row)
+        row = _end(code, row) if op == LAUNCH else row + 1
+    return found
+
+
+def _end(code: Code, row: int) -> int:
+    """Return the row behind the launches of a step that begin at a row, but for its tally."""
+    ops = code.ops
+    end = row + 1
+    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < TALLY:
+        end += 1
+    return end

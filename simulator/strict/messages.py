@@ -1,0 +1,250 @@
+"""What strict checks say: elements, vertices and steps by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from poplite.errors import (
+    PopliteError,
+    UninitializedReadError,
+    UnwrittenOutputWarning,
+    WorkerRaceError,
+)
+from poplite.executable.code import Code
+from poplite.executable.executable import Executable
+from poplite.executable.layout import StoredVariable
+from poplite.executable.moves import Moves
+from poplite.executable.opcodes import CALLBACK, END, LAUNCH
+from poplite.executable.origins import NamedVertex
+from poplite.executable.step import ComputeStep
+from poplite.simulator.run.touched import Touched
+from poplite.simulator.strict.patterns import Mask
+from poplite.source import SourceLocation
+from poplite.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of a program that is looked at.
+
+    Attributes:
+        executable: what runs.
+        code: the program.
+        row: the row.
+        calls: the CALL rows that have not returned.
+    """
+
+    executable: Executable
+    code: Code
+    row: int
+    calls: tuple[int, ...]
+
+    @property
+    def step(self) -> int:
+        """Number of the lowered step that a LAUNCH runs."""
+        return int(self.code.ops[self.row, 1])
+
+    def launches(self, *phases: int) -> Code:
+        """Return some phases of the step as a program.
+
+        Args:
+            phases: the phases, in order.
+        """
+        ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
+        return replace(
+            self.code,
+            ops=np.array(ops, np.int64),
+            step_numbers=np.full(len(ops), self.step_number),
+            step_rows=np.zeros(0, np.int64),
+            num_loops=0,
+            num_functions=0,
+        )
+
+    @property
+    def step_number(self) -> int:
+        """Number of the program's step."""
+        return int(self.code.step_numbers[[self.row, *self.calls]].sum())
+
+    def __str__(self) -> str:
+        number, total = self.step_number, self.code.num_steps
+        op = int(self.code.ops[self.row, 0])
+        if op == LAUNCH:
+            return f"step {number:,} of {total:,}: Execute '{self._step().name}'"
+        if op == CALLBACK:
+            return f"step {number:,} of {total:,}"
+        return f"step {min(number + 1, total):,} of {total:,}, which a scalar decides on"
+
+    def _step(self) -> ComputeStep:
+        step = self.executable.steps[self.step]
+        assert isinstance(step, ComputeStep)
+        return step
+
+    def _vertex(self, field: Touched, number: int) -> NamedVertex:
+        return self.executable.origins[self.step][field.vertex_of(number)]
+
+    def _of_replica(self, replica: int) -> str:
+        return f", replica {replica}" if self.executable.layout.replicas > 1 else ""
+
+    def _element(self, field: Touched, number: int) -> tuple[str, StoredVariable]:
+        """Return an element as the graph calls it, and its variable."""
+        byte = int(field.elements[number]) * field.size
+        layout = self.executable.layout
+        if byte >= layout.temporary_base:
+            byte = _source(self._step().gather, byte)
+        return element_name(*layout.variable_at(byte))
+
+    # -- errors ------------------------------------------------------------------------------
+
+    def undecided(self, position: int) -> UninitializedReadError:
+        """Return the error of a scalar that decides before anything wrote it.
+
+        Args:
+            position: its first byte.
+        """
+        name, variable = element_name(*self.executable.layout.variable_at(position))
+        return UninitializedReadError(
+            f"{name} decides what runs next, but nothing has written it",
+            at=variable.location,
+            where=str(self),
+            found=_MEMORY,
+            fix=f"write '{variable.name}' in an earlier step, or give it an initial_value",
+        )
+
+    def dependent(self, field: Touched, number: int, value: str) -> str:
+        """Return the words for a result that depends on what nothing has written.
+
+        Args:
+            field: where the result stands.
+            number: which of them it is.
+            value: what it is.
+        """
+        name, _ = self._element(field, number)
+        return f"{field.name(number)}, which is {name}, depends on it: {value} as memory is now"
+
+    def needed_hole(
+        self, field: Touched, number: int, replica: int, count: int, why: str
+    ) -> UninitializedReadError:
+        """Return the error of an element that nothing has written, and that something depends on.
+
+        Args:
+            field: where it stands.
+            number: which of them it is.
+            replica: where nothing has written it.
+            count: how many elements of that field are not written, for all vertices.
+            why: what depends on it.
+        """
+        vertex = self._vertex(field, number)
+        name, variable = self._element(field, number)
+        lines = [
+            f"the vertex was added at {vertex.location}, '{variable.name}' at {variable.location}",
+            why,
+            f"{counted(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
+            f"{'is' if count == 1 else 'are'} not written",
+        ]
+        return UninitializedReadError(
+            f"{vertex}{self._of_replica(replica)} reads {field.name(number)}, which is {name}, "
+            "but nothing has written it",
+            at=vertex.vertex_class.location,
+            where=str(self),
+            found="\n".join(lines),
+            fix=f"write {name} in an earlier step or by engine.write, or give it an initial_value",
+        )
+
+    def worker_race(
+        self, field: Touched, number: int, replica: int, count: int, rising: str, falling: str
+    ) -> WorkerRaceError:
+        """Return the error of workers whose order matters.
+
+        Args:
+            field: where a result stands that differs.
+            number: which of them it is.
+            replica: where it differs.
+            count: how many differ in that field.
+            rising: what it is when workers run in rising order.
+            falling: in falling order.
+        """
+        name, _ = self._element(field, number)
+        vertex = self._vertex(field, number)
+        more = f"; {counted(count - 1, 'more element')} of that field" if count > 1 else ""
+        more += " differ" if count > 2 else " differs" if count == 2 else ""
+        return self._race(
+            f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {rising} when workers "
+            f"run in rising order, and {falling} in falling order",
+            vertex.vertex_class.location,
+            f"the vertex was added at {vertex.location}; the element is {name}{more}",
+        )
+
+    def falling_fault(self, error: PopliteError) -> WorkerRaceError:
+        """Return the error of workers that stop in falling order only.
+
+        Args:
+            error: what stopped them.
+        """
+        return self._race(f"in falling order, and in no other: {error.what}", error.at)
+
+    def _race(self, what: str, at: SourceLocation | None, found: str = "") -> WorkerRaceError:
+        return WorkerRaceError(
+            what,
+            at=at,
+            where=str(self),
+            found=found,
+            fix="let each worker write elements of its own, such as partials[worker], and add them "
+            "up in the next compute set",
+        )
+
+    # -- warnings ----------------------------------------------------------------------------
+
+    def kept_output(self, field: Touched, kept: Mask) -> UnwrittenOutputWarning:
+        """Return the warning of an Output that keeps what it held before.
+
+        Args:
+            field: the output.
+            kept: bool[elements], which of them.
+        """
+        number = int(np.flatnonzero(kept)[0])
+        vertex = self._vertex(field, number)
+        name, variable = self._element(field, number)
+        lines = [f"that is {name}, of the variable made at {variable.location}"]
+        if (more := int(kept.sum()) - 1) > 0:
+            lines.append(f"so it is with {counted(more, 'more element')} of that field")
+        lines.append("here they keep what they held before; a machine may leave anything there")
+        return UnwrittenOutputWarning(
+            f"{vertex} leaves {field.name(number)} unwritten",
+            at=vertex.location,
+            where=str(self),
+            found="\n".join(lines),
+            fix=f"write every element, or declare {field.field.name} InOut",
+        )
+
+
+_MEMORY = "memory is zero there now; on a machine it may hold anything"
+
+
+def element_name(variable: StoredVariable, index: int) -> tuple[str, StoredVariable]:
+    """Return an element as the graph calls it, `'x'[3, 1]`, and its variable.
+
+    Args:
+        variable: the variable.
+        index: position of the element in it.
+    """
+    if not variable.shape:
+        return f"'{variable.name}'", variable
+    inner = ", ".join(f"{int(i):,}" for i in np.unravel_index(index, variable.shape))
+    return f"'{variable.name}'[{inner}]", variable
+
+
+def _source(gather: Moves, position: int) -> int:
+    """Return where a byte of a temporary was gathered from."""
+    for to, start, rows, size, far, near in gather.records.tolist():
+        if size:
+            row = np.arange(rows)
+            pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
+        else:
+            pieces = gather.pieces[far : far + rows].astype(np.int64)
+        within = position - to - pieces[:, 0]
+        found = np.flatnonzero((within >= 0) & (within < pieces[:, 2]))
+        if len(found):
+            return int(start + pieces[found[0], 1] + within[found[0]])
+    raise AssertionError("every temporary is gathered")
