@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import poplite as pl
 from fidelity_rows import Row, Rows, run, steps
 from poplite.machine.facts import Architecture
-from poplite.ops.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
-from poplite.ops.matmul_plan import plan_matmul
+from poplite.ops.matmul.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
+from poplite.ops.matmul.plan import plan_matmul
 
 Rates = dict[int, dict[int, float]]
 

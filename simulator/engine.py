@@ -46,7 +46,7 @@ from poplite.text import counted
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from poplite.report.run import Report
+    from poplite.report.report import Report
     from poplite.report.trace import Trace
 
 

@@ -6,10 +6,10 @@
 Tensors may have any shape and lie on any tiles.
 """
 
-from poplite.ops.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
-from poplite.ops.matmul_grid import MatMulPlan
-from poplite.ops.matmul_plan import plan_matmul
-from poplite.ops.reduce import reduce
+from poplite.ops.matmul.grid import MatMulPlan
+from poplite.ops.matmul.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
+from poplite.ops.matmul.plan import plan_matmul
+from poplite.ops.reduce.reduce import reduce
 
 __all__ = [
     "MatMulPlan",

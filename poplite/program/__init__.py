@@ -18,6 +18,7 @@ from poplite.program.base import Program
 from poplite.program.conditional import If, Switch
 from poplite.program.copy import Copy
 from poplite.program.cycles import CycleStamp, cycle_count, cycle_stamp
+from poplite.program.execute import Execute, TensorCopy
 from poplite.program.floating_point import (
     ModifyFloatingPointBehaviour,
     SetFloatingPointBehaviour,
@@ -30,7 +31,6 @@ from poplite.program.floating_point import (
 from poplite.program.function import Call, Function
 from poplite.program.growing import Growing
 from poplite.program.host import CodeCopy, HostCall, RemoteCopy, StreamCopy
-from poplite.program.leaves import Execute, TensorCopy
 from poplite.program.loops import Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue
 from poplite.program.marks import Mark, Sync, SyncType, WriteUndef
 from poplite.program.printing import PrintTensor, PrintTensorFmt, PrintTensorFormat

@@ -21,9 +21,9 @@ from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
 
 if TYPE_CHECKING:
+    from poplite.program.execute import TensorCopy
     from poplite.program.function import Function
     from poplite.program.host import CodeCopy, RemoteCopy, StreamCopy
-    from poplite.program.leaves import TensorCopy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -126,7 +126,10 @@ class Copy(Program):
 
 
 def _form(source: object, destination: object) -> type[Copy]:
-    from poplite.program import host, leaves  # whose classes derive from Copy
+    from poplite.program import (
+        execute,  # whose classes derive from Copy
+        host,
+    )
 
     for end in (source, destination):
         if isinstance(end, DataStream):
@@ -135,4 +138,4 @@ def _form(source: object, destination: object) -> type[Copy]:
             return host.RemoteCopy
         if isinstance(end, FunctionBuffer):
             return host.CodeCopy
-    return leaves.TensorCopy
+    return execute.TensorCopy

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from poplite.report.execution import Execution as Execution
     from poplite.report.execution import ExecutionStep as ExecutionStep
     from poplite.report.insights import Insights as Insights
-    from poplite.report.program import ProgramVisitor as ProgramVisitor
-    from poplite.report.run import Instrumentation as Instrumentation
-    from poplite.report.run import Report as Report
+    from poplite.report.program_tree import ProgramVisitor as ProgramVisitor
+    from poplite.report.report import Instrumentation as Instrumentation
+    from poplite.report.report import Report as Report
     from poplite.report.trace import Trace as Trace
 
 _HOME = {
@@ -25,9 +25,9 @@ _HOME = {
     "Execution": "execution",
     "ExecutionStep": "execution",
     "Insights": "insights",
-    "Instrumentation": "run",
-    "ProgramVisitor": "program",
-    "Report": "run",
+    "Instrumentation": "report",
+    "ProgramVisitor": "program_tree",
+    "Report": "report",
     "ReportDiff": "diff",
     "Trace": "trace",
 }

@@ -10,7 +10,7 @@ from poplite.machine.target import Target
 from poplite.report.lazy import LazySequence
 from poplite.report.memory import LivenessStep, Memory
 from poplite.report.per_tile import PerTile
-from poplite.report.program import Programs
+from poplite.report.program_tree import Programs
 from poplite.report.tile_memory import MemoryVariable, TileMemory
 from poplite.source import here
 

@@ -19,7 +19,7 @@ from poplite.text import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.report.memory import Memory
-    from poplite.report.run import Report
+    from poplite.report.report import Report
 
 MOST = 20
 """Changes of one kind that are printed."""

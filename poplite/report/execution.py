@@ -18,7 +18,7 @@ import numpy as np
 from poplite.arrays.intervals_part import Int64
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
-from poplite.report.program import Program, Programs
+from poplite.report.program_tree import Program, Programs
 
 PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
 """What happens in a phase: vertices run; data are rearranged on their tile; they move between the

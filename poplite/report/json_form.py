@@ -22,7 +22,7 @@ import numpy as np
 from poplite.arrays.series import compact
 from poplite.errors import FileLoadError, PopliteError
 from poplite.report.per_tile import PerTile
-from poplite.report.program import Program, Programs, ProgramType
+from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.text import clipped
 
 VERSION = 1

@@ -22,7 +22,7 @@ from poplite.text import counted, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
-    from poplite.report.run import Report
+    from poplite.report.report import Report
 
 MOST_TYPES = 20
 """Vertex classes that are listed."""

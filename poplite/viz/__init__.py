@@ -24,6 +24,7 @@ installed (`layout`).
 from poplite.viz.dataflow_pictures import graph_dot as graph_dot
 from poplite.viz.dataflow_pictures import graph_svg as graph_svg
 from poplite.viz.dataflow_pictures import graph_text as graph_text
+from poplite.viz.draw.svg import SvgText as SvgText
 from poplite.viz.overview import program_svg as program_svg
 from poplite.viz.overview import program_text as program_text
 from poplite.viz.overview import summary_svg as summary_svg
@@ -34,7 +35,6 @@ from poplite.viz.pictures import tensor_text as tensor_text
 from poplite.viz.pictures import tiles_html as tiles_html
 from poplite.viz.pictures import tiles_svg as tiles_svg
 from poplite.viz.pictures import tiles_text as tiles_text
-from poplite.viz.svg import SvgText as SvgText
 
 __all__ = [
     "SvgText",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poplite.viz.dataflow import HOPS, MAX_NODES, dataflow_of
-from poplite.viz.dataflow_dot import dataflow_dot
-from poplite.viz.dataflow_svg import draw_dataflow_svg
-from poplite.viz.dataflow_text import draw_dataflow_text
-from poplite.viz.svg import SvgText
-from poplite.viz.terminal import Style
+from poplite.viz.dataflow.dot import dataflow_dot
+from poplite.viz.dataflow.graph import HOPS, MAX_NODES, dataflow_of
+from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -20,14 +20,14 @@ import numpy as np
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.text import counted
 from poplite.view import Cat, num_runs, runs, storages
-from poplite.viz.html import asset, escaped, facts_table
-from poplite.viz.ownership import ownership_of
-from poplite.viz.report_maps import report_maps
-from poplite.viz.tensor_svg import draw_tensor_svg
-from poplite.viz.tensor_text import draw_tensor_text
-from poplite.viz.tiles import TileMap, draw_map_svg, draw_map_text
-from poplite.viz.vertices import class_counts, classes_text, vertices_map
-from poplite.viz.words import name_text, shape_text, size_text
+from poplite.viz.draw.html_part import asset, escaped, facts_table
+from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.tensor.ownership import ownership_of
+from poplite.viz.tensor.svg import draw_tensor_svg
+from poplite.viz.tensor.text import draw_tensor_text
+from poplite.viz.tiles.report_maps import report_maps
+from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
+from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.program import Program
 from poplite.text import counted, shortened
-from poplite.viz.colors import CATEGORIES, KINDS
-from poplite.viz.html import escaped, facts_table, folded, table
+from poplite.viz.draw.colors import CATEGORIES, KINDS
+from poplite.viz.draw.html_part import escaped, facts_table, folded, table
+from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.notebook import rows_text, shown
-from poplite.viz.program_words import label_of, roles_of
+from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of
-from poplite.viz.vertices import class_counts, classes_text
-from poplite.viz.words import name_text, shape_text, size_text
+from poplite.viz.tiles.vertex_counts import class_counts, classes_text
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poplite.viz.program_svg import draw_program_svg
-from poplite.viz.program_text import draw_program_text
-from poplite.viz.program_tree import MOST_LINES, program_tree
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
+from poplite.viz.program.svg import draw_program_svg
+from poplite.viz.program.text import draw_program_text
+from poplite.viz.program.tree import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
 from poplite.viz.summary_svg import draw_summary_svg
 from poplite.viz.summary_text import draw_summary_text
-from poplite.viz.svg import SvgText
-from poplite.viz.terminal import Style
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from poplite.viz.html_tensor import tensor_page
-from poplite.viz.html_tiles import tiles_page
-from poplite.viz.load import tile_load
-from poplite.viz.ownership import ownership_of
-from poplite.viz.selection import Index
-from poplite.viz.svg import SvgText
-from poplite.viz.tensor_svg import draw_tensor_svg
-from poplite.viz.tensor_text import draw_tensor_text
-from poplite.viz.terminal import Style
-from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
+from poplite.viz.tensor.ownership import ownership_of
+from poplite.viz.tensor.page import tensor_page
+from poplite.viz.tensor.selection import Index
+from poplite.viz.tensor.svg import draw_tensor_svg
+from poplite.viz.tensor.text import draw_tensor_text
+from poplite.viz.tiles.load import tile_load
+from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -13,12 +13,12 @@ import numpy as np
 
 from poplite.machine.target import Target
 from poplite.text import counted
-from poplite.viz.json_text import json_text
-from poplite.viz.load import tile_load
-from poplite.viz.program_facts import runs_of
-from poplite.viz.program_words import many, runs_text
-from poplite.viz.vertices import class_counts, classes_text, num_edges
-from poplite.viz.words import size_text
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.units import size_text
+from poplite.viz.program.labels import many, runs_text
+from poplite.viz.program.program_facts import runs_of
+from poplite.viz.tiles.load import tile_load
+from poplite.viz.tiles.vertex_counts import class_counts, classes_text, num_edges
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from poplite.viz.columns import wrapped
+from poplite.viz.draw.columns import wrapped
+from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
+from poplite.viz.draw.units import size_text
 from poplite.viz.summary import Summary
-from poplite.viz.svg import Canvas, SvgText, box, text_width
-from poplite.viz.words import size_text
 
 MARGIN = 20
 ROW = 20

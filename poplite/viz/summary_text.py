@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from poplite.viz.columns import wrapped
+from poplite.viz.draw.columns import wrapped
+from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
 from poplite.viz.summary import Summary
-from poplite.viz.terminal import LEAST_COLUMNS, Style
 
 
 def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None = None) -> str:

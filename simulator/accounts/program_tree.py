@@ -35,7 +35,7 @@ from poplite.executable.opcodes import (
 )
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
-from poplite.report.program import Program, ProgramType
+from poplite.report.program_tree import Program, ProgramType
 from poplite.text import counted
 
 _Range = tuple[int, int]

@@ -32,8 +32,8 @@ from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, Typ
 from poplite.report.lazy import LazySequence
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.report.per_tile import PerTile
-from poplite.report.program import Programs
-from poplite.report.run import Instrumentation, Report
+from poplite.report.program_tree import Programs
+from poplite.report.report import Instrumentation, Report
 from poplite.report.since import steps_since
 from poplite.report.trace import Trace
 from poplite.simulator.accounts.accounts import Accounts

@@ -14,7 +14,7 @@ import pytest
 
 import poplite
 from poplite import Engine, Graph, Sequence
-from poplite.tools.viz import EPILOG, main
+from poplite.tools.viz.main import EPILOG, main
 
 SCRIPT = """
 from poplite import FLOAT, Target

@@ -11,8 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from poplite.tools import doctor
-from poplite.tools.viz import main
+from poplite.tools.viz import doctor, main
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Graphviz that draws."""
     links = [("dot", lambda text, form: b"<svg/>")]
-    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter(links))
+    monkeypatch.setattr("poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter(links))
 
 
 def test_says_what_is_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +115,7 @@ def test_a_compiler_that_is_missing_leaves_the_cache_unknown(
 def test_no_graphviz_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter([]))
+    monkeypatch.setattr("poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter([]))
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "  graphviz      no Graphviz found: graphs are drawn by the built-in layout" in said
@@ -129,6 +128,8 @@ def test_a_graphviz_that_fails_says_why(
     def fail(text: str, form: str) -> bytes:
         raise OSError("libgvc.so.6: cannot open shared object file")
 
-    monkeypatch.setattr("poplite.viz.layout.graphviz_links", lambda: iter([("dot", fail)]))
+    monkeypatch.setattr(
+        "poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter([("dot", fail)])
+    )
     assert main(["doctor"]) == 0
     assert "dot failed: libgvc.so.6: cannot open shared object file" in capsys.readouterr().out

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from poplite.tools.viz import main
-from poplite.viz.dataflow import HOPS, MAX_NODES
-from poplite.viz.dataflow_dot import FIRST_LINE
+from poplite.viz.dataflow.dot import FIRST_LINE
+from poplite.viz.dataflow.graph import HOPS, MAX_NODES
 
 SCRIPT = """
 from poplite import FLOAT, Copy, Graph, Sequence, Target

@@ -20,7 +20,7 @@ from poplite.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
-from poplite.tools.target import load_target
+from poplite.tools.viz.target import load_target
 from poplite.viz import (
     graph_dot,
     graph_svg,
@@ -35,8 +35,8 @@ from poplite.viz import (
     tiles_svg,
     tiles_text,
 )
-from poplite.viz.dataflow import dataflow_json, dataflow_of
-from poplite.viz.program_tree import program_json, program_tree
+from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.summary import summary_json, summary_of
 
 HERE = Path(__file__).parent

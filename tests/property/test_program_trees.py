@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.report.program import Program, ProgramType
+from poplite.report.program_tree import Program, ProgramType
 from poplite.simulator.accounts.reporting import compilation_of
 
 Tree = tuple[object, ...]

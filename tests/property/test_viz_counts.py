@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.program import TensorCopy
-from poplite.viz.dataflow import dataflow_json, dataflow_of
-from poplite.viz.program_tree import program_json, program_tree
-from poplite.viz.program_words import MOST
+from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.program.labels import MOST
+from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.summary import summary_json, summary_of
 
 

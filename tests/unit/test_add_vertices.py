@@ -16,7 +16,7 @@ from poplite.compile.compiler import compile_graph
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.graph.compute_sets import edges
 from poplite.types import ElementType
-from poplite.viz.dataflow_links import links_of
+from poplite.viz.dataflow.links import links_of
 from poplite.viz.notebook import compute_set_cell
 from poplite.viz.summary import summary_of
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.ops.blocks import Blocks
+from poplite.ops.matmul.blocks import Blocks
 from poplite.vertices.amp import amp_cycles
 
 BOW = pl.Target(architecture="bow")

@@ -6,7 +6,7 @@ import pytest
 
 import poplite as pl
 from poplite.compile.compiler import compile_graph
-from poplite.report.program import Program
+from poplite.report.program_tree import Program
 from poplite.simulator.accounts.reporting import compilation_of
 
 

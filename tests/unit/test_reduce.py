@@ -10,8 +10,8 @@ import pytest
 
 import poplite as pl
 from poplite.graph.partition import map_linearly
-from poplite.ops.build import MOST_AT_ONCE
-from poplite.ops.pieces import pieces_of
+from poplite.ops.reduce.build import MOST_AT_ONCE
+from poplite.ops.reduce.pieces import pieces_of
 
 
 def graph_of(

@@ -21,7 +21,7 @@ from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause
 from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
-from poplite.report.program import Program
+from poplite.report.program_tree import Program
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
 from poplite.source import SourceLocation
 

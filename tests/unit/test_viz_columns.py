@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from poplite.viz.columns import cells, cut, filled, quoted, wrapped
+from poplite.viz.draw.columns import cells, cut, filled, quoted, wrapped
 
 
 @pytest.mark.parametrize(

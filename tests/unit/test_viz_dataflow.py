@@ -9,8 +9,8 @@ import pytest
 
 import poplite as pl
 from poplite.errors import UnknownName
-from poplite.viz.dataflow import Dataflow, Edge, dataflow_json, dataflow_of
-from poplite.viz.dataflow_node import Node
+from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
+from poplite.viz.dataflow.nodes import Node
 
 
 class Blend(pl.Vertex):

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.viz import SvgText, graph_dot, graph_svg, graph_text
-from poplite.viz.columns import cells
-from poplite.viz.dataflow import Dataflow, Edge, dataflow_of
-from poplite.viz.dataflow_dot import dataflow_dot
-from poplite.viz.dataflow_node import Node
-from poplite.viz.dataflow_svg import draw_dataflow_svg
-from poplite.viz.dataflow_text import draw_dataflow_text
-from poplite.viz.layered import GAP, WIDEST, Link, layered
+from poplite.viz.dataflow.dot import dataflow_dot
+from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_of
+from poplite.viz.dataflow.nodes import Node
+from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.draw.columns import cells
+from poplite.viz.draw.layered_layout import GAP, WIDEST, Link, layered
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = (

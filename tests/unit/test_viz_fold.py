@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.viz.fold import MIXED, Page, Rectangles, coarse, fold, rectangles, tick_step
+from poplite.viz.tensor.flat_page import (
+    MIXED,
+    Page,
+    Rectangles,
+    coarse,
+    fold,
+    rectangles,
+    tick_step,
+)
 
 Int64 = npt.NDArray[np.int64]
 

@@ -25,11 +25,11 @@ from poplite.program import (
     walk,
 )
 from poplite.viz import program_svg, program_text
-from poplite.viz.colors import KINDS
-from poplite.viz.columns import cells
-from poplite.viz.program_tree import MOST_LINES, ProgramTree, program_json, program_tree
-from poplite.viz.program_words import MOST
-from poplite.viz.terminal import Style
+from poplite.viz.draw.colors import KINDS
+from poplite.viz.draw.columns import cells
+from poplite.viz.draw.terminal import Style
+from poplite.viz.program.labels import MOST
+from poplite.viz.program.tree import MOST_LINES, ProgramTree, program_json, program_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 AWKWARD = (

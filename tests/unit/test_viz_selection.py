@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poplite.errors import TensorIndexError
-from poplite.viz.selection import Index, parse_view, select
+from poplite.viz.tensor.selection import Index, parse_view, select
 
 shapes = st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple)
 

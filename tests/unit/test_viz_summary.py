@@ -12,7 +12,7 @@ from poplite import FLOAT, INT, Input, Output, Target, Vector, Vertex
 from poplite.graph import Graph
 from poplite.program import Execute, Repeat, Sequence
 from poplite.viz import summary_svg, summary_text
-from poplite.viz.columns import cells
+from poplite.viz.draw.columns import cells
 from poplite.viz.summary import Summary, summary_json, summary_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,12 +15,12 @@ from poplite import FLOAT, INT, Target, TensorIndexError
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
-from poplite.viz.interval_table import tile_rows
-from poplite.viz.ownership import Ownership, ownership_of, ownership_of_variable
-from poplite.viz.selection import select
-from poplite.viz.tensor_svg import MOST_RECTANGLES, draw_tensor_svg
-from poplite.viz.tensor_text import draw_tensor_text
-from poplite.viz.terminal import Style
+from poplite.viz.draw.terminal import Style
+from poplite.viz.tensor.interval_table import tile_rows
+from poplite.viz.tensor.ownership import Ownership, ownership_of, ownership_of_variable
+from poplite.viz.tensor.selection import select
+from poplite.viz.tensor.svg import MOST_RECTANGLES, draw_tensor_svg
+from poplite.viz.tensor.text import draw_tensor_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 

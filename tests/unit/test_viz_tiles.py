@@ -11,10 +11,10 @@ import pytest
 from poplite import FLOAT, INT, Target, UnknownName
 from poplite.graph import Graph
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
-from poplite.viz.columns import cells
-from poplite.viz.load import TileLoad, tile_load
-from poplite.viz.terminal import Style
-from poplite.viz.tiles import draw_tiles_svg, draw_tiles_text
+from poplite.viz.draw.columns import cells
+from poplite.viz.draw.terminal import Style
+from poplite.viz.tiles.load import TileLoad, tile_load
+from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,0 +1,1 @@
+"""Matrix products, with a plan of how they are cut."""

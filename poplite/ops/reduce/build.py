@@ -1,0 +1,214 @@
+"""The compute sets of one reduction.
+
+Each makes fewer elements of those that are left: `pieces` of the tensor, then of partial results.
+
+    tiles       joins what each tile holds of an output
+    workers     joins what the workers of a tile came to, where they share an output
+    groups      joins the results of some dozens of tiles, where an output has more than 64
+    final       joins what is left
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.reduce.order import Order
+from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
+from poplite.ops.reduce.ranges import Mask
+from poplite.ops.reduce.stage import Work, stage, whole_rows
+from poplite.program import Execute
+from poplite.types import FLOAT, HALF
+from poplite.vertex.vertex import Vertex
+from poplite.vertices.reduce import (
+    AllColumns,
+    AllRows,
+    AnyColumns,
+    AnyRows,
+    GreatestColumns,
+    GreatestRows,
+    LeastColumns,
+    LeastRows,
+    ProductColumns,
+    ProductRows,
+    SumColumns,
+    SumRows,
+)
+
+MOST_AT_ONCE = 64
+"""Partial results of an output that are joined in one step."""
+
+
+class Operation(NamedTuple):
+    """A way of making one element of many.
+
+    Attributes:
+        rows: the vertex for elements that lie together.
+        columns: the vertex for elements that lie apart.
+        identity: what it makes of no elements; None where there is no such number.
+        widens: whether HALF is joined in FLOAT.
+    """
+
+    rows: type[Vertex]
+    columns: type[Vertex]
+    identity: float | None
+    widens: bool = False
+
+
+OPERATIONS = {
+    "add": Operation(SumRows, SumColumns, 0, widens=True),
+    "mul": Operation(ProductRows, ProductColumns, 1, widens=True),
+    "min": Operation(LeastRows, LeastColumns, None),
+    "max": Operation(GreatestRows, GreatestColumns, None),
+    "logical_and": Operation(AllRows, AllColumns, True),
+    "logical_or": Operation(AnyRows, AnyColumns, False),
+}
+"""By name, as in poplibs' `popops::Operation`."""
+
+
+class Builder:
+    """Makes the compute sets of one reduction.
+
+    Args:
+        graph: where they go.
+        way: the operation.
+        order: the tensor, and its result.
+        has_tiles: whether the result is on tiles already.
+
+    Attributes:
+        steps: what runs, one step after the other.
+    """
+
+    def __init__(self, graph: Graph, way: Operation, order: Order, has_tiles: bool) -> None:
+        self.graph, self.way, self.order, self.has_tiles = graph, way, order, has_tiles
+        self.steps: list[Execute] = []
+        self._open: ComputeSet | None = None
+        self._source = order.tensor
+        self._homes: list[Int64] = []
+        of_half = order.tensor.element_type is HALF
+        self._partial_type = FLOAT if of_half and way.widens else order.tensor.element_type
+
+    def build(self) -> list[Execute]:
+        """Make them, and put the result on tiles."""
+        order, graph, workers = self.order, self.graph, self.graph.target.workers
+        mapping = graph.tile_mapping(order.tensor)
+        held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
+        if order.inner == 1:
+            work, homes, held = whole_rows(held, order.reduced, workers)
+            self._add("tiles", work, homes, None)
+        tile, begin, end = held
+        pieces = pieces_of(tile, begin, end, order.reduced, order.inner)
+        name, group, wanted = "tiles", pieces.tile, None
+        while len(pieces.tile):
+            may_keep = self._source.element_type is self._partial_type
+            outcome = stage(
+                pieces,
+                group,
+                inner=order.inner,
+                workers=workers,
+                straight=self._lie_together,
+                may_keep=may_keep,
+                wanted=wanted,
+            )
+            partials = self._partials(name, outcome.partials)
+            self._add(name, outcome.work, outcome.homes, partials)
+            pieces = joined([outcome.kept, self._reached(partials, outcome.partials, may_keep)])
+            if len(pieces.tile):
+                name, group = _next(pieces, outcome.has_shares)
+                wanted = self._wanted() if name == "final" and self.has_tiles else None
+            self._open = None
+        if not self.has_tiles:
+            tile, low, high = np.concatenate(self._homes, axis=1)
+            first = np.argsort(low)
+            found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
+            graph.set_tile_mapping(order.result, found)
+        return self.steps
+
+    def _wanted(self) -> tuple[Int64, Int64]:
+        """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
+        mapping = self.graph.tile_mapping(self.order.result)
+        first = np.argsort(mapping.begin)
+        return mapping.end[first], repeated(np.diff(mapping.ptr))[0][first]
+
+    def _lie_together(self, begin: Int64, end: Int64) -> Mask:
+        """Tell which ranges of the flattened tensor are one range of the memory of one tile.
+
+        Partial results of a tile are, as they are laid out by tile.
+        """
+        tensor = self.order.tensor
+        if not len(begin) or tensor.num_regions() > tensor.num_elements // self.order.inner:
+            return np.zeros(len(begin), np.bool_)
+        ends = distinct(np.r_[tensor.contiguous_regions().end, self.graph.tile_mapping(tensor).end])
+        together: Mask = np.searchsorted(ends, begin, "right") == np.searchsorted(ends, end)
+        return together
+
+    def _partials(self, name: str, made: Pieces) -> Tensor | None:
+        """Return a variable for partial results, or None for none."""
+        length = made.high - made.low
+        if not len(length):
+            return None
+        mapping = TileMapping(self.graph.target.tiles, made.tile, length)
+        size = int(length.sum())
+        return self.graph.add_variable(
+            self._partial_type, (size,), f"{name}/partials", mapping=mapping
+        )
+
+    def _reached(self, partials: Tensor | None, made: Pieces, may_keep: bool) -> Pieces:
+        """Put partial results behind what is read, and return them as pieces of it."""
+        if partials is None:
+            return made
+        if not may_keep:
+            self._source = partials
+            return made
+        begin = made.begin + self._source.num_elements
+        self._source = concat(self._source, partials)
+        return made._replace(begin=begin)
+
+    def _add(self, name: str, work: Work, homes: Int64, partials: Tensor | None) -> None:
+        """Add the vertices of a stage to the compute set that is open."""
+        self._homes.append(homes)
+        is_row = (work.stride == 1) & (work.high - work.low == 1) | work.is_rows
+        for target, is_target in ((self.order.result, work.is_final), (partials, ~work.is_final)):
+            for vertex, is_kind in ((self.way.rows, is_row), (self.way.columns, ~is_row)):
+                chosen = np.flatnonzero(is_target & is_kind)
+                if not len(chosen):
+                    continue
+                assert target is not None, "vertices that write partial results have some"
+                if self._open is None:
+                    self._open = self.graph.add_compute_set(name)
+                    self.steps.append(Execute(self._open))
+                source, copy = repeated(np.diff(work.ptr)[chosen])
+                reads = work.ptr[chosen][source] + copy
+                first = np.searchsorted(source, np.arange(len(chosen) + 1))
+                begin, end = work.begin[reads], work.end[reads]
+                one_each = len(reads) == len(chosen)
+                stride = {} if vertex is self.way.rows else {"stride": work.stride[chosen]}
+                self.graph.add_vertices(
+                    self._open,
+                    vertex,
+                    tile=work.tile[chosen],
+                    x=Slices(self._source, 0, begin, end, None if one_each else first),
+                    out=Slices(target, 0, work.low[chosen], work.high[chosen]),
+                    **stride,
+                )
+
+
+def _next(pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
+    """Return which pieces are joined next, and what that step is called."""
+    if has_shares:
+        return "workers", pieces.tile
+    most = int(pieces.counted()[1].max())
+    if most <= MOST_AT_ONCE:
+        return "final", np.zeros_like(pieces.tile)
+    tiles = distinct(pieces.tile)
+    groups = math.isqrt(most - 1) + 1
+    return "groups", np.searchsorted(tiles, pieces.tile) * groups // len(tiles)

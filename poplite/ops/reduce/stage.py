@@ -1,0 +1,261 @@
+"""One compute set of a reduction: its vertices, and what is left to be joined after it.
+
+A tile gets as many vertices as its workers need to be busy.  They share the outputs of a part; and
+the rows of an output only where there are too few outputs for them, since then a further
+stage has to join what they come to::
+
+    part of 6 outputs, 5 rows      0 1 2|3 4 5        1 output, 600 rows     0 0 0 ... 0 0
+                                   0 1 2|3 4 5                               vertex 0: 100 rows
+                                   . . .|. . .                               vertex 1: 100 rows, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals_part import Int64
+from poplite.ops.reduce.pieces import Pieces, repeated
+from poplite.ops.reduce.ranges import Mask, Parts, Ranges, dealt, ranges_of
+
+LEAST_WORK = 128
+"""Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""
+
+LEAST_ROWS = 64
+"""Rows of a vertex, at least, where workers share rows: that takes a further stage."""
+
+Straight = Callable[[Int64, Int64], Mask]
+"""Tells which ranges of a flattened tensor, int64[n] begins and ends, lie together in memory."""
+
+
+class Work(NamedTuple):
+    """The vertices of a stage.
+
+    Attributes:
+        tile: int64[n], where each runs.
+        is_final: bool[n], whether it writes outputs, or partial results.
+        low: int64[n], the first output or partial result it writes.
+        high: int64[n], one past the last.
+        is_rows: bool[n], whether what it reads are rows of outputs, one after the other.
+        stride: int64[n], otherwise, elements from row to row of what it reads.
+        ptr: int64[n + 1], vertex `v` reads the intervals `ptr[v]` up to `ptr[v + 1]`.
+        begin: int64[m], first elements of the intervals.
+        end: int64[m], one past the last.
+    """
+
+    tile: Int64
+    is_final: Mask
+    low: Int64
+    high: Int64
+    is_rows: Mask
+    stride: Int64
+    ptr: Int64
+    begin: Int64
+    end: Int64
+
+
+class Outcome(NamedTuple):
+    """What a stage does, and what it leaves to be done.
+
+    Attributes:
+        work: its vertices.
+        partials: its partial results, as pieces, the first of which begins at 0.
+        kept: pieces that it leaves as they are.
+        homes: int64[3, k], tile, first and last of the outputs it writes.
+        has_shares: whether workers share the rows of an output.
+    """
+
+    work: Work
+    partials: Pieces
+    kept: Pieces
+    homes: Int64
+    has_shares: bool
+
+
+def stage(
+    pieces: Pieces,
+    group: Int64,
+    *,
+    inner: int,
+    workers: int,
+    straight: Straight,
+    may_keep: bool,
+    wanted: tuple[Int64, Int64] | None = None,
+) -> Outcome:
+    """Plan one compute set.
+
+    Args:
+        pieces: what is left to be joined, at least one.
+        group: int64[pieces], which of them are joined now.
+        inner: elements from row to row of a piece.
+        workers: of each tile.
+        straight: tells what lies together in memory.
+        may_keep: whether single rows may stay as they are, for a later stage.
+        wanted: where outputs are wanted, `(end, tile)` of intervals from 0; left out, on the
+            tiles of their pieces.
+
+    Returns:
+        Vertices and what is left, which is nothing when all outputs are written.
+    """
+    home = None
+    if wanted is not None:
+        pieces, source = pieces.cut(wanted[0])
+        group = group[source]
+    found, is_whole = ranges_of(pieces, group)
+    if wanted is not None:
+        home = wanted[1][np.searchsorted(wanted[0], found.low, "right")]
+    is_kept = (found.rows == 1) & ~is_whole & may_keep
+    parts = dealt(found, np.flatnonzero(~is_kept), LEAST_WORK, home)
+
+    rows, width = found.rows[parts.range], parts.high - parts.low
+    needed = _shares(rows * width, parts.tile, workers)
+    columns = np.minimum(needed, width)
+    shares = np.clip(rows // LEAST_ROWS, 1, np.where(parts.is_here, -(-needed // width), 1))
+    is_final = is_whole[parts.range] & (shares == 1)
+    partials, place, first = _placed(parts, np.where(is_final, 0, shares))
+
+    part, copy = repeated(columns * shares)
+    column, share = copy % columns[part], copy // columns[part]
+    left, right = ((column + k) * width[part] // columns[part] for k in (0, 1))
+    top, bottom = ((share + k) * rows[part] // shares[part] for k in (0, 1))
+    target, final = parts.low[part], is_final[part]
+    target[~final] = place[(first[part] + share)[~final]]
+    cells = Cells(
+        parts.range[part],
+        parts.is_here[part],
+        parts.low[part] + left - found.low[parts.range[part]],
+        right - left,
+        top,
+        bottom,
+    )
+    reads = _intervals(found, cells, inner, straight)
+    is_row = np.zeros(len(part), np.bool_)
+    return Outcome(
+        Work(parts.tile[part], final, target + left, target + right, is_row, *reads),
+        partials.merged(),
+        found.pieces.take(np.repeat(is_kept, np.diff(found.ptr))),
+        np.stack([parts.tile, parts.low, parts.high])[:, is_final],
+        bool((shares > 1).any()),
+    )
+
+
+def _placed(parts: Parts, count: Int64) -> tuple[Pieces, Int64, Int64]:
+    """Lay partial results out by tile, then by share.
+
+    Args:
+        parts: what they are results of.
+        count: int64[parts], how many there are for each output.
+
+    Returns:
+        The results as pieces; where each part's begin, share by share; and which of these is the
+        first of each part.
+    """
+    of, share = repeated(count)
+    order = np.lexsort((parts.low[of], share, parts.tile[of]))
+    length = (parts.high - parts.low)[of]
+    place = np.empty(len(of), np.int64)
+    place[order] = np.cumsum(length[order]) - length[order]
+    made = Pieces(parts.tile[of], parts.low[of], parts.high[of], place, np.ones_like(place))
+    return made.take(order), place, np.cumsum(count) - count
+
+
+def whole_rows(held: Int64, reduced: int, workers: int) -> tuple[Work, Int64, Int64]:
+    """Plan the vertices for outputs whose elements lie together, all on one tile.
+
+    Args:
+        held: int64[3, n], tile, first and last of the elements of intervals.
+        reduced: elements of each output; those of the next one follow.
+        workers: of each tile.
+
+    Returns:
+        The vertices, the tile, first and last of their outputs, and what is left of the
+        intervals.  Few outputs of many elements are left, for workers to share.
+    """
+    tile, begin, end = held
+    first, last = -(-begin // reduced), end // reduced
+    rows = np.maximum(last - first, 0)
+    if reduced >= 2 * LEAST_ROWS:
+        rows[np.bincount(tile, rows)[tile] < workers] = 0
+    some = rows > 0
+    homes = np.stack([tile[some], first[some], last[some]])
+    parts = np.minimum(_shares(rows[some] * reduced, tile[some], workers), rows[some])
+    part, copy = repeated(parts)
+    low, high = (homes[1][part] + (copy + k) * rows[some][part] // parts[part] for k in (0, 1))
+    yes = np.ones(len(part), np.bool_)
+    ptr = np.arange(len(part) + 1)
+    work = Work(homes[0][part], yes, low, high, yes, high, ptr, low * reduced, high * reduced)
+    left = np.concatenate(
+        [
+            held[:, ~some],
+            np.stack([tile, begin, first * reduced])[:, some],
+            np.stack([tile, last * reduced, end])[:, some],
+        ],
+        axis=1,
+    )
+    return work, homes, left[:, left[1] < left[2]]
+
+
+def _shares(work: Int64, tile: Int64, workers: int) -> Int64:
+    """Return into how many vertices each piece of work is cut, so that workers are busy."""
+    total = np.bincount(tile, work).astype(np.int64)[tile]
+    shares: Int64 = np.minimum(-(-work * workers // total), -(-work // LEAST_WORK))
+    return shares
+
+
+class Cells(NamedTuple):
+    """Rows and columns of ranges, those that each vertex joins; all arrays of n.
+
+    Attributes:
+        range: the range.
+        is_here: bool, whether all its elements are on the vertex's tile.
+        left: the first column, counted from the range's first output.
+        width: how many columns.
+        top: the first row.
+        bottom: one past the last row.
+    """
+
+    range: Int64
+    is_here: Mask
+    left: Int64
+    width: Int64
+    top: Int64
+    bottom: Int64
+
+
+def _intervals(
+    found: Ranges, cells: Cells, inner: int, straight: Straight
+) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return the stride of each vertex, and what it reads as `(ptr, begin, end)`."""
+    # Pieces that continue each other are one, as far as a vertex is concerned.
+    pieces = found.pieces
+    of, _ = repeated(np.diff(found.ptr))
+    follows = (np.diff(of) == 0) & (np.diff(pieces.begin) == (pieces.rows * inner)[:-1])
+    heads = np.flatnonzero(np.append(True, ~follows))
+    begin, rows = pieces.begin[heads], np.add.reduceat(pieces.rows, heads)
+    ptr = np.searchsorted(of[heads], np.arange(len(found.low) + 1))
+    before = np.cumsum(rows) - rows
+    before -= before[ptr[:-1]][of[heads]]  # rows of the range above each
+
+    vertex, copy = repeated(np.diff(ptr)[cells.range])
+    entry = ptr[cells.range[vertex]] + copy
+    upper = np.clip(cells.top[vertex] - before[entry], 0, rows[entry])
+    lower = np.clip(cells.bottom[vertex] - before[entry], 0, rows[entry])
+    some = lower > upper
+    vertex, entry, upper, lower = vertex[some], entry[some], upper[some], lower[some]
+    count, wide = lower - upper, cells.width[vertex]
+    start = begin[entry] + upper * inner + cells.left[vertex]
+    stop = start + (count - 1) * inner + wide
+    # One interval from the first element to the last, if what lies between is on the tile too.
+    is_one = (count == 1) | (wide == inner)
+    spans = np.flatnonzero(~is_one & cells.is_here[vertex])
+    spans = spans[np.bincount(vertex, minlength=len(cells.width))[vertex[spans]] == 1]
+    spans = spans[straight(start[spans], stop[spans])]
+    is_one[spans] = True
+    stride = cells.width.copy()
+    stride[vertex[spans]] = inner
+    source, row = repeated(np.where(is_one, 1, count))
+    first = start[source] + row * inner
+    last = np.where(is_one[source], stop[source], first + wide[source])
+    return stride, np.searchsorted(vertex[source], np.arange(len(cells.width) + 1)), first, last

@@ -1,0 +1,251 @@
+"""Making a graph small enough to look at: a part of it, and what is collapsed.
+
+`chosen` keeps the surroundings of a name, or a scope with its neighbours.  `folded` then
+puts items together until they fit, in this order:
+
+1. scopes, the deepest first, down to the scope that all items share;
+2. names that differ only in their numbers, the most frequent first;
+3. everything of one kind.
+
+    model/conv1/w   model/conv1/apply   model/x0 to model/x999      1,002 items
+    model/conv1/                        model/x0 ... model/x999     2 nodes
+
+A node is a tuple of items; the items that were asked for by name stay alone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import UnknownName, did_you_mean, listed
+from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, shared
+from poplite.viz.draw.units import name_text
+
+EDGES_A_NODE = 4
+"""Edges allowed for each node allowed; with more of them a picture is a grey area."""
+
+DIGITS = re.compile(r"\d+")
+
+NodeKind: TypeAlias = Kind | Literal["scope"]
+KIND_TITLES: dict[NodeKind, str] = {
+    "variable": "variables",
+    "constant": "constants",
+    "compute": "compute sets",
+    "copy": "copies",
+    "control": "decisions",
+    "host": "host steps",
+    "scope": "scopes",
+}
+
+K = TypeVar("K")
+Label: TypeAlias = tuple[NodeKind, str]
+Labels: TypeAlias = dict[int, Label]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Which items are drawn as one node.
+
+    Attributes:
+        members: items of each node, rising; nodes in the order of their first items.
+        labels: of each node that stands for several items its kind and name, else None.
+        how: what the items put together share, "" when none were.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    labels: tuple[Label | None, ...]
+    how: str
+
+
+def chosen(
+    links: Links, around: str | None, hops: int, scope: str | None
+) -> tuple[Int64, frozenset[int]]:
+    """Choose the items to draw.
+
+    Args:
+        links: everything.
+        around: name of a variable or compute set to stay near; None for no such limit.
+        hops: how many edges away from it.
+        scope: draw what is in it, and its neighbours; None for everything.
+
+    Returns:
+        The chosen items, and those of the name that was asked for.
+
+    Raises:
+        UnknownName: when there is nothing of that name, or no such scope.
+    """
+    kept = np.ones(len(links.items), np.bool_)
+    if scope is not None:
+        kept &= _neighbours(links, _in_scope(links.items, scope), 1)
+    if around is None:
+        return np.flatnonzero(kept), frozenset()
+    named = _named(links.items, around)
+    kept &= _neighbours(links, named, hops)
+    return np.flatnonzero(kept | named), frozenset(np.flatnonzero(named).tolist())
+
+
+def _neighbours(links: Links, start: Mask, hops: int) -> Mask:
+    reached = start.copy()
+    for _ in range(hops):
+        before = reached.copy()
+        reached[links.head[before[links.tail]]] = True
+        reached[links.tail[before[links.head]]] = True
+        if (reached == before).all():
+            break
+    return reached
+
+
+def _named(items: Sequence[Item], name: str) -> Mask:
+    has_name = [item.kind not in ("copy", "control", "host") for item in items]
+    named = [own and item.name == name for item, own in zip(items, has_name, strict=True)]
+    if any(named):
+        return np.array(named, np.bool_)
+    known = [item.name for item, own in zip(items, has_name, strict=True) if own]
+    raise UnknownName(
+        f"the graph has no variable or compute set {name!r}{did_you_mean(name, known)}",
+        found=f"it has:\n{listed([name_text(n) for n in known], 'names')}"
+        if known
+        else "it is empty",
+        fix="use one of these names, with its scopes" if known else "graph.add_variable(...)",
+    )
+
+
+def _in_scope(items: Sequence[Item], scope: str) -> Mask:
+    path = tuple(scope.strip("/").split("/"))
+    inside = np.array([item.scope[: len(path)] == path for item in items], np.bool_)
+    if inside.any():
+        return inside
+    known = ["/".join(item.scope[:k]) for item in items for k in range(1, len(item.scope) + 1)]
+    known = list(dict.fromkeys(known))
+    raise UnknownName(
+        f"the graph has no scope {scope!r}{did_you_mean(scope, known)}",
+        found=f"it has:\n{listed([name_text(n) for n in known], 'scopes')}"
+        if known
+        else "no name in it has a scope",
+        fix="use one of these scopes" if known else "with graph.scope('layer1'): ...",
+    )
+
+
+def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> Fold:
+    """Put items together until they fit a picture.
+
+    Args:
+        links: everything.
+        kept: int64[n], the items to draw, rising.
+        alone: those that are not put together with others.
+        max_nodes: how many nodes fit; with them, four times as many edges.
+
+    Returns:
+        The nodes.
+    """
+    chosen_items = kept.tolist()
+    items = [None if k in alone else links.items[k] for k in chosen_items]
+    fits = _room(links, kept, max_nodes)
+    group, labels, how = np.arange(len(items)), Labels(), dict[str, None]()
+    # Each step puts together what the step before left apart, so the first that fits can be
+    # found by halving.
+    scopes = [item.scope for item in items if item]
+    depths = range(max(map(len, scopes), default=0), len(shared(scopes)), -1)
+    if depths and not fits(group):
+        first = bisect_left(depths, True, key=lambda depth: fits(_by_scope(items, depth)[0]))
+        group, labels = _by_scope(items, depths[min(first, len(depths) - 1)])
+        how |= {"scope": None} if labels else {}
+    if not fits(group):
+        merges = _merges(items, group, labels)
+        enough = bisect_left(
+            range(len(merges)), True, key=lambda count: fits(_merged(group, merges[:count]))
+        )
+        group = _merged(group, merges[:enough])
+        labels |= {merge.groups[0]: merge.label for merge in merges[:enough]}
+        how |= {merge.how: None for merge in merges[:enough]}
+    members: dict[int, list[int]] = {}
+    for item, number in zip(chosen_items, group.tolist(), strict=True):
+        members.setdefault(number, []).append(item)
+    return Fold(
+        tuple(tuple(node) for node in members.values()),
+        tuple(labels.get(number) for number in members),
+        ", ".join(how),
+    )
+
+
+def _room(links: Links, kept: Int64, max_nodes: int) -> Callable[[Int64], bool]:
+    """Return what tells whether a picture has room for the nodes and edges of some groups."""
+    place = np.full(len(links.items), -1)
+    place[kept] = np.arange(len(kept))
+    ends = np.stack([place[links.tail], place[links.head]])
+    ends = ends[:, (ends >= 0).all(axis=0)]
+
+    def fits(group: Int64) -> bool:
+        low, high = np.sort(group[ends], axis=0)
+        edges = np.unique((low * len(group) + high)[low != high])
+        return len(np.unique(group)) <= max_nodes and len(edges) <= EDGES_A_NODE * max_nodes
+
+    return fits
+
+
+def _by_scope(items: Sequence[Item | None], depth: int) -> tuple[Int64, Labels]:
+    """Put together what is in the same scope of a depth, or deeper in it."""
+    first: dict[Scope, int] = {}
+    group, labels = np.arange(len(items)), Labels()
+    for k, item in enumerate(items):
+        if item and len(item.scope) >= depth:
+            scope = item.scope[:depth]
+            group[k] = first.setdefault(scope, k)
+            if group[k] != k:
+                labels[first[scope]] = "scope", "/".join(scope) + "/"
+    return group, labels
+
+
+class _Merge(NamedTuple):
+    """Groups that become one, its kind and name, and what the groups share."""
+
+    groups: list[int]
+    label: Label
+    how: str
+
+
+def _merges(items: Sequence[Item | None], group: Int64, labels: Labels) -> list[_Merge]:
+    """Return what may be put together, in the order in which to do so."""
+    alike: dict[Label, list[int]] = defaultdict(list)
+    kinds: dict[NodeKind, list[int]] = defaultdict(list)
+    names: dict[int, str] = {}
+    for number in dict.fromkeys(group.tolist()):
+        item = items[number]
+        if item:
+            kind, names[number] = labels.get(number, (item.kind, item.name))
+            alike[kind, DIGITS.sub("0", names[number])].append(number)
+            kinds[kind].append(number)
+    merges = [
+        _Merge(groups, (kind, _range([names[number] for number in groups])), "number")
+        for (kind, _), groups in _largest_first(alike)
+    ]
+    return merges + [
+        _Merge(groups, (kind, KIND_TITLES[kind]), "kind") for kind, groups in _largest_first(kinds)
+    ]
+
+
+def _largest_first(groups: Mapping[K, list[int]]) -> list[tuple[K, list[int]]]:
+    several = [(key, numbers) for key, numbers in groups.items() if len(numbers) > 1]
+    return sorted(several, key=lambda pair: len(pair[1]), reverse=True)
+
+
+def _range(names: list[str]) -> str:
+    """Return the least and the largest of names that differ only in their numbers."""
+    by_number = sorted(names, key=lambda name: [(len(d), d) for d in DIGITS.findall(name)])
+    return f"{by_number[0]} ... {by_number[-1]}"
+
+
+def _merged(group: Int64, merges: Sequence[_Merge]) -> Int64:
+    to = np.arange(len(group))
+    for merge in merges:
+        to[merge.groups] = merge.groups[0]
+    return to[group]

@@ -1,0 +1,248 @@
+"""The dataflow graph: variables, what works on them, and how many bytes flow.
+
+    x --16 B--> double --16 B--> y          nodes 0, 1, 2     edges (0, 1), (1, 2)
+
+Vertices are summed up in their compute set, and a graph with too many nodes is collapsed,
+so the picture of any graph is small.  What goes both ways is one edge: a compute set that
+updates a variable in place, or scopes that exchange data.
+
+>>> from poplite.graph import Graph
+>>> from poplite.program import Copy
+>>> graph = Graph()
+>>> x, y = graph.add_variable("int32", (4,), "x"), graph.add_variable("int32", (4,), "y")
+>>> flow = dataflow_of(graph, Copy(x, y))
+>>> [node.title for node in flow.nodes], [(e.tail, e.head, e.forward_bytes) for e in flow.edges]
+(['x', 'Copy', 'y'], [(0, 1, 16), (1, 2, 16)])
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.viz.dataflow.fold import EDGES_A_NODE, Fold, chosen, folded
+from poplite.viz.dataflow.links import Item, Links, links_of
+from poplite.viz.dataflow.nodes import Node, members_of, members_text, node_of
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.units import name_text, size_text
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+    from poplite.program import Program
+
+MAX_NODES = 300
+"""Nodes that are drawn unless more are asked for."""
+
+HOPS = 2
+"""Edges between a name that is looked around and the last node drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Bytes that flow between two nodes.
+
+    Attributes:
+        tail: the node they come from, by position.
+        head: the node they go to.
+        forward_bytes: from tail to head, above 0; what several vertices read counts for each.
+        backward_bytes: from head to tail, 0 when nothing does.
+    """
+
+    tail: int
+    head: int
+    forward_bytes: int
+    backward_bytes: int = 0
+
+    @property
+    def label(self) -> str:
+        """The bytes, once when they are the same both ways."""
+        forward = size_text(self.forward_bytes)
+        if self.backward_bytes in (0, self.forward_bytes):
+            return forward
+        return f"{forward}, back {size_text(self.backward_bytes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataflow:
+    """What a picture of the dataflow shows.
+
+    Attributes:
+        title: what is shown.
+        nodes: in program order.
+        edges: by tail, then head; at most one between two nodes.
+        num_steps: steps of the program, 0 without one.
+        notice: what was collapsed, "" when nothing was.
+        full_size: the `max_nodes` that collapses nothing.
+    """
+
+    title: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    num_steps: int
+    notice: str
+    full_size: int
+
+    def tip(self, edge: Edge) -> str:
+        """Return an edge in words.
+
+        Args:
+            edge: one of the edges.
+
+        Returns:
+            One line.
+        """
+        arrow = "<->" if edge.backward_bytes else "->"
+        return f"{self.nodes[edge.tail].title} {arrow} {self.nodes[edge.head].title}: {edge.label}"
+
+    def dependences(self) -> list[tuple[int, int]]:
+        """Return which nodes work on the same data one after the other.
+
+        Returns:
+            Pairs of nodes in program order, of which one at least writes what both touch.
+
+        >>> edges = (Edge(0, 1, 4, 4), Edge(0, 2, 4, 4), Edge(0, 3, 4))
+        >>> nodes = (Node("variable", "x"), *(Node("compute", name) for name in "abc"))
+        >>> Dataflow("", nodes, edges, 3, "", 0).dependences()
+        [(1, 2), (2, 3)]
+        """
+        users: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for edge in self.edges:
+            for data, user, writes in (
+                (edge.tail, edge.head, edge.backward_bytes > 0),
+                (edge.head, edge.tail, True),
+            ):
+                if self.nodes[data].is_data and not self.nodes[user].is_data:
+                    users[data].append((user, writes))
+        pairs: dict[tuple[int, int], None] = {}
+        for of_one in users.values():
+            writer, readers = -1, list[int]()
+            for user, writes in sorted(of_one):
+                before = [writer] if writer >= 0 else []
+                before += readers if writes else []
+                pairs |= {(earlier, user): None for earlier in before}
+                writer, readers = (user, []) if writes else (writer, [*readers, user])
+        return list(pairs)
+
+
+def dataflow_of(
+    graph: Graph,
+    program: Program | None = None,
+    *,
+    around: str | None = None,
+    hops: int = HOPS,
+    scope: str | None = None,
+    max_nodes: int = MAX_NODES,
+) -> Dataflow:
+    """Find what reads and writes what.
+
+    Args:
+        graph: the graph.
+        program: the program, for its order, copies and prints.
+        around: name of a variable or compute set to stay near.
+        hops: how many edges away from it.
+        scope: show only what is in it, and its neighbours.
+        max_nodes: from where on nodes are collapsed: scopes, numbered names, then kinds.
+
+    Returns:
+        Nodes in program order, and edges.
+
+    Raises:
+        UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> for k in range(1000):
+    ...     _ = graph.add_variable("int32", (4,), f"x{k}")
+    >>> flow = dataflow_of(graph)
+    >>> flow.nodes[0].title, flow.notice
+    ('x0 ... x999', '1,000 nodes collapsed to 1, by number')
+    """
+    links = links_of(graph, program)
+    items = links.items
+    kept, named = chosen(links, around, hops, scope)
+    fold = folded(links, kept, named, max_nodes)
+    nodes = tuple(
+        node_of([items[k] for k in members], label, focus=bool(named & set(members)))
+        for members, label in zip(fold.members, fold.labels, strict=True)
+    )
+    title = _title([items[k] for k in kept.tolist()], around, hops, scope)
+    edges, num_pairs = _edges(links, fold)
+    notice = f"{len(kept):,} nodes collapsed to {len(nodes):,}, by {fold.how}" if fold.how else ""
+    full_size = max(len(kept), -(-num_pairs // EDGES_A_NODE))
+    return Dataflow(title, nodes, edges, links.num_steps, notice, full_size)
+
+
+def _title(items: Iterable[Item], around: str | None, hops: int, scope: str | None) -> str:
+    parts = [members_text(members_of(items)) or "nothing"]
+    parts += [f"around '{name_text(around)}'"] if around is not None else []
+    parts += [f"in and next to scope '{name_text(scope)}'"] if scope is not None else []
+    return f"dataflow: {', '.join(parts)}"
+
+
+def dataflow_json(flow: Dataflow) -> str:
+    """Write a dataflow graph as JSON.
+
+    Args:
+        flow: nodes and edges.
+
+    Returns:
+        Lines, the last one ended; edges name nodes by position.
+
+    >>> '"kind": "variable"' in dataflow_json(Dataflow("", (Node("variable", "x"),), (), 0, "", 1))
+    True
+    """
+    nodes = [
+        {
+            "kind": node.kind,
+            "name": node.name,
+            "members": dict(node.members),
+            "element_type": node.type_name or None,
+            "shape": node.shape,
+            "bytes": node.size_bytes,
+            "vertices": dict(node.vertices),
+            "tiles": node.tiles,
+            "num_tiles": node.num_tiles,
+            "step": node.step or None,
+            "at": node.location or None,
+        }
+        for node in flow.nodes
+    ]
+    edges = [
+        {
+            "from": edge.tail,
+            "to": edge.head,
+            "bytes": edge.forward_bytes,
+            "bytes_back": edge.backward_bytes,
+        }
+        for edge in flow.edges
+    ]
+    about = {"title": flow.title, "notice": flow.notice or None, "num_steps": flow.num_steps}
+    return json_text("graph", {**about, "nodes": nodes, "edges": edges})
+
+
+def _edges(links: Links, fold: Fold) -> tuple[tuple[Edge, ...], int]:
+    """Return the edges between nodes, and how many there would be between all their items."""
+    node_of_item = np.full(len(links.items), -1)
+    for node, members in enumerate(fold.members):
+        node_of_item[list(members)] = node
+    inside = (node_of_item[links.tail] >= 0) & (node_of_item[links.head] >= 0)
+    ends = np.sort([links.tail[inside], links.head[inside]], axis=0)
+    num_pairs = len(np.unique(ends[0] * len(links.items) + ends[1]))
+    flow: dict[tuple[int, int], int] = defaultdict(int)
+    tail, head = node_of_item[links.tail[inside]], node_of_item[links.head[inside]]
+    for a, b, size in zip(
+        tail.tolist(), head.tolist(), links.size_bytes[inside].tolist(), strict=True
+    ):
+        if a != b:
+            flow[a, b] += size
+    edges = [
+        Edge(a, b, size, flow.get((b, a), 0))
+        for (a, b), size in flow.items()
+        if a < b or (b, a) not in flow
+    ]
+    return tuple(sorted(edges, key=lambda edge: (edge.tail, edge.head))), num_pairs

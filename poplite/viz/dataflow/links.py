@@ -1,0 +1,347 @@
+"""Who reads and writes what: variables, compute sets and copies before any is left out.
+
+Items stand in program order: a variable just before what first reads it, or just after what
+first writes it; what is in no program comes in the order it was made::
+
+    items   x   double   y   Copy y -> z   z          Links.tail   0 1 2 3
+            0   1        2   3             4          Links.head   1 2 3 4
+
+Vertices are summed up in their compute set, one pass over their edges: 10^5 of them take a
+second.  Numbers given to vertices are constants of the graph; those of one compute set are
+one item.
+
+>>> from poplite.graph import Graph
+>>> from poplite.program import Copy
+>>> graph = Graph()
+>>> y, z = graph.add_variable("int32", (4,), "y"), graph.add_variable("int32", (4,), "z")
+>>> links = links_of(graph, Copy(y, z))
+>>> [item.name for item in links.items], links.size_bytes.tolist()
+(['y', 'y -> z', 'z'], [16, 16])
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import merge
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ControlProgramError
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.compute_sets.edges import Edges
+from poplite.graph.storage.variable import Variable
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import (
+    Copy,
+    Execute,
+    HostCall,
+    Mark,
+    PrintTensor,
+    Program,
+    Step,
+    distinct_decisions,
+    distinct_steps,
+)
+from poplite.view import Storage, View, runs, storages
+from poplite.viz.draw.units import name_text
+from poplite.viz.tiles.vertex_counts import edges_of
+
+if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
+
+Int64 = npt.NDArray[np.int64]
+Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]
+Scope: TypeAlias = tuple[str, ...]
+Share: TypeAlias = tuple[int, int]
+"""Number of a variable, and how many of its elements something touches."""
+
+Thing: TypeAlias = Variable | ComputeSet | Program | tuple[Variable, ...]
+
+
+class Item(NamedTuple):
+    """One thing that data flows through.
+
+    Attributes:
+        kind: what it is; "host" is a print or a call, "control" a program in which data decide.
+        name: with its scopes; of a copy, the names of both its ends.
+        scope: its scopes, the outermost first; of a copy, those that both its ends share.
+        thing: the variable, compute set or program; the numbers given to vertices.
+        step: where it first stands in the program, from 1; 0 for what is no step of it.
+    """
+
+    kind: Kind
+    name: str
+    scope: Scope
+    thing: Thing
+    step: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Everything that data flows through, and how much flows.
+
+    Attributes:
+        items: in program order.
+        tail: int64[links], the item that data comes from.
+        head: int64[links], the item that it goes to.
+        size_bytes: int64[links], above 0; what several vertices read counts for each.
+        num_steps: steps of the program, 0 without one.
+    """
+
+    items: tuple[Item, ...]
+    tail: Int64
+    head: Int64
+    size_bytes: Int64
+    num_steps: int
+
+
+class Touched(NamedTuple):
+    """Elements of one variable that a step reads and writes."""
+
+    read: dict[int, int]
+    written: dict[int, int]
+
+
+def links_of(graph: Graph, program: Program | None = None) -> Links:
+    """Gather what reads and writes what.
+
+    Args:
+        graph: the graph.
+        program: the program, for its order, copies and prints.
+
+    Returns:
+        All of it, in program order.
+
+    Raises:
+        ControlProgramError: when the program is of another graph.
+    """
+    graph = graph.top_level_graph
+    variables, (owner, numbers) = graph.variables, _owners(graph)
+    place: dict[int, int] = {}
+    items: list[Item] = []
+    flows: list[tuple[int, int, int]] = []
+
+    def place_of(key: int) -> int:
+        if key not in place:
+            place[key] = len(items)
+            items.append(numbers[key] if key in numbers else _data_item(variables[key]))
+        return place[key]
+
+    count, results = _Counter(), _results(program)
+    for action in _actions(graph, program):
+        touched = _touched(action.thing, count)
+        for tensor in results.get(action.thing, ()):
+            for number, elements in count(tensor.view):
+                touched.written[number] += elements
+        read, written = (_bytes(part, owner, variables) for part in touched)
+        sources = [(place_of(key), size) for key, size in read]
+        own = len(items)
+        items.append(action)
+        flows += [(source, own, size) for source, size in sources]
+        flows += [(own, place_of(key), size) for key, size in written]
+    for key in dict.fromkeys(owner):
+        place_of(key)
+    table = np.array(flows, np.int64).reshape(-1, 3)
+    steps = program.num_steps if program is not None else 0
+    return Links(tuple(items), table[:, 0], table[:, 1], table[:, 2], steps)
+
+
+def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
+    """Return what stands for each variable: itself, or all numbers of its compute set."""
+    owner = [variable.storage.id for variable in graph.variables]
+    numbers: dict[int, Item] = {}
+    for compute_set in graph.compute_sets:
+        given = [
+            graph.variable_of(storage)
+            for vertex in compute_set.vertices.items()
+            for tensor in vertex.constants
+            for storage in storages(tensor.view)
+        ]
+        if given:
+            first = given[0].storage.id
+            for variable in given:
+                owner[variable.storage.id] = first
+            name = f"{compute_set.name} numbers"
+            numbers[first] = Item("constant", name, _scope(compute_set.name), tuple(given), 0)
+    return owner, numbers
+
+
+def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
+    """Return where Executes put what the vertices of a compute set return."""
+    results: dict[Thing, dict[Tensor, None]] = defaultdict(dict)
+    for step in () if program is None else distinct_steps(program):
+        if isinstance(step.program, Execute) and step.program.result is not None:
+            results[step.program.compute_set][step.program.result] = None
+    return results
+
+
+def _data_item(variable: Variable) -> Item:
+    kind: Kind = "constant" if variable.constant else "variable"
+    return Item(kind, variable.name, _scope(variable.name), variable, 0)
+
+
+def _scope(name: str) -> Scope:
+    return tuple(name.split("/")[:-1])
+
+
+def shared(scopes: Iterable[Scope]) -> Scope:
+    """Return the scopes that all of some have in common.
+
+    Args:
+        scopes: the outermost first.
+
+    >>> shared([("model", "conv1"), ("model", "conv2", "a")]), shared([])
+    (('model',), ())
+    """
+    distinct = set(scopes)
+    same = takewhile(lambda parts: len(set(parts)) == 1, zip(*distinct, strict=False))
+    return tuple(parts[0] for parts in same)
+
+
+def _actions(graph: Graph, program: Program | None) -> Iterator[Item]:
+    """Yield what reads and writes, each once: the program's steps, then what it leaves out."""
+    seen: set[object] = set()
+    for step in () if program is None else _reading(program):
+        match step.program:
+            case Execute(compute_set=compute_set):
+                _check_graph(graph, compute_set.graph, step)
+                if compute_set not in seen:
+                    seen.add(compute_set)
+                    yield _compute_item(compute_set, step.number)
+            case Copy(source=source, destination=end, tensor=Tensor() as tensor) as leaf:
+                _check_graph(graph, tensor.graph, step)
+                if (source, end) not in seen:
+                    seen.add((source, end))
+                    tensors = *leaf.reads, *leaf.writes
+                    scope = shared([_scope(each.name) for each in tensors])
+                    yield Item("copy", f"{source.name} -> {end.name}", scope, leaf, step.number)
+            case PrintTensor(title=title, tensor=tensor) as leaf:
+                _check_graph(graph, tensor.graph, step)
+                yield Item("host", title, _scope(tensor.name), leaf, step.number)
+            case HostCall(function=function) as leaf:
+                _check_graph(graph, function.graph, step)
+                yield Item("host", function.handle, (), leaf, step.number)
+            case Program(decided_by=Tensor() as tensor) as node:
+                _check_graph(graph, tensor.graph, step)
+                yield Item("control", tensor.name, _scope(tensor.name), node, step.number)
+            case leaf:
+                tensors = *leaf.reads, *leaf.writes
+                for tensor in tensors:
+                    _check_graph(graph, tensor.graph, step)
+                if tensors and not isinstance(leaf, Mark):  # otherwise it touches no data
+                    kind: Kind = "copy" if leaf.reads and leaf.writes else "host"
+                    name = " -> ".join(tensor.name for tensor in tensors)
+                    scope = shared([_scope(tensor.name) for tensor in tensors])
+                    yield Item(kind, name, scope, leaf, step.number)
+    for compute_set in graph.compute_sets:
+        if compute_set not in seen:
+            yield _compute_item(compute_set, 0)
+
+
+def _reading(program: Program) -> Iterator[Step]:
+    """Return the steps of a program and what decides in it, in its order."""
+    decisions, steps = distinct_decisions(program), distinct_steps(program)
+    return merge(decisions, steps, key=lambda step: step.number)
+
+
+def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
+    if other is not graph:
+        raise ControlProgramError(
+            f"the program belongs to another graph than {graph!r}",
+            at=step.program.location,
+            where=name_text(str(step)),
+            found=f"that step is of {other!r}",
+            fix="draw a program with the graph that its variables and compute sets were made with",
+        )
+
+
+def _compute_item(compute_set: ComputeSet, step: int) -> Item:
+    return Item("compute", compute_set.name, _scope(compute_set.name), compute_set, step)
+
+
+class _Counter:
+    """Counts the elements of each variable in views; a view met again is not looked at again."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[View, list[tuple[int, int]]]] = {}
+
+    def __call__(self, view: View) -> Iterable[tuple[int, int]]:
+        """Return (number of the variable, elements) for each variable a view touches."""
+        if isinstance(view.space, Storage):
+            size = view.num_elements
+            return [(view.space.id, size)] if size else []
+        if id(view) not in self._known:
+            # The view is kept with its answer, so that no other can get its id.
+            self._known[id(view)] = view, _shares(view)
+        return self._known[id(view)][1]
+
+
+def _shares(view: View) -> list[tuple[int, int]]:
+    """Return (number of the variable, elements) for a view of a concatenation."""
+    owners = sorted(storages(view), key=lambda storage: storage.base)
+    if len(owners) == 1:
+        return [(owners[0].id, view.num_elements)]
+    begin, length = runs(view)
+    owner = np.searchsorted([storage.base for storage in owners], begin, side="right") - 1
+    elements = np.zeros(len(owners), np.int64)
+    np.add.at(elements, owner, length)
+    return [(s.id, n) for s, n in zip(owners, elements.tolist(), strict=True)]
+
+
+def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
+    """Return (number of the variable, elements) for the edges of many vertices."""
+    if not edges.num_elements:
+        return []
+    low, high = edges.envelope()
+    first, last = graph._owners(np.array([low, high - 1])).tolist()
+    if first == last:
+        return [(first, edges.num_elements)]
+    _, begin, count = edges.runs()
+    elements = np.zeros(last + 1, np.int64)
+    np.add.at(elements, graph._owners(begin), count)
+    used = np.flatnonzero(elements)
+    return list(zip(used.tolist(), elements[used].tolist(), strict=True))
+
+
+def _touched(thing: Thing, count: _Counter) -> Touched:
+    touched = Touched(defaultdict(int), defaultdict(int))
+    for shares, reads, writes in _ends(thing, count):
+        for number, elements in shares:
+            if reads:
+                touched.read[number] += elements
+            if writes:
+                touched.written[number] += elements
+    return touched
+
+
+def _ends(thing: Thing, count: _Counter) -> Iterator[tuple[Iterable[Share], bool, bool]]:
+    """Yield what something touches in each place, whether it reads it, whether it writes it."""
+    match thing:
+        case ComputeSet():
+            for vertex in thing.vertices.singles():
+                for field, tensor in edges_of(vertex):
+                    yield count(tensor.view), field.reads, field.writes
+            for block in thing.vertices.blocks():
+                for name, edges in block.edges.items():
+                    field = block.vertex_class.fields[name]
+                    yield _shares_of_edges(block.graph, edges), field.reads, field.writes
+        case Program(reads=reads, writes=writes):
+            for tensor in reads:
+                yield count(tensor.view), True, False
+            for tensor in writes:
+                yield count(tensor.view), False, True
+
+
+def _bytes(
+    elements: dict[int, int], owner: list[int], variables: tuple[Variable, ...]
+) -> list[tuple[int, int]]:
+    """Sum bytes over what stands for the variables, in the order the variables were made."""
+    sizes: dict[int, int] = defaultdict(int)
+    for number in sorted(elements):
+        sizes[owner[number]] += elements[number] * variables[number].element_type.size_bytes
+    return list(sizes.items())

@@ -1,0 +1,235 @@
+"""One node of the dataflow graph, in words: name, second line, and all that is known.
+
+>>> node = Node("variable", "layer1/w", type_name="float32", shape=(4, 8), size_bytes=128)
+>>> node.title, node.detail, node.facts()
+('layer1/w', 'float32[4, 8]', ['float32[4, 8], 128 B'])
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
+from poplite.graph.storage.variable import Variable
+from poplite.program import Copy, HostCall, PrintTensor, Program
+from poplite.text import counted
+from poplite.types import type_text
+from poplite.viz.dataflow.fold import Label, NodeKind
+from poplite.viz.dataflow.links import Int64, Item, Kind, Thing
+from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.tiles.vertex_counts import class_counts
+
+NOUNS: dict[Kind, tuple[str, str]] = {
+    "variable": ("variable", "variables"),
+    "constant": ("constant", "constants"),
+    "compute": ("compute set", "compute sets"),
+    "copy": ("copy", "copies"),
+    "control": ("decision", "decisions"),
+    "host": ("host step", "host steps"),
+}
+"""What the kinds are called, in the order in which they are counted."""
+
+
+def members_of(items: Iterable[Item]) -> Counter[Kind]:
+    """Count things of each kind; numbers given to vertices one by one.
+
+    Args:
+        items: any.
+    """
+    counts: Counter[Kind] = Counter()
+    for item in items:
+        counts[item.kind] += len(item.thing) if isinstance(item.thing, tuple) else 1
+    return counts
+
+
+def members_text(counts: Mapping[Kind, int]) -> str:
+    """Return how many there are of each kind.
+
+    Args:
+        counts: number of each kind.
+
+    >>> members_text({"compute": 1, "variable": 2000})
+    '2,000 variables, 1 compute set'
+    """
+    return ", ".join(counted(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Something that data flows through, or several such things put together.
+
+    Attributes:
+        kind: what it is; "host" is a print or a call, "control" a program in which data decide,
+            "scope" what is in a scope.
+        name: with its scopes, verbatim; of several things, the name of them all.
+        members: how many things of each kind it stands for; empty for one thing.
+        type_name: element type of data, and of what is copied or printed.
+        shape: of data, and of what is copied or printed; None for anything else.
+        size_bytes: bytes of data, or that are copied.
+        vertices: of a compute set, its vertex classes and how many there are of each.
+        tiles: where it lies or runs, as ranges.
+        num_tiles: how many tiles that are.
+        step: where it first stands in the program, from 1; 0 for none.
+        location: the user's line that made it.
+        focus: whether it was asked for by name.
+        verb: what it does with what its name says; empty where that needs no word.
+    """
+
+    kind: NodeKind
+    name: str
+    members: tuple[tuple[Kind, int], ...] = ()
+    type_name: str = ""
+    shape: tuple[int, ...] | None = None
+    size_bytes: int = 0
+    vertices: tuple[tuple[str, int], ...] = ()
+    tiles: str = ""
+    num_tiles: int = 0
+    step: int = 0
+    location: str = ""
+    focus: bool = False
+    verb: str = ""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it holds data and does nothing."""
+        return self.kind in ("variable", "constant")
+
+    @property
+    def title(self) -> str:
+        """Its name on one line, or what it does."""
+        if self.kind == "copy" and not self.members:
+            return self.verb or "Copy"
+        return f"{self.verb} {name_text(self.name)}".lstrip()
+
+    @property
+    def detail(self) -> str:
+        """The most important fact about it."""
+        if self.members:
+            return members_text(dict(self.members))
+        if self.kind == "compute":
+            return _vertices_text(self.vertices)
+        if self.kind == "copy" or self.shape is None:
+            return size_text(self.size_bytes)
+        what = "constant " if self.kind == "constant" else ""
+        return f"{what}{self.type_name}{shape_text(self.shape)}"
+
+    @property
+    def place(self) -> str:
+        """Its tiles, empty when it has none."""
+        return f"on {counted(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
+
+    def facts(self) -> list[str]:
+        """Return all that is known about it but its name.
+
+        Returns:
+            Lines.
+        """
+        lines = [self.detail]
+        if self.kind == "compute" and len(self.vertices) > 2:
+            lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
+        if self.kind == "copy" and not self.members:
+            lines.append(name_text(self.name))
+        elif self.size_bytes:
+            lines[0] += f", {size_text(self.size_bytes)}"
+        lines += [self.place] if self.place else []
+        if self.step:
+            lines.append(f"step {self.step:,}")
+        return lines + ([name_text(self.location)] if self.location else [])
+
+
+def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
+    if not vertices:
+        return "no vertices"
+    shown = [f"{count:,} {name_text(name)}" for name, count in vertices[:2]]
+    more = f" and {len(vertices) - 2:,} more classes" if len(vertices) > 2 else ""
+    return ", ".join(shown) + more
+
+
+def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
+    """Describe a node.
+
+    Args:
+        items: what it stands for.
+        label: kind and name of several items; None for one.
+        focus: whether it was asked for by name.
+    """
+    if label is not None:
+        members = members_of(items)
+        size = sum(_data_bytes(item.thing) for item in items)
+        return Node(*label, tuple(members.items()), size_bytes=size, focus=focus)
+    (item,) = items
+    node = Node(item.kind, item.name, step=item.step, focus=focus)
+    match item.thing:
+        case ComputeSet() as compute_set:
+            return _of_compute_set(node, compute_set)
+        case Variable() as variable:
+            return _of_variable(node, variable)
+        case Program() as program:
+            return _of_program(node, program)
+        case numbers:
+            size = _data_bytes(numbers)
+            return replace(node, members=tuple(members_of(items).items()), size_bytes=size)
+
+
+def _of_compute_set(node: Node, compute_set: ComputeSet) -> Node:
+    tiles = sorted(compute_set.vertices.tiles())
+    return replace(
+        node,
+        vertices=class_counts(compute_set.vertices.items()),
+        tiles=_ranges(tiles),
+        num_tiles=len(tiles),
+        location=str(compute_set.location),
+    )
+
+
+def _of_variable(node: Node, variable: Variable) -> Node:
+    _, owner = variable.mapping.pieces()
+    tiles = np.unique(owner[owner != NO_TILE])
+    return replace(
+        node,
+        type_name=type_text(variable.element_type),
+        shape=variable.shape,
+        size_bytes=_data_bytes(variable),
+        tiles=_ranges(tiles),
+        num_tiles=len(tiles),
+        location=str(variable.location),
+    )
+
+
+def _of_program(node: Node, program: Program) -> Node:
+    if isinstance(program, HostCall):
+        sizes = (t.num_elements * t.element_type.size_bytes for t in program.reads + program.writes)
+        return replace(node, verb="Call", size_bytes=sum(sizes), location=str(program.location))
+    if isinstance(program, Copy):
+        assert program.tensor is not None
+        tensor, verb = program.tensor, ""
+    elif isinstance(program, PrintTensor):
+        tensor, verb = program.tensor, "Print"
+    else:
+        tensor, verb = (*program.writes, *program.reads)[0], type(program).__name__
+    return replace(
+        node,
+        verb=verb,
+        type_name=type_text(tensor.element_type),
+        shape=tensor.shape,
+        size_bytes=tensor.num_elements * tensor.element_type.size_bytes,
+        location=str(program.location),
+    )
+
+
+def _data_bytes(thing: Thing) -> int:
+    """Return the bytes of variables and constants; what works on data has none."""
+    if isinstance(thing, tuple):
+        return sum(map(_data_bytes, thing))
+    if isinstance(thing, Variable):
+        return thing.num_elements * thing.element_type.size_bytes
+    return 0
+
+
+def _ranges(tiles: Sequence[int] | Int64) -> str:
+    return ranges(tiles) if len(tiles) else ""

@@ -1,0 +1,123 @@
+r"""Text in columns of a terminal, whatever characters names are made of.
+
+A CJK letter or an emoji takes two cells, an accent that joins the letter before it none.
+Names that run from right to left are closed by a mark, or the numbers behind them would
+be drawn in front.
+
+    >>> cells("wide"), cells("\u5e83\u3044"), cells("e\u0301")
+    (4, 4, 1)
+"""
+
+from __future__ import annotations
+
+from unicodedata import bidirectional, category, east_asian_width
+
+from poplite.viz.draw.units import name_text
+
+LEFT_TO_RIGHT = "\u200e"
+"""A mark without width: what follows runs from left to right."""
+
+LEAST_NAME = 8
+"""Cells that are left of a name, however little room there is."""
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    Args:
+        text: one line.
+
+    >>> cells("blur")
+    4
+    """
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text that fits, with its middle left out where it is too long.
+
+    Args:
+        text: one line.
+        room: cells it may take, at least 3.
+
+    >>> cut("model/block4/conv/weights", 16), cut("blur", 16)
+    ('model/b...eights', 'blur')
+    """
+    if cells(text) <= room:
+        return text
+    left = (room - 3) - (room - 3) // 2
+    return f"{_first(text, left)}...{_first(text[::-1], room - 3 - left)[::-1]}"
+
+
+def _first(text: str, room: int) -> str:
+    taken = 0
+    for k, character in enumerate(text):
+        taken += _cells(character)
+        if taken > room:
+            return text[:k]
+    return text
+
+
+def quoted(name: str, room: int) -> str:
+    r"""Return a name in quotes on one line, its middle left out where it is too long.
+
+    Args:
+        name: any text.
+        room: cells it may take between the quotes.
+
+    >>> quoted("two\nlines", 40), quoted("model/block4/conv/weights", 16)
+    ("'two\\nlines'", "'model/b...eights'")
+    """
+    shown = cut(name_text(name), max(room, LEAST_NAME))
+    mark = LEFT_TO_RIGHT if any(bidirectional(c) in ("R", "AL") for c in shown) else ""
+    return f"'{shown}{mark}'"
+
+
+def filled(pattern: str, names: tuple[str, ...], room: int) -> str:
+    """Return a pattern with quoted names filled in; the longest are shortened until it fits.
+
+    Args:
+        pattern: text with `{}` for each name.
+        names: full names.
+        room: cells all of it may take.
+
+    >>> filled("Copy {} -> {}", ("a", "model/block4/conv/weights"), 30)
+    "Copy 'a' -> 'model/...eights'"
+    """
+    left = room - cells(pattern.replace("{}", "''"))
+    wide = {k: cells(name_text(name)) for k, name in enumerate(names)}
+    shown: dict[int, str] = {}
+    for k in sorted(wide, key=lambda k: wide[k]):
+        share = min(wide[k], left // (len(names) - len(shown)))
+        shown[k] = quoted(names[k], share)
+        left -= share
+    return pattern.format(*(shown[k] for k in range(len(names))))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines between words.
+
+    Args:
+        text: words; one that is wider than a line is shortened.
+        width: cells of a line.
+
+    Returns:
+        Lines, at least one.
+
+    >>> wrapped("tile 37 needs more", 8)
+    ['tile 37', 'needs', 'more']
+    """
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {cut(word, width)}".lstrip()
+        if lines[-1] and cells(longer) > width:
+            lines.append(cut(word, width))
+        else:
+            lines[-1] = longer
+    return lines

@@ -1,0 +1,122 @@
+r"""One picture as one page: a file that needs no other and no network.
+
+On it are the picture, what it is of, its numbers as a table, the same as text, and all
+numbers as JSON for a program.  The page follows the reader's light or dark setting.  What
+tooltips say is told below the picture too, by a click or the arrow keys; without scripts
+everything else still works.  Equal input gives equal bytes.
+
+    >>> text = page("Tile map", "x", {"tiles": "4"}, SvgText("<svg></svg>"), [], "0 |..|", "{}")
+    >>> text.splitlines()[0], "<h1>Tile map</h1>" in text
+    ('<!doctype html>', True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from poplite.text import counted
+from poplite.viz.draw.colors import DARK, LIGHT
+from poplite.viz.draw.html_part import asset, escaped, facts_table, folded, table
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.units import name_text
+
+OPEN_ROWS = 40
+"""Rows of the longest table that is open at first."""
+
+MOST_ROWS = 2000
+"""Rows of a table; the JSON has the rest."""
+
+MOST_DATA = 1_000_000
+"""Characters of the longest JSON that a page holds."""
+
+
+def page(
+    title: str,
+    subject: str,
+    facts: Mapping[str, str],
+    picture: SvgText,
+    tables: Sequence[str],
+    text: str,
+    data: str,
+    *,
+    command: str = "",
+) -> str:
+    """Return a page as HTML.
+
+    Args:
+        title: what kind of picture it is.
+        subject: what it is of.
+        facts: names and values.
+        picture: the picture.
+        tables: parts with numbers, as HTML.
+        text: the picture as text.
+        data: the numbers as JSON.
+        command: the command that writes the page, if one does.
+
+    Returns:
+        The file's content.
+    """
+    by = f'<p class="command"><code>{escaped(name_text(command))}</code></p>\n' if command else ""
+    body = "\n".join(
+        [
+            f"<header>\n<h1>{escaped(title)}</h1>\n{by}</header>\n<main>",
+            f'<figure aria-label="{escaped(subject)}">\n{picture}</figure>',
+            '<p id="chosen" class="idle" role="status" hidden>Click a part of the picture, or go '
+            "there by the arrow keys, to read about it here.</p>",
+            "<noscript><p>Rest the pointer on a part of the picture to read about it; the numbers "
+            "are below as well.</p></noscript>",
+            '<p id="save"></p>',
+            facts_table(facts),
+            *tables,
+            folded("As text", f"<pre>{escaped(text)}</pre>"),
+            _data(data),
+            f"</main>\n<script>\n{asset('page.js')}</script>",
+        ]
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escaped(title)}: {escaped(subject)}</title>\n"
+        f"<style>\n{_themes()}{asset('page.css')}</style>\n"
+        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _data(data: str) -> str:
+    """Return the JSON where a script finds it; no end tag in a name can end it early."""
+    if len(data) > MOST_DATA:
+        return (
+            f"<p>The numbers as JSON would take {len(data):,} characters more, so they are not "
+            "in this page; <code>-o FILE.json</code> writes them.</p>"
+        )
+    inside = data.replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">\n{inside}</script>'
+
+
+def numbers_table(
+    nouns: str, heading: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "numbers"
+) -> str:
+    """Return a table that folds, and is cut where it is very long.
+
+    Args:
+        nouns: what the rows are of, in the plural.
+        heading: names of the columns.
+        rows: a text for each column.
+        kind: as for `table`.
+
+    >>> numbers_table("tiles", ["tile"], [["0"]])[:50]
+    '<details open><summary>Numbers of 1 tile</summary>'
+    """
+    left = len(rows) - MOST_ROWS
+    note = f"<p>{left:,} more {nouns} are left out here; the JSON has all.</p>" if left > 0 else ""
+    title = f"Numbers of {counted(len(rows), nouns.removesuffix('s'), nouns)}"
+    body = table(heading, rows[:MOST_ROWS], kind) + note
+    return folded(title, body, is_open=len(rows) <= OPEN_ROWS)
+
+
+def _themes() -> str:
+    """Return the colours of a light and of a dark page."""
+    light, dark = (
+        "".join(f"--{name}:{color};" for name, color in colors.items()) for colors in (LIGHT, DARK)
+    )
+    return f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"

@@ -1,0 +1,330 @@
+"""What the nodes of a program are called, and how counts and places of them are written.
+
+>>> label_of(Repeat(100, Program())).title
+'Repeat 100 times'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from poplite.errors import ControlProgramError
+from poplite.graph.tensor.text import type_and_shape
+from poplite.program import (
+    Block,
+    Call,
+    Copy,
+    Execute,
+    HostCall,
+    If,
+    Loop,
+    Mark,
+    PrintTensor,
+    Program,
+    Repeat,
+    RepeatWhile,
+    Sequence,
+    Switch,
+)
+from poplite.source import SourceLocation
+from poplite.text import counted
+from poplite.viz.draw.units import name_text, size_text
+
+MOST = 10**12
+"""Counts stop here: Repeats multiply, and a deep nest of them has no end."""
+
+LAST_STEP = 10**9
+"""A range of steps that ends beyond is told by its beginning."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """What a node is.
+
+    Attributes:
+        kind: "compute", "copy", "host" or "control".
+        pattern: what it is, with `{}` for each name.
+        names: the names in it, as the user gave them.
+        numbers: what can be counted of it: vertices; elements and bytes; times.
+        detail: what is not in the pattern, in words.
+    """
+
+    kind: str
+    pattern: str
+    names: tuple[str, ...]
+    numbers: Mapping[str, int]
+    detail: str
+
+    @property
+    def title(self) -> str:
+        """What it is, with the names as the user gave them."""
+        return self.pattern.format(*(f"'{name}'" for name in self.names))
+
+
+def label_of(node: Program, role: str = "") -> Label:
+    """Return what a node of a program is.
+
+    Args:
+        node: the node; what lies below it does not matter.
+        role: what it is there for, written before it.
+
+    Raises:
+        ControlProgramError: when it is of a kind that is not known here.
+
+    >>> label_of(Sequence(name="main")).names
+    ('main',)
+    """
+    label = _label(node)
+    return replace(label, pattern=f"{role}: {label.pattern}") if role else label
+
+
+def _label(node: Program) -> Label:
+    match node:
+        case Execute(compute_set=compute_set, result=result):
+            count = len(compute_set.vertices)
+            numbers, words = {"vertices": count}, counted(count, "vertex", "vertices")
+            if result is None:
+                return Label("compute", "Execute {}", (compute_set.name,), numbers, words)
+            names = compute_set.name, result.name
+            return Label("compute", "Execute {} -> {}", names, numbers, words)
+        case Copy(source=source, destination=destination):
+            count, names = node.num_elements, (source.name, destination.name)
+            size = node.size_bytes
+            words = f"{counted(count, 'element')}, {size_text(size)}"
+            if node.tensor is None:
+                return Label("copy", "Copy {} -> {}", names, {}, "code of a function")
+            numbers = {"bytes": size, "elements": count}
+            return Label("copy", "Copy {} -> {}", names, numbers, words)
+        case PrintTensor(title=title, tensor=tensor):
+            numbers = {"elements": tensor.num_elements}
+            return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
+        case Repeat(count=count):
+            return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
+        case HostCall(function=function):
+            return Label("host", "Call {}", (function.handle,), *_moved(node))
+        case Loop():
+            return Label("control", "Loop", (), {}, "until it is stopped")
+        case Block(name=name):
+            return Label("control", "Block {}", (name,), {}, "")
+        case Call(function=function):
+            return Label("control", "Call {}", (function.name,), {}, "")
+        case If() | RepeatWhile() | Switch():
+            assert node.decided_by is not None
+            kind, name = type(node).__name__, node.decided_by.name
+            return Label("control", f"{kind} {{}}", (name,), {}, _unmatched(node))
+        case Sequence(name=name):
+            detail = "" if node.children else "empty"
+            if name:
+                return Label("control", "Sequence {}", (name,), {}, detail)
+            return Label("control", "Sequence", (), {}, detail)
+    if node.num_steps and node.children:
+        raise no_picture(node)
+    if node.num_steps:
+        return Label(leaf_kind(node), *_pattern(node), *_moved(node))
+    return Label("control", type(node).__name__, (), {}, "empty")
+
+
+def leaf_kind(leaf: Program) -> str:
+    """Return the kind of a step, by what it touches.
+
+    Args:
+        leaf: any step but an Execute.
+
+    >>> leaf_kind(Program())
+    'control'
+    """
+    if isinstance(leaf, Mark) or not (leaf.reads or leaf.writes):
+        return "control"
+    return "copy" if leaf.reads and leaf.writes else "host"
+
+
+def _pattern(leaf: Program) -> tuple[str, tuple[str, ...]]:
+    """Return what a step says of itself, with `{}` for each name of a tensor, and those names."""
+    known = dict.fromkeys(tensor.name for tensor in (*leaf.reads, *leaf.writes))
+    rest, pattern, names = str(leaf), "", list[str]()
+    while True:
+        places = [(rest.find(f"'{name}'"), name) for name in known if f"'{name}'" in rest]
+        at, name = min(places, default=(len(rest), ""))
+        pattern += name_text(rest[:at]).replace("{", "{{").replace("}", "}}")
+        if not places:
+            return pattern, tuple(names)
+        pattern += "{}"
+        names.append(name)
+        rest = rest[at + len(f"'{name}'") :]
+
+
+def _moved(leaf: Program) -> tuple[dict[str, int], str]:
+    """Return what a step writes, or else reads: elements and bytes, and in words."""
+    tensors = leaf.writes or leaf.reads
+    if not tensors:
+        return {}, ""
+    count = sum(tensor.num_elements for tensor in tensors)
+    size = sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
+    if len(tensors) == 1 and not (leaf.writes and leaf.reads):
+        return {"elements": count}, type_and_shape(tensors[0])
+    return {"bytes": size, "elements": count}, f"{counted(count, 'element')}, {size_text(size)}"
+
+
+def _unmatched(node: Program) -> str:
+    """Return what a Switch without a default does."""
+    default = node.unmatched if isinstance(node, Switch) else "default"
+    return {"default": "", "error": "bounds checked", "unreachable": "no default"}[default]
+
+
+def roles_of(node: Program) -> list[str]:
+    """Return what each child of a node is there for; empty where it needs no word.
+
+    Args:
+        node: the node.
+
+    >>> roles_of(Sequence(Program(), Program()))
+    ['', '']
+    """
+    match node:
+        case If():
+            return ["then", "else"]
+        case RepeatWhile():
+            return ["condition", "body"]
+        case Switch(cases=cases):
+            return [*(f"case {value:,}" for value in cases), "default"][: len(node.children)]
+    return [""] * len(node.children)
+
+
+def times_of(node: Program) -> int | None:
+    """Return how often what is under a node runs each time that the node runs.
+
+    Args:
+        node: the node.
+
+    Returns:
+        A number; None where data decide, or nothing ends it.
+
+    Raises:
+        ControlProgramError: when it is of a kind that is not known here.
+
+    >>> times_of(Repeat(9, Program())), times_of(Sequence())
+    (9, 1)
+    """
+    if isinstance(node, Repeat):
+        return node.count
+    if node.decided_by is not None or isinstance(node, Loop):
+        return None
+    if node.children and not isinstance(node, Sequence | Block | Call):
+        raise no_picture(node)
+    return 1
+
+
+def product(runs: int | None, times: int | None) -> int | None:
+    """Return how often something runs that is repeated.
+
+    Args:
+        runs: how often each time; None where data decide.
+        times: how many times; None where data decide.
+
+    Returns:
+        At most `MOST`; None where data decide.
+
+    >>> product(3, 4), product(3, None), product(0, None)
+    (12, None, 0)
+    """
+    if 0 in (runs, times):
+        return 0
+    return None if runs is None or times is None else min(runs * times, MOST)
+
+
+def no_picture(node: Program) -> ControlProgramError:
+    """Return the error for a node of an unknown kind: what it does cannot be guessed.
+
+    Args:
+        node: the node.
+
+    >>> no_picture(Program()).what
+    'no picture shows what a Program does'
+    """
+    return ControlProgramError(
+        f"no picture shows what a {type(node).__name__} does",
+        at=node.location,
+        found=name_text(str(node)),
+        fix="build programs of the classes in poplite.program",
+    )
+
+
+def line_of(node: Program) -> str:
+    """Return what a regular expression is searched in.
+
+    Args:
+        node: a step.
+
+    >>> line_of(Program()).split()[:2]
+    ['Program', 'empty']
+    """
+    label = label_of(node)
+    return f"{label.title}  {label.detail}  {node.location}"
+
+
+def count_text(count: int | None) -> str:
+    """Return a count with separators; one that stopped at `MOST` says so.
+
+    Args:
+        count: from 0; None where data decide.
+
+    >>> count_text(1234), count_text(MOST), count_text(None)
+    ('1,234', '10^12 or more', '?')
+    """
+    if count is None:
+        return "?"
+    return f"{count:,}" if count < MOST else "10^12 or more"
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Args:
+        count: from 0.
+        noun: in the singular.
+
+    >>> many(1, "step"), many(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{count_text(count)} {noun if count == 1 else noun + 's'}"
+
+
+def runs_text(runs: int | None) -> str:
+    """Return how often steps run.
+
+    Args:
+        runs: of all of them together; None where data decide.
+
+    >>> runs_text(200), runs_text(None)
+    ('run 200 times in all', 'run as often as data decide')
+    """
+    return "run as often as data decide" if runs is None else f"run {many(runs, 'time')} in all"
+
+
+def step_numbers(first: int, count: int) -> str:
+    """Return the numbers of steps that follow each other.
+
+    Args:
+        first: number of the first, from 1.
+        count: how many, above 0.
+
+    >>> step_numbers(3, 1), step_numbers(3, 4)
+    ('3', '3-6')
+    """
+    last = first + count - 1
+    if count > 1 and last >= LAST_STEP:
+        return f"{count_text(first)} on"
+    return count_text(first) if count == 1 else f"{first:,}-{last:,}"
+
+
+def place_of(location: SourceLocation) -> str:
+    """Return file and line, without the function.
+
+    Args:
+        location: the user's line.
+
+    >>> place_of(SourceLocation("net.py", 7, "build"))
+    'net.py:7'
+    """
+    return str(location).removesuffix(f" in {location.function}")

@@ -1,0 +1,266 @@
+"""A program tree as rows, in the order they are drawn: the data behind its pictures.
+
+Every node is a row with its level, and leaves carry the step numbers that messages use::
+
+    level 0  Sequence 'main'
+    level 1    Copy 'image' -> 'a'       step 1
+    level 1    Repeat 100 times
+    level 2      Execute 'a to b'        step 2, runs 100 times
+
+A sub-tree that stands in several places is drawn in the first; where it is large, the others
+refer to its steps.  So what is drawn is about as large as what the user built, even where
+sharing makes 2^60 steps of it.  No recursion: programs may be as deep as they are long.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+from poplite.errors import SHOWN_FAULTS, UnknownName
+from poplite.program import Program, distinct_steps
+from poplite.source import SourceLocation
+from poplite.viz.draw.columns import filled
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.program.labels import (
+    Label,
+    count_text,
+    label_of,
+    many,
+    product,
+    roles_of,
+    runs_text,
+    step_numbers,
+    times_of,
+)
+from poplite.viz.program.program_facts import facts_of
+
+FEW_LINES = 3
+"""Lines of a shared sub-tree that is drawn again rather than referred to."""
+
+MOST_LINES = 300
+"""Lines of a picture that somebody still reads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeRow:
+    """One node of a program, in one place.
+
+    Attributes:
+        is_leaf: whether it is a step.
+        level: how deep it lies; the whole program is 0.
+        parent: position of its parent among the rows, -1 for none.
+        label: what it is.
+        note: why nothing is drawn below it, if that is so.
+        first_step: number of its first step, from 1.
+        num_steps: steps in it.
+        runs: how often it runs in all, at most `MOST`; None where data decide.
+        location: the user's line that made it.
+    """
+
+    is_leaf: bool
+    level: int
+    parent: int
+    label: Label
+    note: str
+    first_step: int
+    num_steps: int
+    runs: int | None
+    location: SourceLocation
+
+    @property
+    def steps(self) -> str:
+        """The numbers of the steps that this row stands for; empty where they follow."""
+        shown = self.num_steps and (self.is_leaf or self.note)
+        return step_numbers(self.first_step, self.num_steps) if shown else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProgramTree:
+    """The rows of a program.
+
+    Attributes:
+        rows: from top to bottom.
+        hidden: rows that are left out at the end.
+        num_steps: steps of the whole program.
+        match: the regular expression that chose steps, if any.
+        matched: steps that it chose; all of them when there is none.
+        runs: how often those run in all, at most `MOST`; None where data decide.
+    """
+
+    rows: tuple[TreeRow, ...]
+    hidden: int
+    num_steps: int
+    match: str | None
+    matched: int
+    runs: int | None
+
+    def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
+        """Return the numbers beside the rows.
+
+        Args:
+            counts: with a column of how often each row runs.
+
+        Returns:
+            `(title, texts)` of each column.
+        """
+        steps = [("step", [row.steps for row in self.rows])]
+        runs = [("runs", [count_text(row.runs) for row in self.rows])]
+        return steps + runs if counts else steps
+
+    def notice(self) -> str:
+        """Return what is said where the rows are cut off.
+
+        Returns:
+            One line, empty when nothing is left out.
+        """
+        if not self.hidden:
+            return ""
+        lines = f"{self.hidden:,} more {'line' if self.hidden == 1 else 'lines'}"
+        return f"... {lines}; --depth N or --match REGEX draws a part, -o FILE.txt writes all"
+
+    def heading(self, *, counts: bool) -> str:
+        """Return how many steps there are.
+
+        Args:
+            counts: say also how often they run.
+
+        Returns:
+            One line.
+        """
+        steps = many(self.num_steps, "step")
+        if self.match is not None:
+            verb = "matches" if self.matched == 1 else "match"
+            steps = f"{count_text(self.matched)} of {steps} {verb} {self.match!r}"
+        return f"program: {steps}{f', {runs_text(self.runs)}' if counts else ''}"
+
+
+def program_tree(
+    program: Program,
+    *,
+    depth: int | None = None,
+    match: str | None = None,
+    most: int | None = None,
+) -> ProgramTree:
+    """Lay a program out as rows.
+
+    Args:
+        program: the whole program.
+        depth: deepest level that is drawn; what lies below is counted instead.
+        match: a regular expression; only steps whose line it is found in are kept, with
+            what they stand in.
+        most: rows that are kept, from the top; those after them are counted.
+
+    Returns:
+        The rows.
+
+    Raises:
+        UnknownName: when no step matches.
+        re.error: when `match` is no regular expression.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, Repeat, Sequence
+    >>> blur = Execute(Graph().add_compute_set("blur"))
+    >>> tree = program_tree(Sequence(blur, Repeat(9, blur)))
+    >>> [(row.level, row.label.title, row.steps, row.runs) for row in tree.rows][2:]
+    [(1, 'Repeat 9 times', '', 1), (2, "Execute 'blur'", '2', 9)]
+    >>> tree.heading(counts=True)
+    'program: 2 steps, run 10 times in all'
+    """
+    facts = facts_of(program, None if match is None else re.compile(match))
+    whole = facts[id(program)]
+    if match is not None and not whole.matched:
+        raise _no_match(program, match)
+    rows: list[TreeRow] = []
+    hidden = 0
+    drawn: dict[int, int] = {}  # first steps of what is drawn with its children
+    number = 1
+    pending: list[tuple[Program, str, int, int, int | None]] = [(program, "", -1, 0, 1)]
+    while pending:
+        node, role, parent, level, runs = pending.pop()
+        fact, first = facts[id(node)], number
+        number += node.num_steps
+        if match is not None and not fact.matched:
+            continue
+        is_deep = depth is not None and level >= depth
+        note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
+        if node.children and not note:
+            drawn.setdefault(id(node), first)
+            inner, place = product(runs, times_of(node)), len(rows)
+            below = [
+                (child, role, place, level + 1, inner)
+                for child, role in zip(node.children, roles_of(node), strict=True)
+            ]
+            pending += reversed(below)
+            number = first
+        if len(rows) == most:
+            hidden += 1
+            continue
+        label, steps = label_of(node, role), node.num_steps
+        is_leaf, at = not node.children, node.location
+        rows.append(TreeRow(is_leaf, level, parent, label, note, first, steps, runs, at))
+    return ProgramTree(tuple(rows), hidden, program.num_steps, match, whole.matched, whole.runs)
+
+
+def program_json(tree: ProgramTree) -> str:
+    """Write the rows of a program as JSON.
+
+    Args:
+        tree: the rows.
+
+    Returns:
+        JSON; rows are a flat list, in which each names the position of its parent.
+
+    >>> import json
+    >>> json.loads(program_json(program_tree(Program())))["rows"][0]["title"]
+    'Program'
+    """
+    rows = [
+        {
+            "at": str(row.location),
+            "first_step": row.first_step,
+            "kind": row.label.kind,
+            "level": row.level,
+            "names": list(row.label.names),
+            "note": row.note,
+            "num_steps": row.num_steps,
+            "numbers": dict(row.label.numbers),
+            "parent": row.parent,
+            "runs": row.runs,
+            "title": row.label.title,
+        }
+        for row in tree.rows
+    ]
+    data = {
+        "match": tree.match,
+        "matched": tree.matched,
+        "num_steps": tree.num_steps,
+        "rows": rows,
+        "runs": tree.runs,
+    }
+    return json_text("program", data)
+
+
+def _why_closed(node: Program, lines: int, first: int | None, is_deep: bool) -> str:
+    """Return why nothing is drawn below a node, "" when it is; `first` if it was drawn before."""
+    if first is not None and lines > FEW_LINES:
+        return _as_before(first, node.num_steps)
+    return f"{many(node.num_steps, 'step')} on {many(lines - 1, 'line')} folded" if is_deep else ""
+
+
+def _as_before(first: int, count: int) -> str:
+    if not count:
+        return "as above"
+    return f"as {'step' if count == 1 else 'steps'} {step_numbers(first, count)}"
+
+
+def _no_match(program: Program, pattern: str) -> UnknownName:
+    labels = [label_of(step.program) for step in islice(distinct_steps(program), SHOWN_FAULTS)]
+    lines = [filled(label.pattern, label.names, 76) for label in labels]
+    return UnknownName(
+        f"no step matches {pattern!r}: {many(program.num_steps, 'step')} looked at",
+        at=program.location,
+        found="\n".join(["the first are:", *lines]) if lines else "the program is empty",
+        fix="part of a step's line, for instance Execute, or (?i) in front to ignore case",
+    )

@@ -1,0 +1,191 @@
+"""A view given as text, `2:5, ::2`, and the elements it selects.
+
+The text is what stands between the brackets of `t[...]`: integers, slices and an
+ellipsis.  Selected elements are kept as runs over the tensor's row-major order, so that a
+slice of whole rows is one run whatever its size.
+
+    >>> chosen = select((4, 6), "1:3, ::2")
+    >>> chosen.shape, chosen.begin[:4], chosen.length[:4]
+    ((2, 3), array([ 6,  8, 10, 12]), array([1, 1, 1, 1]))
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass
+from types import EllipsisType
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import TensorIndexError
+from poplite.viz.draw.units import name_text, shape_text
+
+Int64 = npt.NDArray[np.int64]
+
+Index = int | slice | EllipsisType
+"""What may stand for an axis; an ellipsis stands for all axes not named."""
+
+_FIX = "give integers and slices for the axes, for instance --view '2:5, ::2'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Elements picked out of a tensor.
+
+    Attributes:
+        text: the view as the user wrote it.
+        shape: shape of the view.
+        begin: int64[runs], first elements, rising.
+        length: int64[runs], elements of each run.
+    """
+
+    text: str
+    shape: tuple[int, ...]
+    begin: Int64
+    length: Int64
+
+
+def parse_view(text: str) -> tuple[Index, ...]:
+    """Read the text between the brackets of an index.
+
+    Args:
+        text: for example `2:5, ::2`.
+
+    Returns:
+        One entry for each axis named.
+
+    Raises:
+        TensorIndexError: when it is anything but integers, slices and one ellipsis.
+
+    >>> parse_view("2:5, ::2, ..., -1")
+    (slice(2, 5, None), slice(None, None, 2), Ellipsis, -1)
+    """
+    try:
+        parsed = ast.parse(f"_[{text}]", mode="eval").body
+    except (SyntaxError, ValueError):
+        parsed = None
+    if not isinstance(parsed, ast.Subscript) or not isinstance(parsed.value, ast.Name):
+        raise TensorIndexError(f"view {text!r} is not an index", fix=_FIX)
+    entries = parsed.slice.elts if isinstance(parsed.slice, ast.Tuple) else [parsed.slice]
+    return tuple(_entry(entry, text) for entry in entries)
+
+
+def _entry(node: ast.expr, text: str) -> Index:
+    if isinstance(node, ast.Slice):
+        parts = [_integer(p, text) for p in (node.lower, node.upper, node.step)]
+        if parts[2] == 0:
+            raise TensorIndexError(f"view {text!r} has a step of 0", fix="a step of 1 or more")
+        return slice(*parts)
+    if isinstance(node, ast.Constant) and node.value is ...:
+        return ...
+    value = _integer(node, text)
+    assert value is not None
+    return value
+
+
+def _integer(node: ast.expr | None, text: str) -> int | None:
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = -1, node.operand
+    if node is None:
+        return None
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return sign * node.value
+    found = f"{ast.unparse(node)!r} is neither an integer nor a slice"
+    raise TensorIndexError(f"view {text!r} is not an index", found=found, fix=_FIX)
+
+
+def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Selection:
+    """Find the elements that a view selects.
+
+    Args:
+        shape: of the tensor.
+        view: text, or what `t[...]` takes; slices are clamped as NumPy clamps them.
+
+    Returns:
+        The selection.
+
+    Raises:
+        TensorIndexError: when the view is no index, names more axes than there are, an
+            index lies outside its axis, or nothing is selected.
+
+    >>> select((4, 6), (slice(1, 3), ...)).begin
+    array([6])
+    """
+    entries = parse_view(view) if isinstance(view, str) else view
+    entries = entries if isinstance(entries, tuple) else (entries,)
+    text = name_text(" ".join(view.split())) if isinstance(view, str) else _spelled(entries)
+    spread = _spread(entries, shape, text)
+    chosen = [_positions(entry, axis, shape, text) for axis, entry in enumerate(spread)]
+    kept = tuple(
+        len(picked)
+        for picked, entry in zip(chosen, spread, strict=True)
+        if isinstance(entry, slice)
+    )
+    if not math.prod(kept):
+        raise TensorIndexError(
+            f"view [{text}] selects no element",
+            found=f"the tensor's shape is {shape_text(shape)}",
+            fix="widen the empty slice",
+        )
+    return Selection(text, kept, *_runs(shape, [np.sort(picked) for picked in chosen]))
+
+
+def _spelled(entries: tuple[Index, ...]) -> str:
+    return ", ".join(_spelled_entry(entry) for entry in entries)
+
+
+def _spelled_entry(entry: Index) -> str:
+    if isinstance(entry, slice):
+        ends = ["" if n is None else str(n) for n in (entry.start, entry.stop)]
+        return ":".join(ends) + ("" if entry.step is None else f":{entry.step}")
+    return "..." if entry is ... else str(entry)
+
+
+def _spread(entries: tuple[Index, ...], shape: tuple[int, ...], text: str) -> list[int | slice]:
+    """Give every axis an entry: an ellipsis, and axes at the end not named, take all."""
+    dots = [k for k, entry in enumerate(entries) if entry is ...]
+    if len(dots) > 1:
+        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", fix="use one")
+    named = len(entries) - len(dots)
+    if named > len(shape):
+        raise TensorIndexError(
+            f"view [{text}] names {named} axes but the tensor has {len(shape)}",
+            found=f"its shape is {shape_text(shape)}",
+            fix=f"give at most {len(shape)} entries",
+        )
+    cut = dots[0] if dots else len(entries)
+    fill = [slice(None)] * (len(shape) - named)
+    spread = [*entries[:cut], *fill, *entries[cut + 1 :]]
+    return [entry for entry in spread if isinstance(entry, int | slice)]
+
+
+def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str) -> Int64:
+    extent = shape[axis]
+    if isinstance(entry, slice):
+        return np.arange(*entry.indices(extent))
+    if not -extent <= entry < extent:
+        raise TensorIndexError(
+            f"view [{text}]: index {entry} lies outside axis {axis} of {extent}",
+            found=f"the tensor's shape is {shape_text(shape)}",
+            fix=f"use an index from 0 to {extent - 1}",
+        )
+    return np.array([entry % extent])
+
+
+def _runs(shape: tuple[int, ...], chosen: list[Int64]) -> tuple[Int64, Int64]:
+    """Return maximal runs of the product of the positions chosen on each axis."""
+    inner, block = len(shape), 1
+    while inner and len(chosen[inner - 1]) == shape[inner - 1]:
+        inner -= 1
+        block *= shape[inner]
+    first = np.zeros(1, np.int64)
+    for axis in range(inner):
+        first = (first[:, None] * shape[axis] + chosen[axis]).ravel()
+    starts = np.ones(len(first), np.bool_)
+    starts[1:] = np.diff(first) != 1
+    at = np.flatnonzero(starts)
+    length = np.diff(np.append(at, len(first)))
+    return first[at] * block, length * block

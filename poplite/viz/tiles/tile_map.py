@@ -1,0 +1,312 @@
+"""The tile map: every tile of the target, shaded by a quantity, mostly bytes.
+
+As text, 64 tiles a line::
+
+       0 │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅        ▂▂▂▂▂▂▂▂│
+      64 │██!
+
+Tiles of several IPUs stand under the number of theirs.
+
+As SVG, a square a tile with a tooltip.  Both draw a `TileMap` and compute nothing; that of
+a graph is made from its `TileLoad`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.text import counted
+from poplite.viz.draw.colors import RAMP, ramp_step
+from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
+from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.units import size_text
+from poplite.viz.tiles.load import TileLoad
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+ASCII_BLOCKS = " .:-=+*%#"
+LONGEST_LINE = 64
+
+MARGIN = 20
+MAP_WIDTH = 768
+SCALE_WIDTH = 430
+IPU_CAPTION = 24
+NUMBERED_SIDE = 30
+"""Side of a square, in pixels, from which its tile number is written into it."""
+
+_Number = TypeVar("_Number", int, npt.NDArray[np.int64])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileMap:
+    """What a tile map shows.
+
+    Attributes:
+        heading: what the quantity is.
+        notes: lines below it; those that begin with `!` warn.
+        value: int64[tiles], the quantity.
+        over: bool[tiles], whether it is more than a tile may have.
+        tips: what to say about each tile, after its number.
+        unit: how a value is written.
+        limit: what a tile may have, as words; empty when there is no limit.
+        ipus: IPUs that the tiles are on, each with as many.
+    """
+
+    heading: str
+    notes: list[str]
+    value: npt.NDArray[np.int64]
+    over: npt.NDArray[np.bool_]
+    tips: list[str]
+    unit: Callable[[int], str]
+    limit: str = ""
+    ipus: int = 1
+
+    def rows(self, across: int) -> list[tuple[int, int, int]]:
+        """Return the lines of a map: the IPU of each, its first tile, and one past its last.
+
+        Args:
+            across: tiles in a line, at most.
+
+        >>> TileMap("", [], np.arange(6), np.arange(6) > 9, [""] * 6, str, ipus=2).rows(2)
+        [(0, 0, 2), (0, 2, 3), (1, 3, 5), (1, 5, 6)]
+        """
+        each = len(self.value) // self.ipus
+        return [
+            (ipu, first, min(first + across, ipu * each + each))
+            for ipu in range(self.ipus)
+            for first in range(ipu * each, ipu * each + each, across)
+        ]
+
+
+def map_of_load(load: TileLoad) -> TileMap:
+    """Return the tile map of what lies on the tiles.
+
+    Args:
+        load: what lies on the tiles.
+
+    Returns:
+        The map, in bytes.
+
+    >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
+    ['4 B, 1 element']
+    """
+    numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
+    return TileMap(
+        f"bytes per tile: {load.title}",
+        [load.summary(), *filter(None, [load.balance()]), *load.warnings()],
+        load.size_bytes,
+        load.over,
+        [f"{size_text(size)}, {counted(elements, 'element')}" for size, elements in numbers],
+        size_text,
+        size_text(load.limit_bytes),
+        load.ipus,
+    )
+
+
+def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = None) -> str:
+    """Draw what lies on the tiles as text.
+
+    Args:
+        load: what lies on the tiles.
+        width: columns to fit; under 60 counts as 60.
+        style: colours and character set; plain UTF-8 when omitted.
+
+    Returns:
+        Lines, the last one ended.
+
+    >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
+    >>> print(draw_tiles_text(load, style=Style(ascii_only=True)))
+    bytes per tile: x
+    28 B on 3 of 4 tiles (0, 2-3)
+    most 16 B (tile 3), least 4 B (tile 0), mean 9 B a used tile
+    ! 1 tile over its 12 B (3)
+    <BLANKLINE>
+      0 |: =!|
+    <BLANKLINE>
+    scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
+    <BLANKLINE>
+    """
+    return draw_map_text(map_of_load(load), width=width, style=style)
+
+
+def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None) -> str:
+    """Draw a tile map as text.
+
+    Args:
+        tiles: what to show.
+        width: columns to fit; under 60 counts as 60.
+        style: colours and character set; plain UTF-8 when omitted.
+
+    Returns:
+        Lines, the last one ended.
+    """
+    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
+    bar = "|" if style.ascii_only else "│"
+    count = len(tiles.value)
+    label_width = max(3, len(f"{count - 1:,}"))
+    room = width - label_width - 3
+    a_line = next(n for n in (LONGEST_LINE, 32) if n <= room)
+    cells = _shades(tiles, ramp)
+    lines = [style.bold(line) for line in wrapped(tiles.heading, width)]
+    for note in tiles.notes:
+        lines += [style.warning(s) if note.startswith("!") else s for s in wrapped(note, width)]
+    lines.append("")
+    for ipu, first, stop in tiles.rows(a_line):
+        if tiles.ipus > 1 and first == ipu * (count // tiles.ipus):
+            lines.append(style.faint(f"IPU {ipu}"))
+        label = style.faint(f"{first:>{label_width},} {bar}")
+        row = style.shade(cells[first:stop])
+        lines.append(f"{label}{row}{style.faint(bar)}")
+    lines += ["", *(style.faint(line) for line in wrapped(_scale_text(tiles, ramp), width))]
+    return "\n".join(lines) + "\n"
+
+
+def _shades(tiles: TileMap, ramp: str) -> str:
+    largest = max(1, int(tiles.value.max(initial=0)))
+    marks = np.array(list(ramp))[_level(tiles.value, largest, ramp)]
+    return "".join(np.where(tiles.over, "!", marks))
+
+
+def _level(value: _Number, largest: int, ramp: str) -> _Number:
+    return -(-value * (len(ramp) - 1) // largest)
+
+
+def _scale_text(tiles: TileMap, ramp: str) -> str:
+    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
+    if not largest:
+        return f"scale: blank {unit(0)}"
+    first = max(1, largest // (len(ramp) - 1))
+    parts = [f"blank {unit(0)}"]
+    if first < largest:
+        parts.append(f"{ramp[_level(first, largest, ramp)]} up to {unit(first)}")
+    parts.append(f"{ramp[-1]} up to {unit(largest)}")
+    parts += [f"! over {tiles.limit}"] if tiles.limit else []
+    return f"scale: {', '.join(parts)}"
+
+
+def draw_tiles_svg(load: TileLoad) -> SvgText:
+    """Draw what lies on the tiles as SVG.
+
+    Args:
+        load: what lies on the tiles.
+
+    Returns:
+        The picture.
+
+    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
+    >>> "tile 0: 4 B, 1 element" in draw_tiles_svg(load)
+    True
+    """
+    return draw_map_svg(map_of_load(load))
+
+
+def draw_map_svg(tiles: TileMap) -> SvgText:
+    """Draw a tile map as SVG.
+
+    Args:
+        tiles: what to show.
+
+    Returns:
+        The picture.
+    """
+    count = len(tiles.value)
+    across = _tiles_across(count // tiles.ipus)
+    rows = tiles.rows(across)
+    side = min(36, MAP_WIDTH // across)
+    left = round(MARGIN + 8 + text_width(f"{count - 1:,}", 11))
+    top = MARGIN + 48 + 18 * len(tiles.notes)
+    caption = IPU_CAPTION if tiles.ipus > 1 else 0
+    tops = [top + number * side + (ipu + 1) * caption for number, (ipu, _, _) in enumerate(rows)]
+    bottom = tops[-1] + side
+    heading = cut(tiles.heading, LONGEST_HEADING)
+    widest = max(text_width(heading, 16), *(text_width(s, 12) for s in tiles.notes))
+    inner = max(across * side, SCALE_WIDTH, widest - left + MARGIN)
+    canvas = Canvas(round(left + inner + MARGIN), bottom + 62, title=tiles.heading)
+    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
+    for k, line in enumerate(tiles.notes):
+        kind = "line ink" if line.startswith("!") else "line soft"
+        canvas.text(MARGIN, MARGIN + 36 + 18 * k, line, kind)
+    for column in range(0, across, 8 if across > 16 else 4):
+        canvas.text(left + column * side + side / 2, top - 6, f"+{column}", "small soft mid")
+    for (ipu, first, _), y in zip(rows, tops, strict=True):
+        if caption and first == ipu * (count // tiles.ipus):
+            canvas.text(left, y - 7, f"IPU {ipu}", "soft")
+        canvas.text(left - 8, y + side / 2 + 3, f"{first:,}", "soft end")
+    for (_, first, stop), y in zip(rows, tops, strict=True):
+        _squares(canvas, tiles, range(first, stop), side, left, y)
+    _scale(canvas, tiles, left, bottom + 24)
+    return canvas.text_of()
+
+
+def _tiles_across(tiles: int) -> int:
+    if tiles <= 16:
+        return tiles
+    return 16 if tiles <= 256 else 32 if tiles <= 1024 else LONGEST_LINE
+
+
+def _squares(canvas: Canvas, tiles: TileMap, row: range, side: int, left: float, y: float) -> None:
+    largest = int(tiles.value.max(initial=0))
+    gap = 1 if side < 20 else 2
+    for tile in row:
+        value, over, tip = int(tiles.value[tile]), bool(tiles.over[tile]), tiles.tips[tile]
+        x = left + (tile - row.start) * side
+        kind = "over" if over else f"q{ramp_step(value, largest)}" if value else "none"
+        canvas.rect(x, y, side - gap, side - gap, kind, tip=f"tile {tile}: {tip}")
+        if over or side >= NUMBERED_SIDE:
+            label = f"{tile}!" if over and side >= NUMBERED_SIDE else "!" if over else f"{tile}"
+            ink = "bang" if over else f"i{kind[1:]}" if value else "soft"
+            canvas.text(x + (side - gap) / 2, y + side / 2 + 3, label, f"{ink} mid")
+
+
+def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
+    largest, unit = int(tiles.value.max(initial=0)), tiles.unit
+    step, bar_left = 18, left + 25 + round(text_width(unit(0), 11))
+    canvas.rect(left, y, 12, 12, "none")
+    canvas.text(left + 17, y + 10, unit(0), "soft")
+    low = max(1, largest // len(RAMP))
+    first = ramp_step(low, largest) if largest else 0  # few whole numbers take few of the steps
+    bar_right = bar_left + (len(RAMP) - first) * step
+    if largest:
+        for k in range(first, len(RAMP)):
+            canvas.rect(bar_left + (k - first) * step, y, step, 12, f"q{k}")
+        label = f"up to {unit(low)}" if first == 0 else unit(low)
+        canvas.text(bar_left, y + 26, label, "soft")
+        if low < largest:
+            canvas.text(bar_right, y + 26, unit(largest), "soft end")
+    if tiles.limit:
+        over_left = bar_right + 24
+        canvas.rect(over_left, y, 12, 12, "over")
+        canvas.text(over_left + 6, y + 10, "!", "bang mid")
+        canvas.text(over_left + 17, y + 10, f"over {tiles.limit}", "soft")
+
+
+def tiles_json(load: TileLoad) -> str:
+    """Return what lies on the tiles as JSON.
+
+    Args:
+        load: what lies on the tiles.
+
+    Returns:
+        Lines, the last one ended; `elements` and `size_bytes` have an entry for each tile.
+
+    >>> import json
+    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
+    >>> json.loads(tiles_json(load))["size_bytes"]
+    [4, 0]
+    """
+    data = {
+        "title": load.title,
+        "ipus": load.ipus,
+        "limit_bytes": load.limit_bytes,
+        "unmapped_elements": load.unmapped,
+        "elements": load.elements.tolist(),
+        "size_bytes": load.size_bytes.tolist(),
+    }
+    return json_text("tiles", data)

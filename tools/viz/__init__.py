@@ -1,0 +1,5 @@
+"""`poplite-viz`: pictures of graphs from the command line."""
+
+from poplite.tools.viz.main import main
+
+__all__ = ["main"]

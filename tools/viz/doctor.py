@@ -1,0 +1,151 @@
+"""`poplite-viz doctor`: what is installed, and whether the cache folder works.
+
+Packages are imported, not only looked up: one that is installed and cannot be imported is
+as missing as one that is not there, and the reason is shown.
+"""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from poplite.errors import PopliteError
+from poplite.tools.viz.output import write_stdout
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        name: what was looked for.
+        state: what was found.
+        remedy: what to do, empty when nothing need be done.
+        fault: whether poplite cannot work like this.
+    """
+
+    name: str
+    state: str
+    remedy: str = ""
+    fault: bool = False
+
+
+PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
+"""What this version cannot work without, and what for."""
+
+
+def doctor() -> int:
+    """Print what was found.
+
+    Returns:
+        Exit code: 1 when something that poplite needs is missing.
+
+    Raises:
+        FileLoadError: when standard output refuses it.
+    """
+    findings = examine()
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        mark = "!" if finding.fault else " "
+        lines.append(f"{mark} {finding.name:<{width}}  {finding.state}")
+        if finding.remedy:
+            lines.append(f"  {'':<{width}}    try: {finding.remedy}")
+    write_stdout("\n".join(lines) + "\n")
+    faults = [finding.name for finding in findings if finding.fault]
+    if faults:
+        print(f"poplite-viz: not working: {', '.join(faults)}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def examine() -> list[Finding]:
+    """Look at everything poplite uses.
+
+    Returns:
+        Findings.
+
+    >>> examine()[0].name
+    'poplite'
+    """
+    import poplite
+
+    python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
+    return [
+        Finding("poplite", poplite.__version__),
+        Finding("python", f"{python}  {sys.executable}"),
+        *(package(name, use) for name, use in PACKAGES.items()),
+        layout(),
+        cache(),
+    ]
+
+
+def package(name: str, use: str) -> Finding:
+    """Import a package and report its version.
+
+    Args:
+        name: of the module.
+        use: what poplite uses it for.
+
+    Returns:
+        The finding.
+
+    >>> package("numpy", "arrays").fault
+    False
+    >>> package("no_such_package", "nothing").state
+    'missing, needed: nothing'
+    """
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        reason = "" if error.name == name else f" ({error})"
+        state = f"missing, needed: {use}{reason}"
+        return Finding(name, state, f"pip install {name}", fault=True)
+    except Exception as error:  # whatever a broken package raises is shown, not hidden
+        state = f"cannot be imported, needed: {use} ({type(error).__name__}: {error})"
+        return Finding(name, state, f"pip install --force-reinstall {name}", fault=True)
+    return Finding(name, getattr(module, "__version__", "version unknown"))
+
+
+def layout() -> Finding:
+    """Report what lays dataflow graphs out, by drawing one.
+
+    Returns:
+        The finding; without Graphviz there is still the built-in layout.
+
+    >>> layout().fault
+    False
+    """
+    from poplite.viz.draw.graphviz_layout import graphviz_links, graphviz_picture
+
+    picture = graphviz_picture("digraph { a -> b }", "svg")
+    if picture.content is not None:
+        return Finding("graphviz", ", ".join(name for name, _ in graphviz_links()))
+    state = f"{picture.reason}: graphs are drawn by the built-in layout, and only as svg"
+    return Finding("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
+
+
+def cache() -> Finding:
+    """Report the folder that compiled vertices are kept in, by writing to it.
+
+    Returns:
+        The finding.
+
+    >>> cache().name
+    'cache folder'
+    """
+    remedy = "set POPLITE_CACHE_DIR to a folder of yours"
+    try:
+        from poplite.jit import cache_folder
+
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            kept = sum(1 for _ in folder.glob("*.o"))
+    except ImportError as error:
+        return Finding("cache folder", f"unknown ({error})", "pip install numba", fault=True)
+    except (OSError, PopliteError, RuntimeError) as error:
+        return Finding("cache folder", f"cannot be written ({error})", remedy, fault=True)
+    return Finding("cache folder", f"{folder}  writable, {kept} compiled")

@@ -1,0 +1,164 @@
+"""`poplite-viz graph`: the dataflow graph.
+
+SVG is laid out by Graphviz where there is one, else by the built-in layout, which also
+leaves the DOT text beside the picture for a machine that has Graphviz.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poplite.errors import FileLoadError
+from poplite.tools.viz.flags import Commands, add_picture, set_run
+
+if TYPE_CHECKING:
+    from poplite.tools.viz.output import Destination
+    from poplite.viz.dataflow.graph import Dataflow
+
+LEAST_NODES = 10
+INSTALL = 'pip install "poplite[dot]"'
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: of the command's parser.
+    """
+    parser = commands.add_parser(
+        "graph",
+        help="the dataflow graph: what reads and writes what",
+        description="Draw variables, compute sets and copies, and the bytes between them.",
+    )
+    add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
+    parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
+    parser.add_argument(
+        "--hops", metavar="N", type=_hops, default=2, help="edges away from it (default 2)"
+    )
+    parser.add_argument("--scope", metavar="A/B", help="what is in a scope, and its neighbours")
+    parser.add_argument(
+        "--max-nodes",
+        metavar="N",
+        type=_max_nodes,
+        default=300,
+        help="collapse scopes, then numbered names, until N nodes are left (default 300)",
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("auto", "dot", "builtin"),
+        default="auto",
+        help="who places the nodes of an svg: auto is Graphviz, or else the built-in layout",
+    )
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+    from poplite.tools.viz.target import load_target
+
+    out = Destination.of(arguments)
+    if out.format in ("svg", "png", "pdf"):
+        _check_layout(arguments.layout, out.format)
+    graph, program = load_target(arguments.target)
+    from poplite.viz.dataflow.dot import dataflow_dot
+    from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+    from poplite.viz.dataflow.text import draw_dataflow_text
+
+    flow = dataflow_of(
+        graph,
+        program,
+        around=arguments.around,
+        hops=arguments.hops,
+        scope=arguments.scope,
+        max_nodes=arguments.max_nodes,
+    )
+    if flow.notice:
+        more = f"--max-nodes {flow.full_size} shows them all"
+        print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
+    match out.format:
+        case "txt":
+            out.write(draw_dataflow_text(flow, width=arguments.width, style=out.style))
+        case "json":
+            out.write(dataflow_json(flow))
+        case "dot":
+            out.write(dataflow_dot(flow))
+        case _:
+            _lay_out(flow, out, arguments.layout)
+    return 0
+
+
+def _check_layout(layout: str, form: str) -> None:
+    """Refuse, before the user's program runs, what cannot be drawn here."""
+    from poplite.viz.draw.graphviz_layout import graphviz_links
+
+    if layout == "builtin" and form != "svg":
+        raise FileLoadError(
+            f"the built-in layout draws svg, not {form}",
+            fix=f"--format svg, or --layout dot for {form}",
+        )
+    if (layout == "dot" or form != "svg") and not any(graphviz_links()):
+        raise _no_graphviz(form, "no Graphviz found")
+
+
+def _no_graphviz(form: str, reason: str) -> FileLoadError:
+    return FileLoadError(
+        f"cannot draw {form} with dot: {reason}",
+        found="looked for the program dot and the package pygraphviz",
+        fix=f"{INSTALL}, or install Graphviz, or draw svg with --layout builtin",
+    )
+
+
+def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
+    """Write a picture by Graphviz, or by the built-in layout."""
+    from poplite.viz.dataflow.dot import dataflow_dot
+    from poplite.viz.dataflow.svg import draw_dataflow_svg
+    from poplite.viz.draw.graphviz_layout import graphviz_picture
+
+    if layout == "builtin":
+        out.write(draw_dataflow_svg(flow))
+        return
+    dot = dataflow_dot(flow)
+    content, reason = graphviz_picture(dot, out.format)
+    if content is not None:
+        out.write(content)
+        return
+    if layout == "dot" or out.format != "svg":
+        raise _no_graphviz(out.format, reason)
+    out.write(draw_dataflow_svg(flow))
+    beside = _write_beside(out.path, dot)
+    if not out.quiet:
+        drew = f"drew '{out.path}'" if out.path else "drew it"
+        also = f" and wrote '{beside}'" if beside else ""
+        print(f"poplite-viz: {reason}; {drew} with the built-in layout{also}.", file=sys.stderr)
+        run = shlex.join(["dot", "-Tsvg", str(beside), "-o", str(out.path)]) if beside else ""
+        better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
+        print(f"  better layout: {better}", file=sys.stderr)
+
+
+def _write_beside(picture: Path | None, dot: str) -> Path | None:
+    """Write DOT text beside an .svg, unless a file of that name is the user's own."""
+    from poplite.viz.dataflow.dot import FIRST_LINE
+    from poplite.viz.files import write_text
+
+    if picture is None or picture.suffix.lower() != ".svg":  # /dev/stdout, for instance
+        return None
+    path = picture.with_suffix(".gv")
+    ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())
+    return write_text(path, dot) if ours or not path.exists() else None
+
+
+def _hops(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of edges from 0 up")
+    return int(text)
+
+
+def _max_nodes(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_NODES:
+        message = f"{text!r} is not a number of nodes from {LEAST_NODES} up"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)

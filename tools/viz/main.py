@@ -1,0 +1,113 @@
+"""`poplite-viz`: pictures of graphs from the command line; `--help` has examples.
+
+    poplite-viz tiles heat.py:build
+
+A subcommand is a module beside this one.  Anything slow is imported by the subcommand that
+needs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+
+from poplite.errors import PopliteError
+from poplite.tools.viz import graph, program, report, summary, tensor, tiles
+from poplite.tools.viz.flags import Commands, Run, set_run
+
+EPILOG = """\
+examples:
+  poplite-viz summary heat.py:build                        does it fit?
+  poplite-viz tiles heat.py:build                          the tile map
+  poplite-viz tensor heat.py:build a -o a.svg              as a picture
+  poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
+  poplite-viz program heat.py:build --counts               how often?
+  poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz report run.json                              what did it take?
+
+TARGET is file.py:callable or module:callable; the callable takes no arguments
+and returns a Graph or (Graph, Program).
+
+exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        argv: arguments after the command's name; those of the process when omitted.
+
+    Returns:
+        Exit code: 0 done, 1 user error, 130 interrupted from the keyboard.
+
+    Raises:
+        SystemExit: with code 2 for a wrong command line, 0 after `--help`, `--version`.
+
+    >>> main(["tiles", "no_such_file.py:build"])
+    1
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        run: Run = arguments.run
+        return run(arguments)
+    except PopliteError as error:
+        if arguments.traceback:
+            traceback.print_exc()
+        else:
+            print(f"poplite-viz: {_plain(str(error))}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130  # as a shell says of a command that was interrupted
+
+
+def _plain(message: str) -> str:
+    """Write out control characters, which a name may hold and a terminal would obey."""
+    from poplite.viz.draw.units import name_text
+
+    return "\n".join(map(name_text, message.split("\n")))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="poplite-viz",
+        description="Draw the graphs and tile mappings of poplite programs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in (summary, tiles, tensor, program, graph, report):
+        command.add(commands)
+    _add_doctor(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; looks it up only when asked."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import poplite
+
+        print(f"{parser.prog} {poplite.__version__}")
+        parser.exit()
+
+
+def _add_doctor(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="what is installed, and where compiled vertices are kept",
+        description="Say which versions are installed, and whether the cache works.",
+    )
+    set_run(parser, _doctor)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from poplite.tools.viz.doctor import doctor
+
+    return doctor()

@@ -1,0 +1,149 @@
+"""Where a picture goes: standard output or a file, and in which form.
+
+The format is what `--format` says, else what the file's suffix says, else text.  A folder
+that does not exist is found before the user's program runs, not after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from poplite.errors import FileLoadError
+from poplite.files import check_folder
+from poplite.viz.draw.terminal import Style
+from poplite.viz.files import write_bytes
+
+SUFFIXES = {
+    ".txt": "txt",
+    ".svg": "svg",
+    ".json": "json",
+    ".html": "html",
+    ".gv": "dot",
+    ".dot": "dot",
+    ".png": "png",
+    ".pdf": "pdf",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A file or standard output.
+
+    Attributes:
+        path: the file; None is standard output.
+        format: one of the forms that the subcommand offers.
+        style: what text may use there.
+        quiet: whether to keep silent about a written file.
+    """
+
+    path: Path | None
+    format: str
+    style: Style
+    quiet: bool
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Destination:
+        """Read the common flags.
+
+        Args:
+            arguments: with `output`, `format`, `formats`, `color` and `quiet`.
+
+        Raises:
+            FileLoadError: when the suffix names no form that the subcommand offers, or the
+                folder does not exist, or standard output is closed.
+
+        >>> from poplite.tools.viz.flags import add_picture
+        >>> parser = argparse.ArgumentParser()
+        >>> add_picture(parser, formats=("txt", "svg"))
+        >>> Destination.of(parser.parse_args(["heat.py:build", "-o", "a.svg"])).format
+        'svg'
+        """
+        if arguments.output == "-":
+            ascii_only = not _has_blocks(_encoding())
+            style = Style(color=_color(arguments.color), ascii_only=ascii_only)
+            return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
+        path = check_folder(arguments.output)
+        known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
+        chosen = arguments.format or known.get(path.suffix.lower())
+        if chosen is None:
+            raise FileLoadError(
+                f"cannot tell the format of {arguments.output!r} from its suffix {path.suffix!r}",
+                found=f"known here are {', '.join(known)}",
+                fix=f"-o {path.with_suffix('.svg')}, or add --format svg",
+            )
+        return cls(path, chosen, Style(color=arguments.color == "always"), arguments.quiet)
+
+    @property
+    def is_stdout(self) -> bool:
+        """Whether it is standard output."""
+        return self.path is None
+
+    def write(self, picture: str | bytes) -> None:
+        """Write a picture, and say so on standard error when it is a file.
+
+        Args:
+            picture: the whole picture.
+
+        Raises:
+            FileLoadError: when the file or standard output cannot be written.
+        """
+        if self.path is None:
+            write_stdout(picture)
+            return
+        write_bytes(self.path, picture if isinstance(picture, bytes) else picture.encode())
+        if not self.quiet:
+            print(f"wrote {self.path}", file=sys.stderr)
+
+
+def write_stdout(picture: str | bytes) -> None:
+    """Write to standard output; characters that it has no code for become question marks.
+
+    Args:
+        picture: the whole picture.  A reader that has seen enough (`head`, a pager) is no error.
+
+    Raises:
+        FileLoadError: when standard output is closed or refuses it.
+
+    >>> write_stdout("4 tiles")
+    4 tiles
+    """
+    encoding = _encoding()
+    try:
+        if isinstance(picture, bytes):
+            sys.stdout.buffer.write(picture)
+        else:
+            sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left of it goes nowhere, or Python would fail on it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise FileLoadError(
+                f"cannot write to standard output: {error.strerror or error}",
+                fix="-o FILE, in a folder with room for it",
+            ) from error
+
+
+def _encoding() -> str:
+    if sys.stdout is None:  # a shell closes it by  >&-
+        raise FileLoadError("cannot write to standard output: it is closed", fix="-o FILE")
+    return sys.stdout.encoding or "ascii"
+
+
+def _color(choice: str) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def _has_blocks(encoding: str) -> bool:
+    try:
+        "▁█│▒".encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

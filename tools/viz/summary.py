@@ -1,0 +1,43 @@
+"""`poplite-viz summary`: what a graph is, and whether it fits."""
+
+from __future__ import annotations
+
+import argparse
+
+from poplite.tools.viz.flags import Commands, add_picture, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: of the command's parser.
+    """
+    parser = commands.add_parser(
+        "summary",
+        help="what the graph is, and whether it fits",
+        description="Say what a graph holds, which tile holds most, and whether that fits.",
+    )
+    add_picture(parser, formats=("txt", "svg", "json"))
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+    from poplite.tools.viz.target import load_target
+
+    out = Destination.of(arguments)
+    graph, program = load_target(arguments.target)
+    from poplite.viz.summary import summary_json, summary_of
+    from poplite.viz.summary_svg import draw_summary_svg
+    from poplite.viz.summary_text import draw_summary_text
+
+    summary = summary_of(graph, program)
+    match out.format:
+        case "svg":
+            out.write(draw_summary_svg(summary))
+        case "json":
+            out.write(summary_json(summary))
+        case _:
+            out.write(draw_summary_text(summary, width=arguments.width, style=out.style))
+    return 0

@@ -1,0 +1,56 @@
+"""`poplite-viz tensor`: which tile owns which elements of a variable."""
+
+from __future__ import annotations
+
+import argparse
+
+from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand.
+
+    Args:
+        commands: of the command's parser.
+    """
+    parser = commands.add_parser(
+        "tensor",
+        help="which tile owns which elements of a variable",
+        description="Draw which tile owns which elements of a variable, with its intervals.",
+    )
+    add_picture(parser, formats=("txt", "svg", "json", "html"))
+    parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
+    parser.add_argument(
+        "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
+    )
+    set_run(parser, _run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.output import Destination
+    from poplite.tools.viz.target import load_target
+
+    out = Destination.of(arguments)
+    graph, _ = load_target(arguments.target)
+    from poplite.viz.tensor.ownership import ownership_of_variable, tensor_json
+    from poplite.viz.tensor.page import tensor_page
+    from poplite.viz.tensor.svg import draw_tensor_svg
+    from poplite.viz.tensor.text import draw_tensor_text
+    from poplite.viz.tiles.load import find_variable
+
+    owned = ownership_of_variable(find_variable(graph, arguments.name), arguments.view)
+    match out.format:
+        case "svg":
+            out.write(draw_tensor_svg(owned))
+        case "json":
+            out.write(tensor_json(owned))
+        case "html":
+            view = ["--view", arguments.view] if arguments.view is not None else []
+            by = command("tensor", arguments.target, arguments.name, *view)
+            out.write(tensor_page(owned, command=by))
+        case _:
+            text = draw_tensor_text(
+                owned, width=arguments.width, style=out.style, full=not out.is_stdout
+            )
+            out.write(text)
+    return 0
