@@ -328,7 +328,7 @@ def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
             engine.run()
         assert str(caught.value).splitlines() == [
             f"Reach 1 on tile 2: 'Reach.y': index {where} of 3 elements"
-            f"  (tests/unit/test_engine.py:{line} in compute)",
+            f"  (tests/unit/simulator/test_engine.py:{line} in compute)",
             "  at step 2 of 2: Execute 'reach'",
             f"  the vertex was added at {compute_set.vertices[1].location}",
             "  try: keep the index from 0 to 2",

@@ -18,7 +18,7 @@ from poplite.tools.viz.target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 from poplite.viz.program.labels import label_of, leaf_kind
 
-EVERY = Path(__file__).parents[1] / "golden" / "every.py"
+EVERY = Path(__file__).parents[2] / "golden" / "every.py"
 
 
 class Odd(Program):

@@ -25,7 +25,7 @@ from poplite.report.program_tree import Program
 from poplite.simulator.accounts.reporting import compilation_of, execution_steps, memory_of_plan
 from poplite.source import SourceLocation
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "reports" / "two_steps.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "reports" / "two_steps.txt"
 TILES = 4
 HERE = SourceLocation("model.py", 12, "<module>")
 

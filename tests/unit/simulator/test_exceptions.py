@@ -25,6 +25,7 @@ from poplite.vertex.compute import check, compiled_form
 
 Checks = Literal["strict", "fast"]
 HERE = Path(__file__)
+FILE = "tests/unit/simulator/test_exceptions.py"
 
 every_way = pytest.mark.parametrize(
     ("interpret", "checks"),
@@ -84,7 +85,7 @@ def test_the_error_is_of_both_classes_and_names_the_line(interpret: bool, checks
         assert isinstance(error, pl.ApplicationRuntimeError)
         assert str(error).splitlines() == [
             "Grow 1 on tile 1: TooLarge: 10.0 at 1"
-            f"  (tests/unit/test_exceptions.py:{line_of('raise TooLarge(self')} in compute)",
+            f"  ({FILE}:{line_of('raise TooLarge(self')} in compute)",
             "  at step 2 of 2: Execute 'grow'",
             f"  the vertex was added at {vertex.location}",
             f"  try: {error.fix}",
@@ -389,8 +390,8 @@ def test_exceptions_of_helpers_and_workers(interpret: bool, checks: Checks) -> N
     assert error.what == ("Helped[FLOAT] 0 on tile 0, worker 1: AssertionError: 6.0 is above 5")
     assert (error.at.function, error.at.line) == ("limited", line_of("is above {limit}"))
     assert error.found.splitlines()[:2] == [
-        f"called from tests/unit/test_exceptions.py:{line_of('return limited(')} in checked",
-        f"called from tests/unit/test_exceptions.py:{line_of('self.checked(worker')} in compute",
+        f"called from {FILE}:{line_of('return limited(')} in checked",
+        f"called from {FILE}:{line_of('self.checked(worker')} in compute",
     ]
     assert engine.read(x).tolist() == [0, 5, 1]
     engine.write(x, 0)

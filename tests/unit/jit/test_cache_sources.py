@@ -16,7 +16,7 @@ from poplite.jit import digest
 from poplite.jit.object_cache import _CHOICES
 from poplite.jit.sources import _in_text, digest_of_sources, modules_behind
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MAKERS = ("poplite.simulator.native", "poplite.simulator.pricing.class_slots")
 """Modules that name the code of vertices and of the engine."""
 

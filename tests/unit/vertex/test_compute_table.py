@@ -13,7 +13,7 @@ import poplite as pl
 from helpers import scripts
 from poplite.types import ELEMENT_TYPES, ElementType
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "arithmetic.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "arithmetic.md"
 TYPES: dict[str, type[ElementType[Any]]] = {
     t.__name__: t for t in ELEMENT_TYPES if t is not pl.QUARTER_METADATA
 }

@@ -18,7 +18,7 @@ from poplite.compile.options import (
     engine_options,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Divide(pl.Vertex):
