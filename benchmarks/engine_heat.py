@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.graph.partition import grid_blocks
 from rows import Row, check, in_turn, run
 
 Floats = npt.NDArray[np.float32]
@@ -80,7 +79,7 @@ def plain_engine(plate: Floats, grid: Grid, double_steps: int) -> tuple[pl.Engin
         graph.add_variable(pl.FLOAT, plate.shape, name, mapping="linear", initial_value=plate)
         for name in "ab"
     ]
-    blocks = grid_blocks((plate.shape[0] - 2, plate.shape[1] - 2), grid)
+    blocks = pl.grid_blocks((plate.shape[0] - 2, plate.shape[1] - 2), grid)
     steps = []
     for old, new in (buffers, buffers[::-1]):
         step = graph.add_compute_set("step")
@@ -103,7 +102,7 @@ class Tiled:
 
     def __init__(self, plate: Floats, grid: Grid) -> None:
         self.plate, self.grid = plate, grid
-        self.blocks = grid_blocks((plate.shape[0] - 2, plate.shape[1] - 2), grid)
+        self.blocks = pl.grid_blocks((plate.shape[0] - 2, plate.shape[1] - 2), grid)
         self.extents = [(r.stop - r.start, c.stop - c.start) for r, c in self.blocks]
         rows, cols = map(max, zip(*self.extents, strict=True))
         self.shape = (len(self.blocks), rows + 2, cols + 2)

@@ -26,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.graph.partition import cut, grid_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +85,7 @@ def build(double_steps: int = 100, buffers: int = 2) -> tuple[pl.Graph, pl.Progr
     a = graph.add_variable(pl.FLOAT, (ROWS, COLS), name="a", initial_value=plate())
     blocks = [
         (slice(rows.start + 1, rows.stop + 1), slice(cols.start + 1, cols.stop + 1))
-        for rows, cols in grid_blocks((ROWS - 2, COLS - 2), GRID)
+        for rows, cols in pl.grid_blocks((ROWS - 2, COLS - 2), GRID)
     ]
     for tile, (rows, cols) in enumerate(blocks):
         graph.set_tile_mapping(a[with_edge(rows, ROWS), with_edge(cols, COLS)], tile)
@@ -121,8 +120,8 @@ def step(
     for tile, (rows, cols) in enumerate(blocks):
         height = rows.stop - rows.start
         for worker in range(workers):
-            top = rows.start + cut(worker, height, workers)
-            bottom = rows.start + cut(worker + 1, height, workers)
+            top = rows.start + pl.cut(worker, height, workers)
+            bottom = rows.start + pl.cut(worker + 1, height, workers)
             graph.add_vertex(
                 work,
                 Diffuse,

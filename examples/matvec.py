@@ -30,7 +30,6 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.graph.partition import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +125,7 @@ def build(split: int) -> tuple[pl.Graph, pl.Program, pl.Tensor]:
 
     dots = graph.add_compute_set("dots")
     for i in range(split):
-        segment = slice(cut(i, COLUMNS, split), cut(i + 1, COLUMNS, split))
+        segment = slice(pl.cut(i, COLUMNS, split), pl.cut(i + 1, COLUMNS, split))
         for row in range(ROWS):
             tile = (ROWS * i + row) * TILES // (ROWS * split)
             part, partial = matrix[row, segment], partials[row, i]

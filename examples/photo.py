@@ -31,7 +31,6 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.files import check_folder
-from poplite.graph.partition import cut, grid_blocks, near_square_grid
 from poplite.text import counted
 from poplite.viz import tiles_svg
 from poplite.viz.files import write_bytes
@@ -98,14 +97,14 @@ def build(
     """
     picture = read_picture() if picture is None else picture
     rows, cols, _ = picture.shape
-    grid = near_square_grid(rows, cols, tiles)
+    grid = pl.near_square_grid(rows, cols, tiles)
     graph = pl.Graph(pl.Target(tiles=grid[0] * grid[1]))
     shape = (rows + 2, cols + 2, CHANNELS)
     a = graph.add_variable(element, shape, name="a", initial_value=with_border(picture))
     b = graph.add_variable(element, shape, name="b", initial_value=0.0)
     blocks = [
         (slice(r.start + 1, r.stop + 1), slice(c.start + 1, c.stop + 1))
-        for r, c in grid_blocks((rows, cols), grid)
+        for r, c in pl.grid_blocks((rows, cols), grid)
     ]
     for tile, (r, c) in enumerate(blocks):
         graph.set_tile_mapping(a[with_edge(r, rows + 2), with_edge(c, cols + 2)], tile)
@@ -141,8 +140,8 @@ def blur(
         workers = min(graph.target.workers, height)
         left, right = cols.start * CHANNELS, cols.stop * CHANNELS
         for worker in range(workers):
-            top = rows.start + cut(worker, height, workers)
-            bottom = rows.start + cut(worker + 1, height, workers)
+            top = rows.start + pl.cut(worker, height, workers)
+            bottom = rows.start + pl.cut(worker + 1, height, workers)
             graph.add_vertex(
                 work,
                 Blur,

@@ -70,6 +70,14 @@ if TYPE_CHECKING:
         StreamCallback,
     )
     from poplite.graph.mapping.tile_mapping import TileMapping
+    from poplite.graph.partition import (
+        cut,
+        grid_blocks,
+        map_blocks,
+        map_linearly,
+        near_square_grid,
+        spread,
+    )
     from poplite.graph.storage.variable import Variable
     from poplite.graph.tensor.concat import append, concat
     from poplite.graph.tensor.memory_regions import SortedRegions, TileRegions
@@ -169,6 +177,7 @@ _HOMES = {
     "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
     "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
+    "graph.partition": "cut grid_blocks map_blocks map_linearly near_square_grid spread",
     "machine.target": "Target",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
@@ -308,11 +317,17 @@ __all__ = [
     "compile_graph",
     "concat",
     "counted_loop",
+    "cut",
     "cycle_count",
     "cycle_stamp",
     "get_and_modify_floating_point_behaviour",
+    "grid_blocks",
+    "map_blocks",
+    "map_linearly",
+    "near_square_grid",
     "set_floating_point_behaviour",
     "set_stochastic_rounding",
+    "spread",
 ]
 
 
