@@ -18,7 +18,7 @@ from poplite.executable.descriptor import Columns
 from poplite.jit import build, digest
 from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import code_identity
 from poplite.vertex.vertex import Vertex
 
 _Source = tuple[Callable[..., Any], Sequence[Any], Any]

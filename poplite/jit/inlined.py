@@ -14,12 +14,13 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, Signature, fold_arguments
 
-from poplite.jit.numba_context import compile_library, contexts
+from poplite.jit.numba_context import compile_library, contexts, referred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What Numba knows a function by; hidden from what is registered for the function."""
+    """What Numba knows a function by, for ever; hidden from what is registered for it."""
 
-    function: Callable[..., Any]
+    function: ref[Callable[..., Any]]
 
 
 class _FunctionType(types.Function):
@@ -62,12 +63,15 @@ def method_type(function: Callable[..., Any], owner: Any) -> Any:
     return types.BoundFunction(_template(function), owner)
 
 
-def _template(function: Callable[..., Any]) -> type[AbstractTemplate]:
+def _template(called: Callable[..., Any]) -> type[AbstractTemplate]:
+    held = ref(called)
+
     class _Call(AbstractTemplate):
-        key = _Key(function)
+        key = _Key(held)
         this: Any = None  # Numba sets it for a bound function
 
         def generic(self, args: Any, kws: Any) -> Any:
+            function = referred(held)
             owner = () if self.this is None else (self.this,)
             whole = inspect.signature(function, follow_wrapped=False)
             plain = inspect.Signature(list(whole.parameters.values())[len(owner) :])
@@ -90,7 +94,7 @@ def _template(function: Callable[..., Any]) -> type[AbstractTemplate]:
             return self.context.resolve_value_type(default)
 
     def _emit_call(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
-        compiled = context.typing_context.inlined[function, tuple(sig.args)]
+        compiled = context.typing_context.inlined[referred(held), tuple(sig.args)]
         context.active_code_library.add_linking_library(compiled.library)
         return context.call_internal(builder, compiled.fndesc, sig, args)
 

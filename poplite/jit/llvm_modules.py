@@ -73,7 +73,6 @@ def emitted_module(
     usual = exchange_contexts(_plain)  # functions that are called ask for them
     try:
         typing_context, context = contexts()
-        typing_context.inlined, typing_context.forms = {}, {}
         library = context.codegen().create_library(exported)
         module = context.create_module(exported)
         kind = ir.FunctionType(ir.IntType(1), arguments.values())
@@ -81,7 +80,7 @@ def emitted_module(
         for argument, name in zip(function.args, arguments, strict=True):
             argument.name = name
         builder = ir.IRBuilder(function.append_basic_block("entry"))
-        with context.push_code_library(library):
+        with typing_context.alone(), context.push_code_library(library):
             builder.ret(emit(context, builder, function.args))
         library.add_ir_module(module)
         library.finalize()

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import ref
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -42,7 +44,7 @@ from numba.core.typing.templates import Registry as TypingRegistry
 from poplite.jit import object_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 typing_rules = TypingRegistry()
 """Typing templates for poplite's own types and intrinsics."""
@@ -90,6 +92,16 @@ def emitted(
         return context.get_dummy_value() if result is types.none else value
 
     return stub
+
+
+T = TypeVar("T")
+
+
+def referred(held: ref[T]) -> T:
+    """Return what is referred to weakly, while code is made of it."""
+    found = held()
+    assert found is not None, "who has code made of it keeps it"
+    return found
 
 
 _ARITHMETIC = frozenset(
@@ -148,6 +160,15 @@ class WeakNumberContext(typing.Context):
 
     watch: Watch | None = None
     """What looks at the operations of the function that is being compiled."""
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Compile one piece of code, of which nothing is left behind."""
+        self.inlined, self.forms = {}, {}
+        try:
+            yield
+        finally:
+            self.inlined, self.forms = {}, {}
 
     def load_additional_registries(self) -> None:
         """Install mathematics and poplite's own rules; nothing else is needed."""
@@ -445,30 +466,21 @@ def compile_object(
     Returns:
         Object file, and the symbols it takes from the process.
     """
-    compiled = _compiled(*contexts(), function, arguments, result)
+    typing_context, target_context = contexts()
+    with typing_context.alone():
+        compiled = compiler.compile_extra(
+            typing_context,
+            target_context,
+            function,
+            tuple(arguments),
+            result,
+            _flags(exported=True),
+            {},
+            pipeline_class=Pipeline,
+        )
     library = compiled.library
     code = library.emit_object(compiled.fndesc.llvm_cfunc_wrapper_name, exported)
     return code, library.undefined_symbols(code)
-
-
-def _compiled(
-    typing_context: WeakNumberContext,
-    target_context: TargetContext,
-    function: Callable[..., Any],
-    arguments: Sequence[Any],
-    result: Any,
-) -> Any:
-    typing_context.inlined, typing_context.forms = {}, {}
-    return compiler.compile_extra(
-        typing_context,
-        target_context,
-        function,
-        tuple(arguments),
-        result,
-        _flags(exported=True),
-        {},
-        pipeline_class=Pipeline,
-    )
 
 
 def hide(module: llvm.ModuleRef, function: str, exported: str) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from numba.core import cgutils, types
 from numba.core.typing.templates import signature
@@ -35,7 +36,7 @@ from poplite.executable.opcodes import (
     RAISED,
     TRAPPED,
 )
-from poplite.jit.numba_context import compile_inlined, emitted
+from poplite.jit.numba_context import compile_inlined, emitted, referred
 from poplite.machine.floating_point import STOCHASTIC, TRAPS
 from poplite.quarter import metadata_edge
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it registers them)
@@ -78,9 +79,10 @@ def driver_source(
         Function, Numba argument types and result type.
     """
     forms = forms_of(columns, len(cls.fields))
+    held, bits = ref(cls), relevant(cls)  # Numba keeps for ever what emits
 
     def emit_in(mode: int, context: Any, builder: ir.IRBuilder, args: Any) -> None:
-        kind = SelfType(cls, forms, variant, mode)
+        kind = SelfType(referred(held), forms, variant, mode)
         DriverEmitter(context, builder, kind, columns, *args).emit()
 
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
@@ -88,7 +90,7 @@ def driver_source(
             emit_in(variant.modes[0] if variant.modes else 0, context, builder, args)
             return
         place = builder.gep(floats_of(builder, args[-1]), [INDEX(FLOAT_MODE)])
-        now = builder.and_(builder.load(place), INDEX(relevant(cls)))
+        now = builder.and_(builder.load(place), INDEX(bits))
         for mode in variant.modes:
             with builder.if_then(builder.icmp_unsigned("==", now, INDEX(mode))):
                 emit_in(mode, context, builder, args)

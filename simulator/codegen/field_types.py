@@ -18,7 +18,9 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+from weakref import ref
 
 from llvmlite import ir
 from numba.core import types
@@ -26,12 +28,14 @@ from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 
 from poplite.executable.descriptor import RowForm
+from poplite.jit.numba_context import referred
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen.variant import Variant
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.vertex import Field, Vertex
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
+_NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -142,14 +146,21 @@ class SelfType(types.Type):
         variant: Variant,
         mode: int = 0,
     ) -> None:
-        self.cls, self.forms, self.variant, self.mode = cls, forms, variant, mode
+        self._cls = ref(cls)  # Numba keeps types for ever
+        self.forms, self.variant, self.mode = forms, variant, mode
         self.members = [
             (field.name, _member_type(cls, field, number, form, variant, mode))
             for number, (field, form) in enumerate(zip(cls.fields.values(), forms, strict=True))
         ]
         self.by_name = dict(self.members)
         name = f"{cls.__module__}.{cls.__qualname__}"
-        super().__init__(f"{name}({id(cls)}, {forms}, {variant}, {mode})")
+        # Numba takes types of one name for one, also when the class of the first is gone.
+        super().__init__(f"{name}({next(_NUMBERS)}, {forms}, {variant}, {mode})")
+
+    @property
+    def cls(self) -> type[Vertex]:
+        """The vertex class."""
+        return referred(self._cls)
 
     def constant(self, name: str) -> int | float | bool | None:
         """A number that the class defines, usable as a constant in `compute`."""

@@ -45,6 +45,7 @@ def counting_source(
     Returns:
         Function, Numba argument types and result type, as of other drivers.
     """
+    # Which refers weakly to the class: Numba keeps for ever what emits.
     kind = SelfType(cls, forms_of(columns, len(cls.fields)), Variant(counting=counting))
 
     def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:

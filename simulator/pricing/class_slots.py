@@ -26,7 +26,7 @@ from poplite.simulator.pricing.parameters import parameters_of
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER
 from poplite.simulator.pricing.taint import DATA
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import Checked, code_identity, remembered
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
@@ -118,21 +118,20 @@ class _Taking:
         return found
 
 
-_known: dict[tuple[type[Vertex], Target], _Taking | None] = {}
-
-
 def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
     """Return what returns the slots of a class; None for one that is never compiled."""
-    if (cls, target) not in _known:
-        _known[cls, target] = _compiled(cls, target)
-    return _known[cls, target]
+
+    def made(checked: Checked) -> _Taking | None:
+        return _compiled(checked.vertex, target)
+
+    try:
+        return remembered(cls, ("slots", target), made)
+    except VertexCompileError:
+        return None
 
 
 def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
-    try:
-        identity = code_identity(cls)
-    except VertexCompileError:
-        return None
+    identity = code_identity(cls)
     costs = [(name, target.cost(name)) for name in CODE_FACTS]
 
     def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:

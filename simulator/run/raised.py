@@ -13,7 +13,6 @@ What the exception's own `__init__` set on it is there too.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from poplite.errors import ApplicationRuntimeError
@@ -52,10 +51,13 @@ def text_of(raised: Exception) -> str:
         return f"its text cannot be made: {type(error).__name__}"
 
 
-@cache
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
     """Return the class of errors that are poplite's and of a class of the user's."""
     base = ApplicationRuntimeError
+    for known in raised.__subclasses__():  # kept by its errors alone, as is the user's
+        if known.__bases__ == (base, raised):
+            found: type[ApplicationRuntimeError] = known
+            return found
     builtin: Any = next(cls for cls in raised.__mro__ if cls.__module__ == "builtins")
 
     def new(cls: type[Exception], *args: object, **parts: object) -> Any:

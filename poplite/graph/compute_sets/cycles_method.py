@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import index as whole_number
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never
+from weakref import WeakKeyDictionary
 
 from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
 from poplite.graph.compute_sets.perf_estimates import MOST, VertexPerfEstimate
@@ -142,7 +143,7 @@ def _fields(cls: type[Vertex]) -> Mapping[str, ShapeField]:
     return _known[cls]
 
 
-_known: dict[type[Vertex], Mapping[str, ShapeField]] = {}
+_known: WeakKeyDictionary[type[Vertex], Mapping[str, ShapeField]] = WeakKeyDictionary()
 
 
 class _Shape:

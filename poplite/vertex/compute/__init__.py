@@ -1,15 +1,16 @@
 """One arithmetic for `compute`: what may be written, what it means, and its interpreted form.
 
 `dialect` says what a `compute` may be written in, `helpers` which functions it calls, `infer`
-finds the kind of every number, `arithmetic` is the table of operations, `interpret` runs the
-method as Python, `compiled` hands it to a compiler.  Both forms compute the same bits;
+finds the kind of every number, `identity` tells what a class computes and whether it still does,
+`arithmetic` is the table of operations, `interpret` runs the method as Python, `compiled` hands it
+to a compiler.  Both forms compute the same bits;
 docs/arithmetic.md is the table.
 """
 
 from poplite.vertex.compute.compiled import compiled_form
-from poplite.vertex.compute.identity import ClassCode, code_of
+from poplite.vertex.compute.identity import ClassCode, check, code_identity, code_of, remembered
 from poplite.vertex.compute.interpreted.fields import InterpretedSelf
-from poplite.vertex.compute.interpreted.interpret import calls_in, check, interpreted
+from poplite.vertex.compute.interpreted.interpret import calls_in, interpreted
 from poplite.vertex.compute.typing.facts import Checked
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "InterpretedSelf",
     "calls_in",
     "check",
+    "code_identity",
     "code_of",
     "compiled_form",
     "interpreted",
+    "remembered",
 ]

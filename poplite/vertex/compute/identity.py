@@ -1,27 +1,165 @@
-"""What a vertex class computes, as data that is equal wherever the code is.
+"""What a vertex class computes: the one thing that all that is made of its code depends on.
 
 The text of `compute` and of all functions that it calls is compared as syntax trees, without line
 numbers, comments, docstrings and annotations, so neither formatting nor the version of Python
-counts.  Numbers outside the text that it names are listed with their values::
+counts, nor the file that the class is in.  Numbers outside the text that it names are listed with
+their values::
 
     TAPS = 9
 
     class Blur(Vertex):                      fields     x: Input[FLOAT], ...
         def compute(self) -> None:           compute    <digest of its tree>, TAPS 9
             self.y = weight(self.x) / TAPS   weight     <digest of its tree>
+
+What is made of it is kept as long as the class computes the same::
+
+    check           the class as it is now: looked at again when TAPS or weight changed
+    remembered      anything made of that: interpreted forms, prices, the next two
+    code_of         what files of executables say of it
+    code_identity   what compiled code is named by
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
-from poplite.vertex.compute.interpreted.interpret import check
+from poplite.errors import VertexCompileError
+from poplite.vertex.compute.parse.constants import Constants
+from poplite.vertex.compute.parse.dialect import Scope, scope_of
+from poplite.vertex.compute.parse.helpers import helper_of
+from poplite.vertex.compute.parse.source_text import read, why_no_text
 from poplite.vertex.compute.typing.facts import Checked, in_order
+from poplite.vertex.compute.typing.infer import infer
+from poplite.vertex.fields import definition_error
 from poplite.vertex.vertex import Vertex
+
+T = TypeVar("T")
+
+# -- the class as it is now --------------------------------------------------------------------
+
+_NOW = "@now"  # no identifier, so no name of the user's can hide it
+
+
+class _Now:
+    """What is known of a class: an attribute of it, so that it keeps no class alive.
+
+    Attributes:
+        checked: what was found in its text.
+        meanings: what calls in it named then, by the call's name.
+        made: what was made of it.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.meanings = list(_meanings(checked))
+        self.made: dict[object, Any] = {}
+
+    def is_current(self) -> bool:
+        """Whether names in the text still mean what they meant."""
+        checked = self.checked
+        return (
+            checked.function is checked.vertex.compute
+            and all(map(_is_current, checked.functions()))
+            and all(scope.global_of(name) is meant for scope, name, meant in self.meanings)
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return nothing: addresses of code are those of this process."""
+        return _nothing, ()
+
+
+def _nothing() -> None:
+    """Stand for what is known of a class that was pickled by its contents."""
+
+
+def check(vertex: type[Vertex]) -> Checked:
+    """Check that `compute` keeps to the dialect and that all its numbers have a kind.
+
+    The answer is kept as long as the numbers and functions outside `compute` that it names
+    stay as they are.
+
+    Args:
+        vertex: the vertex class.
+
+    Returns:
+        What was found.
+
+    Raises:
+        VertexCompileError: at the first line that is outside the dialect, and when there is
+            no text to check.
+    """
+    return _now(vertex).checked
+
+
+def remembered(vertex: type[Vertex], what: object, make: Callable[[Checked], T]) -> T:
+    """Return what is made of a class, made anew when the class computes something else.
+
+    Args:
+        vertex: the vertex class.
+        what: what it is, together with all else that it depends on.
+        make: makes it of what was found in the text.
+
+    Raises:
+        VertexCompileError: as `check` does.
+    """
+    now = _now(vertex)
+    if what not in now.made:
+        now.made[what] = make(now.checked)
+    made: T = now.made[what]
+    return made
+
+
+def _now(vertex: type[Vertex]) -> _Now:
+    known: _Now | None = vars(vertex).get(_NOW)
+    if known is not None and known.is_current():
+        return known
+    function = vertex.compute
+    if not isinstance(function, FunctionType):
+        what = f"compute is of type {type(function).__name__}, not a function"
+        raise definition_error(vertex, what, "def compute(self) -> None: ...")
+    text = read(function)
+    if text is None:
+        found, fix = why_no_text(function)
+        raise VertexCompileError(
+            f"'{vertex.__name__}.compute': there is no source text to check",
+            at=vertex.location,
+            found=found,
+            fix=fix,
+        )
+    now = _Now(infer(scope_of(vertex, text)))
+    setattr(vertex, _NOW, now)
+    return now
+
+
+def _is_current(checked: Checked) -> bool:
+    if not checked.text.is_current():
+        return False
+    constants = Constants(checked.scope)
+    for node, value in checked.facts.constants.items():
+        if repr(constants.named(node)) != repr(value):
+            return False
+    for call, callee in checked.facts.helpers.items():
+        helper = helper_of(checked.scope, call)
+        if helper is None or not helper.is_of(callee.function):
+            return False
+    return True
+
+
+def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
+    """Yield what a text and those that it calls name by a global name but numbers."""
+    for each in checked.functions():
+        called = [node.func for node in ast.walk(each.text.tree) if isinstance(node, ast.Call)]
+        for name in (*called, *each.facts.exceptions):
+            if not each.scope.is_local(name):
+                yield each.scope, name, each.scope.global_of(name)
+
+
+# -- what it computes, as data -----------------------------------------------------------------
 
 _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
@@ -99,13 +237,59 @@ def code_of(cls: type[Vertex]) -> ClassCode:
     >>> code_of(Add[FLOAT]).functions[0].name
     'compute'
     """
+    return remembered(cls, "code", _class_code)
+
+
+def _class_code(checked: Checked) -> ClassCode:
     functions: dict[object, Checked] = {}
-    for checked in check(cls).functions():  # one is there once for each kinds of its arguments
-        functions.setdefault(checked.function, checked)
+    for each in checked.functions():  # one is there once for each kinds of its arguments
+        functions.setdefault(each.function, each)
+    cls = checked.vertex
     return ClassCode(
         cls._arguments,
         tuple(str(field) for field in cls.fields.values()),
         tuple(map(_function, functions.values())),
+    )
+
+
+def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
+    """Return a value whose `repr` is equal for classes that compile to the same code.
+
+    Numba does not notice edits outside the function it caches, so everything that ends up in
+    machine code is part of it.  Names of classes and lines of text do not: an error takes
+    them from the class at hand.
+
+    Args:
+        cls: the vertex class.
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect, or prints.
+    """
+    return remembered(cls, "identity", _identity)
+
+
+def _identity(checked: Checked) -> tuple[object, ...]:
+    functions = list(checked.functions())
+    for each in functions:
+        for node, name in each.facts.debugging.items():
+            each.scope.refuse(
+                node,
+                f"{name}(...) runs in the interpreted form only",
+                "run it with Engine(..., interpret=True), or store the value in an Output field",
+            )
+    texts = list(dict.fromkeys(each.function for each in functions))
+    return (
+        code_of(checked.vertex),
+        __debug__,  # otherwise assertions do nothing
+        tuple(
+            (
+                texts.index(each.function),
+                tuple(map(str, each.arguments)),
+                tuple(functions.index(callee) for callee in in_order(each.facts.helpers)),
+                str(each.result),
+            )
+            for each in functions
+        ),
     )
 
 

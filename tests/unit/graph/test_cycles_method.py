@@ -10,8 +10,7 @@ import pytest
 
 import poplite as pl
 from poplite.graph.compute_sets.cycles_method import cycles_of
-from poplite.vertex.compute.identity import code_of
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import code_identity, code_of
 from poplite.vertices.estimators.poplibs import of_tile
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)

@@ -17,7 +17,7 @@ import pytest
 import poplite as pl
 from helpers import scripts
 from poplite.jit import object_cache
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import code_identity
 
 TEXT = """
 import poplite as pl

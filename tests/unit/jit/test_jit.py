@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.scripts import load
 from poplite.jit import object_cache
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import code_identity
 
 PROGRAM = """
 from __future__ import annotations

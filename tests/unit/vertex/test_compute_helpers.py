@@ -15,8 +15,7 @@ import pytest
 import poplite as pl
 from helpers import scripts
 from poplite.errors import TensorIndexError, VertexCompileError
-from poplite.vertex.compute import check
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import check, code_identity
 
 HEAD = """
 import functools

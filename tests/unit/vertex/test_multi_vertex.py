@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.vertex.compute.identity_part import code_identity
+from poplite.vertex.compute import code_identity
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 

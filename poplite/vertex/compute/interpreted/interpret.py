@@ -23,18 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from poplite.errors import VertexCompileError
 from poplite.source import SourceLocation
-from poplite.vertex.compute.interpreted.fields import InterpretedSelf
+from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.interpreted.trapping import trapping
-from poplite.vertex.compute.parse.constants import Constants
-from poplite.vertex.compute.parse.dialect import scope_of
-from poplite.vertex.compute.parse.helpers import helper_of
-from poplite.vertex.compute.parse.source_text import read, why_no_text
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
-from poplite.vertex.compute.typing.infer import infer
 from poplite.vertex.compute.typing.kinds import Kind
-from poplite.vertex.fields import definition_error
 from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
@@ -71,67 +64,6 @@ _CASTS = {
 }
 
 
-_checked: dict[type[Vertex], Checked] = {}
-_Compute = Callable[[InterpretedSelf], bool | None]
-_interpreted: dict[tuple[type[Vertex], int], tuple[Checked, _Compute]] = {}
-
-
-def check(vertex: type[Vertex]) -> Checked:
-    """Check that `compute` keeps to the dialect and that all its numbers have a kind.
-
-    The answer is kept as long as the numbers and functions outside `compute` that it names
-    stay as they are.
-
-    Args:
-        vertex: the vertex class.
-
-    Returns:
-        What was found.
-
-    Raises:
-        VertexCompileError: at the first line that is outside the dialect, and when there is
-            no text to check.
-    """
-    known = _checked.get(vertex)
-    if known is not None and _is_current(known):
-        return known
-    function = vertex.compute
-    if not isinstance(function, FunctionType):
-        what = f"compute is of type {type(function).__name__}, not a function"
-        raise definition_error(vertex, what, "def compute(self) -> None: ...")
-    text = read(function)
-    if text is None:
-        found, fix = why_no_text(function)
-        raise VertexCompileError(
-            f"'{vertex.__name__}.compute': there is no source text to check",
-            at=vertex.location,
-            found=found,
-            fix=fix,
-        )
-    _checked[vertex] = infer(scope_of(vertex, text))
-    return _checked[vertex]
-
-
-def _is_current(checked: Checked) -> bool:
-    if checked.function is not checked.vertex.compute:
-        return False
-    for each in checked.functions():
-        if not each.text.is_current():
-            return False
-        constants = Constants(each.scope)
-        for node, value in each.facts.constants.items():
-            if repr(constants.named(node)) != repr(value):
-                return False
-        for call, callee in each.facts.helpers.items():
-            helper = helper_of(each.scope, call)
-            if helper is None or not helper.is_of(callee.function):
-                return False
-        for name, raised in each.facts.exceptions.items():
-            if each.scope.global_of(name) is not raised:
-                return False
-    return True
-
-
 def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
     """Return the interpreted form of `compute`.
 
@@ -145,12 +77,11 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
-    checked = check(vertex)
-    known = _interpreted.get((vertex, traps))
-    if known is None or known[0] is not checked:
-        compute = _Compiler(traps).compiled(checked)
-        known = _interpreted[vertex, traps] = checked, np.errstate(all="ignore")(compute)
-    return known[1]
+
+    def made(checked: Checked) -> Callable[..., bool | None]:
+        return np.errstate(all="ignore")(_Compiler(traps).compiled(checked))
+
+    return remembered(vertex, ("interpreted form", traps), made)
 
 
 def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:

@@ -21,6 +21,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
@@ -207,9 +208,18 @@ class Scope:
         return not isinstance(node, ast.Name) or node.id in self.locals or node.id == "self"
 
     def _global(self, node: ast.Name) -> object:
+        function = self.text.function
+        if node.id in function.__code__.co_freevars:
+            cells = dict(
+                zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            )
+            with suppress(ValueError):  # the enclosing function has not assigned it yet
+                return cells[node.id].cell_contents
+        else:
+            for names in (function.__globals__, vars(builtins)):
+                if node.id in names:
+                    return names[node.id]
         names = _visible(self)
-        if node.id in names:
-            return names[node.id]
         return self.refuse(
             node,
             f"name '{node.id}' is not defined" + did_you_mean(node.id, [*self.locals, *names]),
