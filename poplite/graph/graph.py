@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from poplite.display import Displayed
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
 
-class Graph(GraphFields, GraphHost):
+class Graph(GraphFields, GraphHost, Displayed):
     """Variables, compute sets and vertices for one target.
 
     Args:
@@ -334,11 +335,6 @@ class Graph(GraphFields, GraphHost):
             f"{counted(len(self._compute_sets), 'compute set')}, "
             f"{counted(self.num_vertices, 'vertex', 'vertices')}>"
         )
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook_graph import graph_cell
-
-        return graph_cell(self)
 
     # C++ spelling
 

@@ -148,9 +148,6 @@ class VirtualGraph(Graph):
         names = ranges(self._tiles) if rising else clipped(self._tiles.tolist(), 40).strip("[]")
         return f"<VirtualGraph of tiles {names} of {self._top!r}>"
 
-    def _repr_html_(self) -> str:
-        return self._top._repr_html_()
-
     # C++ spelling
 
     getTileMapping = tile_mapping

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from poplite.display import Displayed
 from poplite.errors import ControlProgramError
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
 # each of them once for every path that leads to it.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Program:
+class Program(Displayed):
     """A program that does nothing; base of the others.
 
     Attributes:
@@ -61,11 +62,6 @@ class Program:
 
     def __repr__(self) -> str:
         return "<Program empty>"
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook_graph import program_cell
-
-        return program_cell(self)
 
     def isEmpty(self) -> bool:
         """C++ spelling of `is_empty`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from poplite.display import Displayed
 from poplite.errors import FileLoadError
 from poplite.files import replacing
 from poplite.report.compilation import Compilation
@@ -37,7 +38,7 @@ class Instrumentation:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class Report(Displayed):
     """What an engine is made of, and what it ran since it was made.
 
     `print(report)` tells it as text. Reports of one graph and machine compare as `==` when all
@@ -201,11 +202,6 @@ class Report:
         from poplite.report.text import report_text
 
         return report_text(self)
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook import report_cell
-
-        return report_cell(self)
 
     def __repr__(self) -> str:
         runs, steps = counted(self.runs, "run"), counted(self.steps, "step")

@@ -1,4 +1,4 @@
-r"""What a notebook shows for tensors, mappings, compute sets and reports.
+r"""What a notebook shows for graphs, programs, tensors, mappings, compute sets and reports.
 
 Every answer holds the same as text, which is seen where a page strips style sheets: the
 sheet hides the text and shows the rest, whose own style hides it.  Nothing is fetched and
@@ -13,15 +13,26 @@ whatever the size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from functools import singledispatch
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
-from poplite.text import counted
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program.base import Program
+from poplite.report.report import Report
+from poplite.text import counted, shortened
 from poplite.view import Cat, num_runs, runs, storages
-from poplite.viz.draw.html_part import asset, escaped, facts_table
+from poplite.viz.draw.colors import CATEGORIES, KINDS
+from poplite.viz.draw.html_part import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.program.labels import label_of, roles_of
+from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
@@ -30,9 +41,9 @@ from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet
-    from poplite.graph.tensor.tensor import Tensor
-    from poplite.report import Report
+    from poplite.graph.storage.variable import Variable
+
+T = TypeVar("T")
 
 MOST_PARTS = 50_000
 """Parts of the finest tensor drawn: runs of its variables' elements on one tile."""
@@ -43,31 +54,196 @@ MOST_JOINED = 1_000_000
 MOST_TILES = 5000
 """Tiles of the largest map."""
 
+LISTED = 100
+"""Variables, and compute sets, that are listed."""
 
-def shown(text: str, rich: str) -> str:
-    """Return what a notebook shows.
+MOST_VARIABLES = 2000
+"""Variables of the largest graph that is counted tile by tile."""
+
+MOST_LINES = 200
+"""Lines of the longest tree."""
+
+MOST_LEVELS = 12
+"""Levels of the deepest tree."""
+
+OPEN_LINES = 30
+"""Lines of the longest tree that is open at first."""
+
+MOST_VERTICES = 20_000
+"""Vertices of the largest graph, and compute set, that are counted by class and tile."""
+
+NAME_LENGTH = 60
+
+
+@singledispatch
+def html(value: object) -> str:
+    """Return what a notebook shows for a value; `poplite.display` calls it.
 
     Args:
-        text: the same as text.
-        rich: the same as HTML.
+        value: a graph or program, a tensor, its mapping, a compute set, a report.
 
     Returns:
         One element.
+
+    >>> html(Program()).startswith('<div class="poplite">')
+    True
     """
-    return (
-        f'<div class="poplite"><style>\n{asset("notebook.css")}</style>'
-        f'<pre class="poplite-text">{escaped(text)}</pre>'
-        f'<div class="poplite-rich" style="display:none">{rich}</div></div>'
-    )
+    raise NotImplementedError(f"a notebook has no picture of {type(value).__name__}")
 
 
+@html.register
+def graph_cell(graph: Graph) -> str:
+    """Return what a notebook shows for a graph: a summary and what is in it.
+
+    Args:
+        graph: the graph; a virtual one shows its top-level graph.
+
+    >>> graph = Graph()
+    >>> _ = graph.add_variable("int32", (3,), "x", mapping=7)
+    >>> "tile 7: 12 B of 638,976 B" in graph_cell(graph)
+    True
+    """
+    graph = graph.top_level_graph
+    facts = _summary(graph)
+    variables = [v for v in graph.variables if not v.constant]
+    constants = [v for v in graph.variables if v.constant]
+    heading = ["name", "type and shape", "bytes", "tiles"]
+    lists = [
+        _listed("variable", heading, variables, _variable),
+        _listed("constant", heading, constants, _variable),
+        _listed("compute set", ["name", "vertices", "tiles"], graph.compute_sets, _compute_set),
+    ]
+    return shown(f"{graph!r}\n{rows_text(facts)}", facts_table(facts) + "".join(lists))
+
+
+def _summary(graph: Graph) -> dict[str, str]:
+    """Return what `poplite-viz summary` says, or less of it when counting takes long."""
+    if len(graph.variables) <= MOST_VARIABLES and graph.num_vertices <= MOST_VERTICES:
+        summary = summary_of(graph)
+        rows = dict(summary.rows())
+        del rows["program"]  # a graph has none of its own
+        return {"verdict": summary.verdict, **rows}
+    size = sum(v.num_elements * v.element_type.size_bytes for v in graph.variables)
+    return {
+        "variables and constants": f"{len(graph.variables):,} ({size_text(size)})",
+        "compute sets": f"{len(graph.compute_sets):,}",
+        "vertices": f"{graph.num_vertices:,}",
+        "tiles": f"not counted here, for more than {MOST_VARIABLES:,} variables or "
+        f"{MOST_VERTICES:,} vertices; poplite-viz summary does",
+    }
+
+
+def _listed(
+    noun: str, heading: list[str], items: Sequence[T], row: Callable[[T], list[str]]
+) -> str:
+    """Return a list that folds; nothing when it is empty."""
+    if not items:
+        return ""
+    left = len(items) - LISTED
+    note = f"<p>... {left:,} more</p>" if left > 0 else ""
+    body = table(heading, [row(item) for item in items[:LISTED]], "numbers first")
+    return folded(counted(len(items), noun), body + note)
+
+
+def _variable(variable: Variable) -> list[str]:
+    kind = variable.element_type
+    tiles = variable.mapping.tiles_used()
+    return [
+        shortened(variable.name, NAME_LENGTH),
+        f"{kind.dtype}{shape_text(variable.shape)}",
+        f"{variable.num_elements * kind.size_bytes:,}",
+        f"{ranges(tiles)}{'' if variable.mapping.is_complete else ' !'}",
+    ]
+
+
+def _compute_set(compute_set: ComputeSet) -> list[str]:
+    name, vertices = shortened(compute_set.name, NAME_LENGTH), compute_set.vertices
+    if sum(1 for _ in islice(vertices.singles(), MOST_VERTICES + 1)) > MOST_VERTICES:
+        return [name, f"{len(vertices):,}", "not counted"]
+    classes = classes_text(class_counts(vertices.items()))
+    return [name, classes or "0", ranges(sorted(vertices.tiles()))]
+
+
+class _Line(NamedTuple):
+    """One node of a program's tree, in one place."""
+
+    level: int
+    node: Program
+    role: str
+    first_step: int
+    is_folded: bool
+
+
+@html.register
+def program_cell(program: Program) -> str:
+    """Return what a notebook shows for a program: its tree.
+
+    Args:
+        program: the whole program.
+
+    >>> from poplite.program import Repeat
+    >>> "Repeat 9 times, 0 steps" in program_cell(Repeat(9, Program()))
+    True
+    """
+    lines = list(islice(_lines(program), MOST_LINES + 1))
+    cut, lines = len(lines) > MOST_LINES, lines[:MOST_LINES]
+    note = "<p>... and more; poplite-viz program lists all of it</p>" if cut else ""
+    text = "\n".join(f"{'  ' * line.level}{_words(line)}  {_step(line)}".rstrip() for line in lines)
+    return shown(text + ("\n..." if cut else ""), f"{_tree(lines)}{note}")
+
+
+def _lines(program: Program) -> Iterator[_Line]:
+    """Yield the nodes from top to bottom, down to a level."""
+    pending = [(0, program, "", 1)]
+    while pending:
+        level, node, role, first = pending.pop()
+        is_folded = level == MOST_LEVELS and bool(node.children)
+        yield _Line(level, node, role, first, is_folded)
+        below = []
+        children = () if is_folded else zip(node.children, roles_of(node), strict=True)
+        for child, role in islice(children, MOST_LINES):
+            below.append((level + 1, child, role, first))
+            first += child.num_steps
+        pending += reversed(below)
+
+
+def _words(line: _Line) -> str:
+    role = f"{line.role}: " if line.role else ""
+    return f"{role}{repr(line.node)[1:-1]}{', not shown' if line.is_folded else ''}"
+
+
+def _step(line: _Line) -> str:
+    is_step = line.node.num_steps and not line.node.children
+    return f"step {line.first_step:,}" if is_step else ""
+
+
+def _tree(lines: list[_Line]) -> str:
+    """Return nested lists: a line with others below it folds."""
+    opened = " open" if len(lines) <= OPEN_LINES else ""
+    html, level = '<ul class="tree">', 0
+    for line, after in zip(lines, [*(line.level for line in lines[1:]), 0], strict=True):
+        html += "</ul></details></li>" * (level - line.level)
+        level = line.level
+        color = CATEGORIES[KINDS[label_of(line.node).kind]]
+        item = (
+            f'<i style="background:{color}"></i>{escaped(_words(line))}'
+            f"<span>{_step(line)}</span><span>{escaped(name_text(str(line.node.location)))}</span>"
+        )
+        if after > level:
+            fold = " open" if level == 0 else opened
+            html += f"<li><details{fold}><summary>{item}</summary><ul>"
+        else:
+            html += f"<li>{item}</li>"
+    return html + "</ul></details></li>" * level + "</ul>"
+
+
+@html.register
 def tensor_cell(tensor: Tensor) -> str:
     """Return what a notebook shows for a tensor: its facts, and who owns its elements.
 
     Args:
         tensor: whole or a view.
 
-    >>> from poplite.graph import Graph
     >>> "on 1 tile (0), 12 B" in tensor_cell(Graph().add_variable("int32", (3,), "x", mapping=0))
     True
     """
@@ -113,6 +289,7 @@ def _tile_changes(tensor: Tensor) -> int:
     return int((np.searchsorted(breaks, begin + length) - after).sum())
 
 
+@html.register
 def mapping_cell(mapping: TileMapping) -> str:
     """Return what a notebook shows for a tile mapping: how many elements each tile holds.
 
@@ -147,13 +324,13 @@ def mapping_cell(mapping: TileMapping) -> str:
     return _shown_with_map(mapping, facts, tiles)
 
 
+@html.register
 def compute_set_cell(compute_set: ComputeSet) -> str:
     """Return what a notebook shows for a compute set: its classes, and how many each tile runs.
 
     Args:
         compute_set: of any graph.
 
-    >>> from poplite.graph import Graph
     >>> "vertices per tile: &#x27;blur&#x27;" in compute_set_cell(Graph().add_compute_set("blur"))
     True
     """
@@ -167,15 +344,7 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
     return _shown_with_map(compute_set, facts, vertices_map(compute_set))
 
 
-def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str:
-    """Return facts and a tile map; only facts where there are too many tiles to draw."""
-    if len(tiles.value) > MOST_TILES:
-        facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
-        return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
-    text = f"{rows_text(facts)}\n\n{draw_map_text(tiles)}"
-    return shown(text, facts_table(facts) + draw_map_svg(tiles))
-
-
+@html.register
 def report_cell(report: Report) -> str:
     """Return what a notebook shows for a report: its main numbers, and maps of the tiles.
 
@@ -192,6 +361,23 @@ def report_cell(report: Report) -> str:
     return shown(str(report), facts_table(rows) + "".join(map(draw_map_svg, maps)))
 
 
+def shown(text: str, rich: str) -> str:
+    """Return what a notebook shows.
+
+    Args:
+        text: the same as text.
+        rich: the same as HTML.
+
+    Returns:
+        One element.
+    """
+    return (
+        f'<div class="poplite"><style>\n{asset("notebook.css")}</style>'
+        f'<pre class="poplite-text">{escaped(text)}</pre>'
+        f'<div class="poplite-rich" style="display:none">{rich}</div></div>'
+    )
+
+
 def rows_text(rows: dict[str, str]) -> str:
     """Return facts as lines.
 
@@ -204,3 +390,12 @@ def rows_text(rows: dict[str, str]) -> str:
     """
     width = max(map(len, rows))
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+
+
+def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str:
+    """Return facts and a tile map; only facts where there are too many tiles to draw."""
+    if len(tiles.value) > MOST_TILES:
+        facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
+        return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
+    text = f"{rows_text(facts)}\n\n{draw_map_text(tiles)}"
+    return shown(text, facts_table(facts) + draw_map_svg(tiles))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import tomllib
 from pathlib import Path
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "arrays.intervals_part compile.options errors files graph.storage.host_values "
+        "arrays.intervals_part compile.options display errors files graph.storage.host_values "
         "machine.facts machine.floating_point machine.library_facts machine.links "
         "machine.target quarter source text types whole",
         "jit",
@@ -168,12 +169,27 @@ def test_other_modules_import_the_listed_ones_inside_functions() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_viz_is_imported_lazily_by_all_but_tools(module: str) -> None:
-    if module.startswith(("poplite.viz", "poplite.tools")):
-        return
-    names = [name for _, name in imported(MODULES[module], top_level=True)]
+def below_viz() -> list[str]:
+    """Modules that stand before the pictures."""
+    return [m for m in sorted(MODULES) if not re.match(r"poplite\.(viz|testing|tools)\b", m)]
+
+
+@pytest.mark.parametrize("module", below_viz())
+def test_nothing_below_viz_imports_it(module: str) -> None:
+    names = [name for _, name in imported(MODULES[module], top_level=False)]
     assert not any(name.startswith("poplite.viz") for name in names)
+
+
+def test_only_display_names_a_module_of_viz() -> None:
+    naming = [
+        module
+        for module in below_viz()
+        for node in ast.walk(ast.parse(MODULES[module].read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.match(r"(poplite)?\.viz\b[\w.]*$", node.value)
+    ]
+    assert naming == ["poplite.display"]
 
 
 def test_import_poplite_loads_nothing_heavy_or_optional() -> None:

@@ -20,6 +20,7 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from poplite.display import Displayed
 from poplite.errors import TensorIndexError
 from poplite.graph.compute_sets.vertex_list import VertexList
 from poplite.source import SourceLocation, here
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
-class ComputeSet:
+class ComputeSet(Displayed):
     """Vertices that run at once.
 
     Attributes:
@@ -62,11 +63,6 @@ class ComputeSet:
         tiles = self.vertices.tiles()
         vertices = counted(len(self.vertices), "vertex", "vertices")
         return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook import compute_set_cell
-
-        return compute_set_cell(self)
 
 
 class VertexInstance:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Intervals, place
 from poplite.arrays.intervals_part import Int64, merge
+from poplite.display import Displayed
 from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE
 from poplite.graph.mapping.tile_table import Cut
 from poplite.jit.kernels.tile_table import by_tile
@@ -32,7 +33,7 @@ from poplite.jit.native import address, native
 from poplite.text import counted
 
 
-class TileMapping:
+class TileMapping(Displayed):
     """For each tile, the elements of a flattened view that live on it.
 
     `mapping[t]` reads as a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
@@ -196,11 +197,6 @@ class TileMapping:
             f"{counted(int(self._counted[1:, 0].sum()), 'interval')}"
             + (f", {self.num_unmapped:,} unmapped>" if self.num_unmapped else ">")
         )
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook import mapping_cell
-
-        return mapping_cell(self)
 
 
 def ranges(numbers: Iterable[int], limit: int = 4) -> str:

@@ -20,6 +20,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from poplite.display import Displayed
 from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.explain import Explanation, explain
@@ -43,7 +44,7 @@ class UpsampleMethod(enum.Enum):
     REPEAT = "repeat"
 
 
-class Tensor(TensorShaping):
+class Tensor(TensorShaping, Displayed):
     """An immutable, hashable view of elements of a graph's variables.
 
     Its questions are those of `TensorQueries`, what keeps all elements and changes their order
@@ -295,11 +296,6 @@ class Tensor(TensorShaping):
           writeable     yes, in parallel
         """
         return explain(self)
-
-    def _repr_html_(self) -> str:
-        from poplite.viz.notebook import tensor_cell
-
-        return tensor_cell(self)
 
     # C++ spelling
 

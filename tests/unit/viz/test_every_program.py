@@ -10,6 +10,7 @@ import pytest
 
 import poplite.program
 from poplite import INT, ControlProgramError
+from poplite.display import Displayed
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program, Sequence, children_first, distinct_steps
@@ -94,7 +95,7 @@ def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
     [
         program_text,
         program_svg,
-        Program._repr_html_,
+        Displayed._repr_html_,
         lambda program: summary_text(Graph(), program),
     ],
 )

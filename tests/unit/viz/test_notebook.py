@@ -14,7 +14,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.report import Report
 from poplite.simulator.engine import Engine
-from poplite.viz import notebook_graph
+from poplite.viz import notebook
 
 NASTY = "a</pre></div><script>\"'&\nb\x00"
 
@@ -209,7 +209,7 @@ def test_large_programs_are_cut() -> None:
     graph = Graph()
     blur = Execute(graph.add_compute_set("blur"))
     flat = cell(Sequence([blur] * 100_000))
-    assert flat.tags.count("li") == notebook_graph.MOST_LINES
+    assert flat.tags.count("li") == notebook.MOST_LINES
     assert "... and more; poplite-viz program lists all of it" in flat.rich
     assert flat.fallback.endswith("step 199\n...")
     deep: Program = blur
@@ -221,7 +221,7 @@ def test_large_programs_are_cut() -> None:
     doubled: Program = blur
     for _ in range(60):
         doubled = Sequence(doubled, doubled)
-    assert cell(doubled).tags.count("li") == notebook_graph.MOST_LINES
+    assert cell(doubled).tags.count("li") == notebook.MOST_LINES
 
 
 def test_a_huge_tensor_is_drawn_or_told_in_words() -> None:
@@ -247,7 +247,7 @@ def test_a_huge_tensor_is_drawn_or_told_in_words() -> None:
 
 def test_a_huge_graph_is_listed_in_part() -> None:
     graph = Graph(Target(tiles=4))
-    for k in range(notebook_graph.MOST_VARIABLES + 1):
+    for k in range(notebook.MOST_VARIABLES + 1):
         graph.add_variable(FLOAT, (1,), mapping=k % 4)
     shown = cell(graph)
     assert "not counted here, for more than 2,000 variables" in shown.rich

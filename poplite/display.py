@@ -1,0 +1,33 @@
+"""What notebooks ask of graphs, programs, tensors, mappings, compute sets and reports.
+
+Pictures are made of what stands below them, so nothing below imports them: a value that a
+notebook is to show is `Displayed`, and the module that draws it is looked up by its name when
+a notebook asks for the first time::
+
+    Tensor, TileMapping, ComputeSet, Graph, Program, Report
+         |  is a
+    Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
+
+This is the only way from below `poplite.viz` into it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_PICTURES = "poplite.viz.notebook"
+
+
+class Displayed:
+    """Base of what a notebook shows as a picture.
+
+    >>> from poplite.graph import Graph
+    >>> isinstance(Graph(), Displayed), Graph()._repr_html_().startswith("<div")
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        shown: str = import_module(_PICTURES).html(self)
+        return shown
