@@ -1,34 +1,37 @@
-"""Drawings of graphs and mappings, as text, SVG and pages of their own.
+"""Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
 Two steps, kept apart: the data of a picture is gathered, then drawn; drawing computes
-nothing::
+nothing.  Each picture has a folder, or a module where it is small::
 
     picture     gathered by                               drawn by
-    tile map    load, vertices                            tiles, html_tiles
-    tensor      ownership, selection, fold                tensor_text, tensor_svg, html_tensor
-    summary     summary                                   summary_text, summary_svg
-    program     program_words, program_facts,             program_text, program_svg
-                program_tree
-    dataflow    dataflow_links, dataflow_fold,            dataflow_text, dataflow_dot,
-                dataflow_node, dataflow                   dataflow_svg
+    tiles       load, vertex_counts, report_maps          tile_map, page
+    tensor      selection, ownership, interval_table,     text, svg, page
+                flat_page
+    program     labels, tree                              text, svg
+    dataflow    links, nodes, fold, graph                 text, dot, svg
+    summary     one module gathers and draws
 
-`pictures`, `overview` and `dataflow_pictures` put the two together and are what users call;
-`notebook` and `notebook_graph` do so for notebooks.  The others are what pictures are made
-of: words, columns and colours, SVG, HTML, JSON and files.
+`draw` is what all of them are made of: words with units, columns, colours, the terminal, SVG,
+HTML, JSON, and layouts.  `pictures` puts the two steps together, in the functions that users
+call and that are listed here; `notebook` does so for the values that a notebook shows
+(`poplite.display` calls it), and `poplite.tools.viz` for the command line.
+
+Imports go one way: `draw`, `tiles`, then `tensor` and `program`, `dataflow`, `summary`, then
+`notebook` and `pictures`.  Nothing below imports a module of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow
-graph alone has a layout of its own (`layered`), and a better one where Graphviz is
-installed (`layout`).
+graph alone has a layout of its own (`draw.layered_layout`), and a better one where Graphviz
+is installed (`draw.graphviz_layout`).
 """
 
-from poplite.viz.dataflow_pictures import graph_dot as graph_dot
-from poplite.viz.dataflow_pictures import graph_svg as graph_svg
-from poplite.viz.dataflow_pictures import graph_text as graph_text
 from poplite.viz.draw.svg import SvgText as SvgText
-from poplite.viz.overview import program_svg as program_svg
-from poplite.viz.overview import program_text as program_text
-from poplite.viz.overview import summary_svg as summary_svg
-from poplite.viz.overview import summary_text as summary_text
+from poplite.viz.pictures import graph_dot as graph_dot
+from poplite.viz.pictures import graph_svg as graph_svg
+from poplite.viz.pictures import graph_text as graph_text
+from poplite.viz.pictures import program_svg as program_svg
+from poplite.viz.pictures import program_text as program_text
+from poplite.viz.pictures import summary_svg as summary_svg
+from poplite.viz.pictures import summary_text as summary_text
 from poplite.viz.pictures import tensor_html as tensor_html
 from poplite.viz.pictures import tensor_svg as tensor_svg
 from poplite.viz.pictures import tensor_text as tensor_text

@@ -29,7 +29,7 @@ from poplite.report.report import Report
 from poplite.text import counted, shortened
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.draw.colors import CATEGORIES, KINDS
-from poplite.viz.draw.html_part import asset, escaped, facts_table, folded, table
+from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of

@@ -1,8 +1,13 @@
-"""The pictures of graphs and tensors, as functions of the things drawn.
+"""The pictures of graphs, tensors and programs, as functions of the things drawn.
 
 picture = tensor_svg(weights, "2:5, ::2")      a str that notebooks show as a picture
 picture.write("weights.svg")
 print(tiles_text(graph))
+print(summary_text(graph, program))
+print(program_text(program, match="blur", counts=True))
+graph_svg(graph, program, around="weights").write("near_weights.svg")
+
+Each gathers the data of a picture, then has it drawn.
 """
 
 from __future__ import annotations
@@ -10,8 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from poplite.viz.dataflow.dot import dataflow_dot
+from poplite.viz.dataflow.graph import HOPS, MAX_NODES, dataflow_of
+from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
+from poplite.viz.program.svg import draw_program_svg
+from poplite.viz.program.text import draw_program_text
+from poplite.viz.program.tree import MOST_LINES, program_tree
+from poplite.viz.summary import draw_summary_svg, draw_summary_text, summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
@@ -24,6 +37,7 @@ from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
+    from poplite.program import Program
 
 View = str | Index | tuple[Index, ...]
 """Part of a tensor: what `t[...]` takes, or the same as text."""
@@ -177,3 +191,216 @@ def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     '<!doctype html>'
     """
     return tensor_page(ownership_of(tensor, view))
+
+
+def summary_text(
+    graph: Graph, program: Program | None = None, *, width: int = 80, color: bool = False
+) -> str:
+    """Say what a graph holds, which tile holds most, and whether that fits.
+
+    Args:
+        graph: the graph.
+        program: what runs on it, if it is known.
+        width: columns to fit.
+        color: write escape codes for a terminal.
+
+    Returns:
+        Lines, the last one ended.
+
+    >>> from poplite.graph import Graph
+    >>> summary_text(Graph()).splitlines()[0]
+    'summary: fits'
+    """
+    style = Style(color=color)
+    return draw_summary_text(summary_of(graph, program), width=width, style=style)
+
+
+def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
+    """Draw what a graph holds, and how full its fullest tile is, as SVG.
+
+    Args:
+        graph: the graph.
+        program: what runs on it, if it is known.
+
+    Returns:
+        The picture.
+
+    >>> from poplite.graph import Graph
+    >>> summary_svg(Graph())[:4]
+    '<svg'
+    """
+    return draw_summary_svg(summary_of(graph, program))
+
+
+def program_text(
+    program: Program,
+    *,
+    depth: int | None = None,
+    match: str | None = None,
+    counts: bool = False,
+    width: int = 80,
+    color: bool = False,
+    full: bool = False,
+) -> str:
+    """Draw a program as a tree, as text.
+
+    Args:
+        program: the whole program.
+        depth: deepest level that is drawn; what lies below is counted instead.
+        match: a regular expression; only steps whose line it is found in are drawn, with
+            what they stand in.
+        counts: write how often each step runs.
+        width: columns to fit.
+        color: write escape codes for a terminal.
+        full: draw all lines, however many.
+
+    Returns:
+        Lines, the last one ended.
+
+    Raises:
+        UnknownName: when no step matches.
+        re.error: when `match` is no regular expression.
+
+    >>> from poplite.program import Repeat, Sequence
+    >>> program_text(Repeat(9, Sequence())).splitlines()[0]
+    'program: 0 steps'
+    """
+    tree = program_tree(program, depth=depth, match=match, most=None if full else MOST_LINES)
+    return draw_program_text(tree, counts=counts, width=width, style=Style(color=color))
+
+
+def program_svg(
+    program: Program, *, depth: int | None = None, match: str | None = None, counts: bool = False
+) -> SvgText:
+    """Draw a program as a tree, as SVG.
+
+    Args:
+        program: the whole program.
+        depth: deepest level that is drawn; what lies below is counted instead.
+        match: a regular expression; only steps whose line it is found in are drawn, with
+            what they stand in.
+        counts: write how often each step runs.
+
+    Returns:
+        The picture, of 300 lines at most.
+
+    Raises:
+        UnknownName: when no step matches.
+        re.error: when `match` is no regular expression.
+
+    >>> from poplite.program import Sequence
+    >>> program_svg(Sequence())[:4]
+    '<svg'
+    """
+    tree = program_tree(program, depth=depth, match=match, most=MOST_LINES)
+    return draw_program_svg(tree, counts=counts)
+
+
+def graph_text(
+    graph: Graph,
+    program: Program | None = None,
+    *,
+    around: str | None = None,
+    hops: int = HOPS,
+    scope: str | None = None,
+    max_nodes: int = MAX_NODES,
+    width: int = 80,
+    color: bool = False,
+) -> str:
+    """List what reads and writes what, in program order.
+
+    Args:
+        graph: the graph.
+        program: the program, for its order, copies and prints.
+        around: name of a variable or compute set to stay near.
+        hops: how many edges away from it.
+        scope: show only what is in it, and its neighbours.
+        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        width: columns to fit.
+        color: write escape codes for a terminal.
+
+    Returns:
+        Lines, the last one ended.
+
+    Raises:
+        UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> _ = graph.add_variable("int32", (4,), "x", mapping=0)
+    >>> print(graph_text(graph).splitlines()[-1])
+      'x'  int32[4], 16 B, not used, on 1 tile (0)
+    """
+    flow = dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
+    return draw_dataflow_text(flow, width=width, style=Style(color=color))
+
+
+def graph_svg(
+    graph: Graph,
+    program: Program | None = None,
+    *,
+    around: str | None = None,
+    hops: int = HOPS,
+    scope: str | None = None,
+    max_nodes: int = MAX_NODES,
+) -> SvgText:
+    """Draw what reads and writes what, by the built-in layout.
+
+    Args:
+        graph: the graph.
+        program: the program, for its order, copies and prints.
+        around: name of a variable or compute set to stay near.
+        hops: how many edges away from it.
+        scope: show only what is in it, and its neighbours.
+        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+
+    Returns:
+        The picture.
+
+    Raises:
+        UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> graph_svg(Graph())[:4]
+    '<svg'
+    """
+    return draw_dataflow_svg(
+        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
+    )
+
+
+def graph_dot(
+    graph: Graph,
+    program: Program | None = None,
+    *,
+    around: str | None = None,
+    hops: int = HOPS,
+    scope: str | None = None,
+    max_nodes: int = MAX_NODES,
+) -> str:
+    """Write what reads and writes what in Graphviz's language.
+
+    Args:
+        graph: the graph.
+        program: the program, for its order, copies and prints.
+        around: name of a variable or compute set to stay near.
+        hops: how many edges away from it.
+        scope: show only what is in it, and its neighbours.
+        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+
+    Returns:
+        Lines, the last one ended.
+
+    Raises:
+        UnknownName: when there is nothing of that name, or no such scope.
+        ControlProgramError: when the program is of another graph.
+
+    >>> from poplite.graph import Graph
+    >>> "digraph {" in graph_dot(Graph())
+    True
+    """
+    return dataflow_dot(
+        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
+    )

@@ -1,4 +1,4 @@
-"""What a graph is, in a dozen numbers: the data behind the summary.
+"""What a graph is, in a dozen numbers; drawn as a verdict and a row for each thing to say.
 
 Memory is what variables and constants take.  Code, vertex state and exchange buffers are
 not counted, cycles are not modelled: the summary says so beside the numbers.
@@ -13,10 +13,13 @@ import numpy as np
 
 from poplite.machine.target import Target
 from poplite.text import counted
+from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
+from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
-from poplite.viz.program.program_facts import runs_of
+from poplite.viz.program.tree import runs_of
 from poplite.viz.tiles.load import tile_load
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, num_edges
 
@@ -25,6 +28,12 @@ if TYPE_CHECKING:
     from poplite.program import Program
 
 NOT_MODELLED = "not modelled yet"
+
+MARGIN = 20
+ROW = 20
+LETTERS = 84
+"""Letters of a line of the picture."""
+BAR_HEIGHT = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +267,70 @@ def summary_json(summary: Summary) -> str:
     return json_text("summary", data)
 
 
+def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None = None) -> str:
+    """Draw a summary as text.
+
+    Args:
+        summary: the numbers.
+        width: columns to fit; under 60 counts as 60.
+        style: colours; none when omitted.
+
+    Returns:
+        Lines, the last one ended.
+
+    >>> from poplite.graph import Graph
+    >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
+    summary: fits
+    """
+    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    emphasis = style.bold if summary.fits else style.warning
+    mark = "" if summary.fits else "! "
+    lines = [emphasis(line) for line in wrapped(f"{mark}summary: {summary.verdict}", width)]
+    lines.append("")
+    rows = summary.rows()
+    label_width = max(len(label) for label, _ in rows)
+    for label, text in rows:
+        paint = style.warning if text.startswith("!") else str
+        first, *rest = wrapped(text, width - label_width - 4)
+        lines.append(f"  {style.faint(f'{label:<{label_width}}')}  {paint(first)}")
+        lines += [f"  {'':<{label_width}}  {paint(line)}" for line in rest]
+    return "\n".join(lines) + "\n"
+
+
+def draw_summary_svg(summary: Summary) -> SvgText:
+    """Draw a summary as SVG.
+
+    Args:
+        summary: the numbers.
+
+    Returns:
+        The picture.
+
+    >>> from poplite.graph import Graph
+    >>> "summary: fits" in draw_summary_svg(summary_of(Graph()))
+    True
+    """
+    mark = "" if summary.fits else "! "
+    heading = wrapped(f"{mark}summary: {summary.verdict}", LETTERS - 10)
+    rows = [(label, wrapped(text, LETTERS)) for label, text in summary.rows()]
+    left = MARGIN + max(text_width(label, 12) for label, _ in rows) + 12
+    wide = max(text_width(line, 12) for _, lines in rows for line in lines)
+    right = max(left + wide, MARGIN + max(text_width(line, 16) for line in heading))
+    top = MARGIN + 14 + 20 * len(heading) + 12
+    height = top + ROW * sum(len(lines) for _, lines in rows) + BAR_HEIGHT + 8 + MARGIN
+    canvas = Canvas(round(right + MARGIN), round(height), title=" ".join(heading))
+    for k, line in enumerate(heading):
+        canvas.text(MARGIN, MARGIN + 14 + 20 * k, line, "head ink")
+    y = top
+    for label, lines in rows:
+        canvas.text(MARGIN, y, label, "line soft")
+        for line in lines:
+            canvas.text(left, y, line, "line ink")
+            y += ROW
+    _bar(canvas, summary, round(left), y, round(right - left))
+    return canvas.text_of()
+
+
 def _machine(target: Target) -> str:
     known = Target(ipus=target.ipus)
     if target == known:
@@ -267,3 +340,17 @@ def _machine(target: Target) -> str:
 
 def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
     return f"{counted(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
+
+
+def _bar(canvas: Canvas, summary: Summary, left: float, y: float, width: float) -> None:
+    """Draw the worst tile's bytes against its memory; what is over goes beyond the limit."""
+    used, limit = summary.worst_bytes, summary.target.tile_memory_bytes
+    scale = width / max(used, limit)
+    tip = f"tile {summary.worst_tile}: {size_text(used)} of {size_text(limit)}"
+    canvas.rect(left, y, limit * scale, BAR_HEIGHT, "none", tip=tip)
+    canvas.rect(left, y, min(used, limit) * scale, BAR_HEIGHT, "q7", tip=tip)
+    if used > limit:
+        canvas.rect(left + limit * scale, y, (used - limit) * scale, BAR_HEIGHT, "over", tip=tip)
+    canvas.path(box(left + limit * scale - 1, y - 3, 1, BAR_HEIGHT + 6), "mark")
+    canvas.text(left, y + BAR_HEIGHT + 16, f"tile {summary.worst_tile}", "soft")
+    canvas.text(left + limit * scale, y + BAR_HEIGHT + 16, size_text(limit), "soft end")

@@ -28,9 +28,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, program = load_target(arguments.target)
-    from poplite.viz.summary import summary_json, summary_of
-    from poplite.viz.summary_svg import draw_summary_svg
-    from poplite.viz.summary_text import draw_summary_text
+    from poplite.viz.summary import draw_summary_svg, draw_summary_text, summary_json, summary_of
 
     summary = summary_of(graph, program)
     match out.format:

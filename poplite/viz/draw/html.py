@@ -1,9 +1,14 @@
-r"""One picture as one page: a file that needs no other and no network.
+r"""HTML: escaped text, tables, parts that fold, and one picture as one page.
 
-On it are the picture, what it is of, its numbers as a table, the same as text, and all
-numbers as JSON for a program.  The page follows the reader's light or dark setting.  What
-tooltips say is told below the picture too, by a click or the arrow keys; without scripts
-everything else still works.  Equal input gives equal bytes.
+What is passed in as text is escaped; what comes out is HTML and is put together as it is.
+
+    >>> escaped('<b> & "c"')
+    '&lt;b&gt; &amp; &quot;c&quot;'
+
+A page is a file that needs no other and no network.  On it are the picture, what it is of, its
+numbers as a table, the same as text, and all numbers as JSON for a program.  It follows the
+reader's light or dark setting.  What tooltips say is told below the picture too, by a click or
+the arrow keys; without scripts everything else still works.  Equal input gives equal bytes.
 
     >>> text = page("Tile map", "x", {"tiles": "4"}, SvgText("<svg></svg>"), [], "0 |..|", "{}")
     >>> text.splitlines()[0], "<h1>Tile map</h1>" in text
@@ -12,11 +17,13 @@ everything else still works.  Equal input gives equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
 
 from poplite.text import counted
 from poplite.viz.draw.colors import DARK, LIGHT
-from poplite.viz.draw.html_part import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.units import name_text
 
@@ -82,15 +89,68 @@ def page(
     )
 
 
-def _data(data: str) -> str:
-    """Return the JSON where a script finds it; no end tag in a name can end it early."""
-    if len(data) > MOST_DATA:
-        return (
-            f"<p>The numbers as JSON would take {len(data):,} characters more, so they are not "
-            "in this page; <code>-o FILE.json</code> writes them.</p>"
-        )
-    inside = data.replace("<", "\\u003c")
-    return f'<script type="application/json" id="data">\n{inside}</script>'
+def escaped(text: str) -> str:
+    """Return text that is safe between tags and between quotes.
+
+    Args:
+        text: anything; control characters of names are written out before (`name_text`).
+
+    >>> escaped("</script>")
+    '&lt;/script&gt;'
+    """
+    return escape(text, quote=True)
+
+
+def facts_table(rows: Mapping[str, str]) -> str:
+    """Return a table of names and their values.
+
+    Args:
+        rows: what each fact is called, and the fact.
+
+    >>> facts_table({"tiles": "4"})
+    '<table class="facts"><tbody><tr><th scope="row">tiles</th><td>4</td></tr></tbody></table>'
+    """
+    body = "".join(
+        f'<tr><th scope="row">{escaped(name)}</th><td>{escaped(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f'<table class="facts"><tbody>{body}</tbody></table>'
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
+    """Return a table of numbers.
+
+    Args:
+        heading: names of the columns.
+        rows: a text for each column.
+        kind: class: "numbers" aligns on the right, "numbers last" but for the last column,
+            "numbers first" but for the first.
+
+    >>> print(table(["tile"], [["0"]]))
+    <table class="numbers"><thead><tr><th scope="col">tile</th></tr></thead>
+    <tbody><tr><td>0</td></tr>
+    </tbody></table>
+    """
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in heading)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>\n" for row in rows
+    )
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead>\n<tbody>{lines}</tbody></table>'
+
+
+def folded(title: str, body: str, *, is_open: bool = False) -> str:
+    """Return a part that the reader opens and closes.
+
+    Args:
+        title: what is in it.
+        body: HTML.
+        is_open: whether it is open at first.
+
+    >>> folded("2 tiles", "<p>0-1</p>")
+    '<details><summary>2 tiles</summary><p>0-1</p></details>'
+    """
+    opened = " open" if is_open else ""
+    return f"<details{opened}><summary>{escaped(title)}</summary>{body}</details>"
 
 
 def numbers_table(
@@ -112,6 +172,30 @@ def numbers_table(
     title = f"Numbers of {counted(len(rows), nouns.removesuffix('s'), nouns)}"
     body = table(heading, rows[:MOST_ROWS], kind) + note
     return folded(title, body, is_open=len(rows) <= OPEN_ROWS)
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a style sheet or script of the package.
+
+    Args:
+        name: of the file.
+
+    >>> asset("page.css").splitlines()[0]
+    ':root { color-scheme: light dark; }'
+    """
+    return (files("poplite.viz") / "assets" / name).read_text("utf-8")
+
+
+def _data(data: str) -> str:
+    """Return the JSON where a script finds it; no end tag in a name can end it early."""
+    if len(data) > MOST_DATA:
+        return (
+            f"<p>The numbers as JSON would take {len(data):,} characters more, so they are not "
+            "in this page; <code>-o FILE.json</code> writes them.</p>"
+        )
+    inside = data.replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">\n{inside}</script>'
 
 
 def _themes() -> str:

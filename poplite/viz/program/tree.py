@@ -9,7 +9,9 @@ Every node is a row with its level, and leaves carry the step numbers that messa
 
 A sub-tree that stands in several places is drawn in the first; where it is large, the others
 refer to its steps.  So what is drawn is about as large as what the user built, even where
-sharing makes 2^60 steps of it.  No recursion: programs may be as deep as they are long.
+sharing makes 2^60 steps of it.  How many lines and runs each sub-tree has is counted before,
+once for every distinct one, from the leaves up.  No recursion: programs may be as deep as they
+are long.
 """
 
 from __future__ import annotations
@@ -17,16 +19,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from poplite.errors import SHOWN_FAULTS, UnknownName
-from poplite.program import Program, distinct_steps
+from poplite.program import Program, children_first, distinct_steps
 from poplite.source import SourceLocation
 from poplite.viz.draw.columns import filled
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.program.labels import (
+    MOST,
     Label,
     count_text,
     label_of,
+    line_of,
     many,
     product,
     roles_of,
@@ -34,7 +39,6 @@ from poplite.viz.program.labels import (
     step_numbers,
     times_of,
 )
-from poplite.viz.program.program_facts import facts_of
 
 FEW_LINES = 3
 """Lines of a shared sub-tree that is drawn again rather than referred to."""
@@ -240,6 +244,66 @@ def program_json(tree: ProgramTree) -> str:
         "runs": tree.runs,
     }
     return json_text("program", data)
+
+
+def runs_of(program: Program) -> int | None:
+    """Count how often the steps of a program run, with what repeats.
+
+    Args:
+        program: the whole program.
+
+    Returns:
+        At most `MOST`; None where data decide.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, Repeat
+    >>> runs_of(Repeat(9, Execute(Graph().add_compute_set("blur"))))
+    9
+    """
+    return facts_of(program)[id(program)].runs
+
+
+class Facts(NamedTuple):
+    """What is known of a sub-tree; no number is above `MOST`.
+
+    Attributes:
+        lines: nodes, each place counted.
+        matched: steps whose line matches.
+        runs: how often those run, with what repeats in the sub-tree; None where data decide.
+    """
+
+    lines: int
+    matched: int
+    runs: int | None
+
+
+def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[int, Facts]:
+    """Find the facts of every sub-tree.
+
+    Args:
+        program: the whole program.
+        pattern: what is searched in the lines of steps; without it, all match.
+
+    Returns:
+        Facts by the `id` of the sub-tree.
+
+    >>> from poplite.program import Sequence
+    >>> facts_of(program := Sequence(Program()))[id(program)]
+    Facts(lines=2, matched=0, runs=0)
+    """
+    facts: dict[int, Facts] = {}
+    for node in children_first(program):
+        if not node.children:
+            matched = node.num_steps if pattern is None or pattern.search(line_of(node)) else 0
+            facts[id(node)] = Facts(1, matched, matched)
+            continue
+        below = [facts[id(child)] for child in node.children]
+        lines, matched = (sum(each) for each in list(zip(*below, strict=True))[:2])
+        known = [fact.runs for fact in below if fact.runs is not None]
+        runs = sum(known) if len(known) == len(below) else None
+        runs = product(runs, times_of(node))
+        facts[id(node)] = Facts(min(lines + 1, MOST), min(matched, MOST), runs)
+    return facts
 
 
 def _why_closed(node: Program, lines: int, first: int | None, is_deep: bool) -> str:
