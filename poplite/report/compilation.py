@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 from poplite.errors import ControlProgramError
 from poplite.machine.target import Target
-from poplite.report.lazy import LazySequence
-from poplite.report.memory import LivenessStep, Memory
-from poplite.report.per_tile import PerTile
+from poplite.report.memory import LivenessStep, Memory, MemoryVariable, TileMemory
+from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
-from poplite.report.tile_memory import MemoryVariable, TileMemory
 from poplite.source import here
 
 

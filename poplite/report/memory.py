@@ -1,4 +1,4 @@
-"""What the memory of tiles holds: by category, and when.
+"""What the memory of tiles holds: by category, when, and tile by tile.
 
     always live        code, constants, variables that keep their values
     not always live    what shares room with what other steps need; the most counts
@@ -8,19 +8,21 @@
 >>> tile = plan.tiles()[0]
 >>> tile.total.including_gaps, tile.category.variable.total, tile.always_live_bytes
 (640, 640, 640)
+>>> tile.variables
+(MemoryVariable(name='x', bytes=640, category='variable', is_always_live=True, at=''),)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from poplite.arrays.intervals_part import Int64
-from poplite.report.lazy import LazySequence
-from poplite.report.per_tile import PerTile
-from poplite.report.tile_memory import MemoryTotal, MemoryVariable, TileMemory
+from poplite.errors import UnknownName, did_you_mean
+from poplite.report.per_tile import LazySequence, PerTile
+from poplite.source import here
 
 Steps = tuple[tuple[int, int], ...]
 """First and last step of each stretch of steps."""
@@ -66,48 +68,6 @@ class MemoryStep:
     at: str
     most: int
     tile: int
-
-
-@dataclass(frozen=True, slots=True)
-class NotAlwaysLive:
-    """What a tile needs in one step, beside what is always live.
-
-    Attributes:
-        bytes: of all of it.
-        variables: what it is.
-    """
-
-    bytes: int
-    variables: tuple[MemoryVariable, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LivenessStep:
-    """What a step of a program needs, beside what is always live.
-
-    Attributes:
-        number: of the step.
-        step: which it is.
-        held: all that lies in memory.
-    """
-
-    number: int
-    step: MemoryStep
-    held: tuple[Held, ...] = field(repr=False)
-
-    @property
-    def program(self) -> str:
-        """The name of the step."""
-        return self.step.name
-
-    def not_always_live_memory_for_tile(self, tile: int) -> NotAlwaysLive:
-        """Return what a tile needs in the step, beside what is always live.
-
-        Args:
-            tile: its number.
-        """
-        found = _on_tile((each for each in self.held if each.is_in(self.number)), tile)
-        return NotAlwaysLive(sum(each.bytes for each in found), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +148,175 @@ class Memory:
         for each in some:
             total[each.bytes.tiles.array()] += each.bytes.values.array()
         return PerTile.of(total)
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessStep:
+    """What a step of a program needs, beside what is always live.
+
+    Attributes:
+        number: of the step.
+        step: which it is.
+        held: all that lies in memory.
+    """
+
+    number: int
+    step: MemoryStep
+    held: tuple[Held, ...] = field(repr=False)
+
+    @property
+    def program(self) -> str:
+        """The name of the step."""
+        return self.step.name
+
+    def not_always_live_memory_for_tile(self, tile: int) -> NotAlwaysLive:
+        """Return what a tile needs in the step, beside what is always live.
+
+        Args:
+            tile: its number.
+        """
+        found = _on_tile((each for each in self.held if each.is_in(self.number)), tile)
+        return NotAlwaysLive(sum(each.bytes for each in found), found)
+
+
+@dataclass(frozen=True, slots=True)
+class NotAlwaysLive:
+    """What a tile needs in one step, beside what is always live.
+
+    Attributes:
+        bytes: of all of it.
+        variables: what it is.
+    """
+
+    bytes: int
+    variables: tuple[MemoryVariable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TileMemory:
+    """The memory of one tile.
+
+    Attributes:
+        total: bytes that it needs.
+        always_live_bytes: of what keeps its room.
+        not_always_live_bytes: in the step that needs most of it.
+    """
+
+    total: MemoryTotal
+    always_live_bytes: int
+    not_always_live_bytes: int
+    _variables: Callable[[], tuple[MemoryVariable, ...]] = field(repr=False, compare=False)
+
+    @property
+    def variables(self) -> tuple[MemoryVariable, ...]:
+        """What lies there."""
+        return self._variables()
+
+    @property
+    def vertices(self) -> tuple[VertexCode, ...]:
+        """The vertex classes that the tile has the code of."""
+        code = (each for each in self.variables if each.category == "vertex_code")
+        return tuple(VertexCode(each.name, each.bytes) for each in code)
+
+    @property
+    def category(self) -> MemoryCategories:
+        """Bytes of each kind of thing."""
+        found: dict[str, list[int]] = {}
+        for each in self.variables:
+            total = found.setdefault(each.category, [0, 0])
+            total[0] += each.bytes
+            total[1] += each.bytes if each.is_always_live else 0
+        return MemoryCategories({name: MemoryCategory(*total) for name, total in found.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVariable:
+    """Something that lies on a tile.
+
+    Attributes:
+        name: of the variable, or what it is.
+        bytes: of it on the tile.
+        category: what kind of thing it is.
+        is_always_live: whether nothing else ever takes its room.
+        at: the user's line; empty where there is none.
+    """
+
+    name: str
+    bytes: int
+    category: str
+    is_always_live: bool
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTotal:
+    """Bytes of a tile.
+
+    Attributes:
+        including_gaps: with what is left free between things.
+        excluding_gaps: without.
+    """
+
+    including_gaps: int
+    excluding_gaps: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCategory:
+    """What one kind of thing takes.
+
+    Attributes:
+        total: bytes, as if nothing shared its room.
+        always_live: of these, what is always live.
+    """
+
+    total: int
+    always_live: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCategories(Mapping[str, MemoryCategory]):
+    """What each kind of thing takes, as attributes and by name.
+
+    Attributes:
+        found: by name.
+    """
+
+    found: Mapping[str, MemoryCategory]
+
+    def __getitem__(self, name: str) -> MemoryCategory:
+        return self.found[name]
+
+    def __getattr__(self, name: str) -> MemoryCategory:
+        if name.startswith("__"):  # what copying and the like look for
+            raise AttributeError(name)
+        if name not in self.found:
+            raise UnknownName(
+                f"memory has no category {name!r}{did_you_mean(name, self.found)}",
+                at=here(),
+                found=f"categories of this report: {', '.join(self.found) or 'none'}",
+                fix=f"category.{next(iter(self.found), 'variable')}.total",
+            )
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class VertexCode:
+    """The code of a vertex class on a tile.
+
+    Attributes:
+        type: name of the class.
+        code_bytes: of it, however many vertices run it.
+    """
+
+    type: str
+    code_bytes: int
 
 
 def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:

@@ -1,26 +1,34 @@
-"""A number for each tile: read like an array, kept in few bytes.
+"""Numbers of tiles, kept in few bytes, and sequences whose items are made when asked for.
 
-A report of a thousand steps holds tens of thousands of these; most are the same number on a range
-of tiles, and cost nothing until somebody asks.
+A report of a thousand steps holds tens of thousands of numbers for each tile; most are the same
+on a range of tiles, and cost nothing until somebody asks.
 
 >>> received = PerTile.of(np.array([0, 64, 64, 0]))
 >>> received.total, received.most, received.worst_tile, received[2]
 (128, 64, 1, 64)
 >>> np.asarray(received)
 array([ 0, 64, 64,  0])
+
+What a report tells of each tile or step in full is made for those that somebody looks at.
+
+>>> squares = LazySequence(1_000_000, lambda number: number * number)
+>>> squares[12], len(squares), list(squares[:3])
+(144, 1000000, [0, 1, 4])
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals_part import Int64
 from poplite.arrays.series import Series, compact, constant
+
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,3 +125,36 @@ class PerTile(Sequence[int]):
 
     def __repr__(self) -> str:
         return f"<PerTile {self.total:,} on {self.num_used:,} of {self.num_tiles:,} tiles>"
+
+
+class LazySequence(Sequence[T_co]):
+    """Items by number, each made once.
+
+    Args:
+        length: how many there are.
+        make: makes the one of a number.
+    """
+
+    def __init__(self, length: int, make: Callable[[int], T_co]) -> None:
+        self._length, self._make = length, make
+        self._made: dict[int, T_co] = {}
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T_co]: ...
+    def __getitem__(self, index: int | slice) -> T_co | Sequence[T_co]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(self._length)[index]]
+        number = range(self._length)[index]
+        if number not in self._made:
+            self._made[number] = self._make(number)
+        return self._made[number]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -28,13 +28,12 @@ from poplite.report.compilation import (
     GraphCounts,
     VertexType,
 )
+from poplite.report.diff import steps_since
 from poplite.report.execution import Cause, Execution, ExecutionStep, Phase, TypeCycles
-from poplite.report.lazy import LazySequence
 from poplite.report.memory import Held, Memory, MemoryStep
-from poplite.report.per_tile import PerTile
+from poplite.report.per_tile import LazySequence, PerTile
 from poplite.report.program_tree import Programs
 from poplite.report.report import Instrumentation, Report
-from poplite.report.since import steps_since
 from poplite.report.trace import Trace
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.accounts.program_tree import program_trees
