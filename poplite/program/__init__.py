@@ -16,9 +16,9 @@ A program is never changed once it is part of another, so one sub-tree may stand
 
 from poplite.program.base import Program
 from poplite.program.conditional import If, Switch
-from poplite.program.copy import Copy
+from poplite.program.copy import Copy, TensorCopy
 from poplite.program.cycles import CycleStamp, cycle_count, cycle_stamp
-from poplite.program.execute import Execute, TensorCopy
+from poplite.program.execute import Execute
 from poplite.program.floating_point import (
     ModifyFloatingPointBehaviour,
     SetFloatingPointBehaviour,
@@ -29,13 +29,12 @@ from poplite.program.floating_point import (
     set_stochastic_rounding,
 )
 from poplite.program.function import Call, Function
-from poplite.program.growing import Growing
 from poplite.program.host import CodeCopy, HostCall, RemoteCopy, StreamCopy
 from poplite.program.loops import Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue
 from poplite.program.marks import Mark, Sync, SyncType, WriteUndef
 from poplite.program.printing import PrintTensor, PrintTensorFmt, PrintTensorFormat
 from poplite.program.replicated import AssumeEqualAcrossReplicas, CrossReplicaCopy
-from poplite.program.sequence import Block, Sequence
+from poplite.program.sequence import Block, Growing, Sequence
 from poplite.program.stops import Abort, AbortOnCondition, ErrorProgram, Stop
 from poplite.program.walk import (
     Step,

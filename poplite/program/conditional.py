@@ -14,9 +14,8 @@ from typing import Literal, Self
 
 from poplite.errors import ControlProgramError, SizeOverflowError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, checked, child, parts, set_once
-from poplite.program.growing import Growing
-from poplite.program.scalar import deciding
+from poplite.program.base import Program, checked, child, deciding, parts, set_once
+from poplite.program.sequence import Growing
 from poplite.source import here
 from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import INT

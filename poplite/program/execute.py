@@ -1,4 +1,4 @@
-"""Programs that do something on tiles: run a compute set, move data."""
+"""The program that runs a compute set."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
+from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
-from poplite.program.copy import Copy
 from poplite.source import here
 from poplite.text import clipped, counted, fitted, of_type
 from poplite.types import BOOL
@@ -106,89 +104,4 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
     if result.contains_constant():
         raise GraphConnectionError(
             f"{title}: result '{result.name}' is constant", at=here(), found=found, fix=fix
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class TensorCopy(Copy):
-    """Copies a tensor to another; made by `Copy`.
-
-    Shapes may differ, and both may lie on any tiles.
-
-    Args:
-        source: what is read.
-        destination: what is written: equally many elements of the same type.
-    """
-
-    source: Tensor
-    destination: Tensor
-
-    def __init__(self, source: Tensor, destination: Tensor) -> None:
-        for role, tensor in (("source", source), ("destination", destination)):
-            if not isinstance(tensor, Tensor):
-                raise ElementTypeError(
-                    f"Copy: {role} {clipped(tensor, 60)} is not a tensor",
-                    at=here(),
-                    found=of_type(tensor),
-                    fix="Copy(source, destination); host values go in by engine.write",
-                )
-        title = f"Copy '{source.name}' -> '{destination.name}'"
-        check_copied(title, source, destination)
-        set_once(self, source=source, destination=destination, num_steps=1)
-
-
-def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
-    """Refuse to copy a tensor to another that does not fit.
-
-    Args:
-        title: what the copy is called in messages.
-        source: what is read.
-        destination: what is written.
-
-    Raises:
-        ControlProgramError: for different numbers of elements or different graphs, and when
-            they share elements.
-        ElementTypeError: for different element types.
-        TensorMetadataError: for QUARTER tensors whose metadata is not alike.
-        GraphConnectionError: when the destination is constant, or holds an element twice.
-    """
-    shapes = f"{type_and_shape(source)} to {type_and_shape(destination)}"
-    if source.graph is not destination.graph:
-        raise ControlProgramError(
-            f"{title}: the tensors belong to two graphs",
-            at=here(),
-            found=f"{source.graph!r} and {destination.graph!r}",
-            fix="make both variables with one graph",
-        )
-    if source.element_type is not destination.element_type:
-        raise ElementTypeError(
-            f"{title}: {source.element_type!r} to {destination.element_type!r}",
-            at=here(),
-            found=shapes,
-            fix="a copy does not convert; use a vertex with an Input and an Output",
-        )
-    check_alike(title, source, destination)
-    if source.num_elements != destination.num_elements:
-        raise ControlProgramError(
-            f"{title}: {counted(source.num_elements, 'element')} to {destination.num_elements:,}",
-            at=here(),
-            found=shapes,
-            fix="slice or broadcast the source until both have equally many elements",
-        )
-    if not destination.is_parallel_writeable():
-        reason, fact = why_not_writeable(destination)
-        raise GraphConnectionError(
-            f"{title}: the destination {reason}",
-            at=here(),
-            found=f"{fact}; {shapes}",
-            fix="a constant is never written: copy to a variable of graph.add_variable"
-            if destination.contains_constant()
-            else "copy to the view before broadcast, upsample or concat with itself",
-        )
-    if source.intersects_with(destination):
-        raise ControlProgramError(
-            f"{title}: source and destination share elements",
-            at=here(),
-            found=f"both hold {shared(source, destination)}",
-            fix="copy through a third variable",
         )

@@ -24,10 +24,9 @@ from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
 from poplite.graph.host.streams import MAX_TRANSFER_BYTES, DataStream, DataStreamType, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
-from poplite.program.base import set_once
+from poplite.program.base import NUMBERS, set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function
-from poplite.program.scalar import NUMBERS
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType

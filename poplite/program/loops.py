@@ -14,8 +14,7 @@ from typing import ClassVar
 
 from poplite.errors import ControlProgramError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, child, parts, set_once
-from poplite.program.scalar import deciding
+from poplite.program.base import Program, child, deciding, parts, set_once
 from poplite.source import here
 from poplite.text import clipped, counted, fitted, of_type
 

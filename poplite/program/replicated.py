@@ -19,7 +19,7 @@ from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
-from poplite.program.execute import check_copied
+from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
 from poplite.text import clipped, counted, fitted

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, set_once
-from poplite.program.scalar import deciding
+from poplite.program.base import Program, deciding, set_once
 from poplite.source import here
 from poplite.text import clipped, fitted, of_type
 
