@@ -58,13 +58,13 @@ def random_tensor(
     >>> print(random_tensor(random, random_variables(random), 3).text)
     t
     """
-    made = random_whole(random, sources)
+    made = random_reshaped_variable(random, sources)
     for _ in range(random.randint(0, max_steps)):
         made = random_step(random, made, sources)
     return made
 
 
-def random_whole(random: Random, sources: Sequence[AddressedTensor]) -> AddressedTensor:
+def random_reshaped_variable(random: Random, sources: Sequence[AddressedTensor]) -> AddressedTensor:
     """Draw a variable in a random shape.
 
     Args:
@@ -72,7 +72,7 @@ def random_whole(random: Random, sources: Sequence[AddressedTensor]) -> Addresse
         sources: whole variables of one graph.
 
     >>> random = Random(0)
-    >>> random_whole(random, random_variables(random)).tensor.is_contiguous()
+    >>> random_reshaped_variable(random, random_variables(random)).tensor.is_contiguous()
     True
     """
     source = random.choice(sources)

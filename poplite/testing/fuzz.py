@@ -32,7 +32,12 @@ from poplite.testing.check import (
     check_view,
     tiles_of,
 )
-from poplite.testing.draw import random_mapping, random_step, random_variables, random_whole
+from poplite.testing.draw import (
+    random_mapping,
+    random_reshaped_variable,
+    random_step,
+    random_variables,
+)
 from poplite.view import Cat
 
 STATES_OF_A_GRAPH = 12
@@ -90,7 +95,7 @@ class Episode:
     def __init__(self, seed: int, number: int) -> None:
         self.random = Random(f"{seed}/{number}")
         self.sources = random_variables(self.random, NUM_TILES)
-        self.made = random_whole(self.random, self.sources)
+        self.made = random_reshaped_variable(self.random, self.sources)
         self.tiles = tiles_of(self.made.tensor.graph)
         self.edits: list[tuple[int, str]] = []
         self.seen: list[AddressedTensor] = []

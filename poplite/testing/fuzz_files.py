@@ -178,7 +178,7 @@ def program() -> tuple[Graph, dict[str, Program]]:
 # -- trying files ------------------------------------------------------------------------------
 
 
-class Tally(NamedTuple):
+class Outcomes(NamedTuple):
     """What became of some files.
 
     Attributes:
@@ -191,20 +191,20 @@ class Tally(NamedTuple):
     ran: int = 0
     stopped: int = 0
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: Outcomes) -> Outcomes:
         """Add up.
 
-        >>> Tally(1, 2).plus(Tally(3, 0, 1))
-        Tally(refused=4, ran=2, stopped=1)
+        >>> Outcomes(1, 2).plus(Outcomes(3, 0, 1))
+        Outcomes(refused=4, ran=2, stopped=1)
         """
-        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+        return Outcomes(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class _TooLong(BaseException):
     """An accepted program runs for long, which it may."""
 
 
-def try_file(path: Path) -> Tally:
+def try_file(path: Path) -> Outcomes:
     """Load a file, and run what is loaded for a moment.
 
     Args:
@@ -216,23 +216,23 @@ def try_file(path: Path) -> Tally:
     try:
         executable = Executable.load(path)
     except FileLoadError:
-        return Tally(refused=1)
+        return Outcomes(refused=1)
     memory = executable.layout.replicas * executable.layout.size_bytes
     if executable.checks == "fast" or memory > LARGEST_RUN:
-        return Tally(stopped=1)  # vertices may go anywhere, as their code says; or it takes long
+        return Outcomes(stopped=1)  # vertices may go anywhere, as their code says; or it takes long
     try:
         engine = Engine(executable)
     except Exception:  # noqa: BLE001  (what is accepted may be nonsense)
-        return Tally(stopped=1)
-    tally = Tally(ran=1)
+        return Outcomes(stopped=1)
+    outcomes = Outcomes(ran=1)
     try:
         _run(engine)
     except Exception:  # noqa: BLE001
-        tally = Tally(stopped=1)
+        outcomes = Outcomes(stopped=1)
     except _TooLong:
         pass
     str(engine.report())
-    return tally
+    return outcomes
 
 
 def _run(engine: Engine) -> None:
@@ -258,21 +258,21 @@ def _sorted(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
     outputs[0][:] = np.sort(inputs[0])
 
 
-def try_some(folder: Path, seed: int, files: range, now: Any, tally: Any) -> None:
+def try_files(folder: Path, seed: int, files: range, now: Any, outcomes: Any) -> None:
     """Try some files; in a process of its own.
 
     Args:
-        folder: holds `whole.poplite`, and the file that is tried.
+        folder: holds `unchanged.poplite`, and the file that is tried.
         seed: of the whole run.
         files: their numbers.
         now: where the number of the file is noted.
-        tally: where the tally is noted.
+        outcomes: where what became of them is noted.
     """
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-    content = (folder / "whole.poplite").read_bytes()
-    try_file(folder / "whole.poplite")
+    content = (folder / "unchanged.poplite").read_bytes()
+    try_file(folder / "unchanged.poplite")
     before = _peak_bytes()
-    counts = Tally()
+    counts = Outcomes()
     for number in files:
         now.value = number
         path = folder / "tried.poplite"
@@ -280,7 +280,7 @@ def try_some(folder: Path, seed: int, files: range, now: Any, tally: Any) -> Non
         counts = counts.plus(try_file(path))
         if _peak_bytes() - before > MOST_BYTES:
             sys.exit(f"memory grew by {_peak_bytes() - before:,} B")
-    tally[:] = counts
+    outcomes[:] = counts
 
 
 def _peak_bytes() -> int:
@@ -288,7 +288,7 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def fuzz(files: int, seed: int, folder: Path) -> tuple[Tally, str]:
+def fuzz(files: int, seed: int, folder: Path) -> tuple[Outcomes, str]:
     """Try files until there are enough, or one fails.
 
     Args:
@@ -299,13 +299,13 @@ def fuzz(files: int, seed: int, folder: Path) -> tuple[Tally, str]:
     Returns:
         What became of them, and the report of the first that failed, or nothing.
     """
-    compile_graph(*program()).save(folder / "whole.poplite")
+    compile_graph(*program()).save(folder / "unchanged.poplite")
     context = multiprocessing.get_context("spawn")
-    total = Tally()
+    total = Outcomes()
     for first in range(0, files, FILES_AT_ONCE):
-        now, tally = context.Value("q", first), context.Array("q", 3)
+        now, outcomes = context.Value("q", first), context.Array("q", 3)
         numbers = range(first, min(first + FILES_AT_ONCE, files))
-        process = context.Process(target=try_some, args=(folder, seed, numbers, now, tally))
+        process = context.Process(target=try_files, args=(folder, seed, numbers, now, outcomes))
         process.start()
         seen, since = -1, time.monotonic()
         while process.is_alive():
@@ -318,7 +318,7 @@ def fuzz(files: int, seed: int, folder: Path) -> tuple[Tally, str]:
         if process.exitcode != 0:
             kept = folder / "tried.poplite"
             return total, f"file {now.value} of seed {seed} ended with {process.exitcode}: {kept}"
-        total = total.plus(Tally(*tally[:]))
+        total = total.plus(Outcomes(*outcomes[:]))
         print(f"{numbers.stop:,} files: {total}", flush=True)
     return total, ""
 

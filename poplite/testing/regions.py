@@ -1,6 +1,6 @@
 """Vectors laid out in memory in drawn ways: a vertex must not care where its elements come from.
 
-    plain      | 0 1 2 3 4 |                          the whole of a variable
+    contiguous | 0 1 2 3 4 |                          all of a variable
     strided    | . 0 . 1 . 2 . 3 . 4 |                every second element, on several tiles
     reversed   | 4 . 3 . 2 . 1 . 0 . |
     pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
@@ -36,16 +36,16 @@ class LaidOut:
 
     Attributes:
         tensor: the elements, in order.
-        whole: the whole variable.
+        variable: the variable that holds them, and what is between them.
         text: how it lies there, for messages.
     """
 
     tensor: Tensor
-    whole: Tensor
+    variable: Tensor
     text: str
 
 
-def laid_out_plainly(
+def laid_out_contiguously(
     graph: Graph,
     name: str,
     element: type[ElementType[Any]],
@@ -64,7 +64,7 @@ def laid_out_plainly(
         metadata: of QUARTER.
 
     >>> from poplite.types import INT
-    >>> laid_out_plainly(Graph(), "x", INT, 3, tile=0).text
+    >>> laid_out_contiguously(Graph(), "x", INT, 3, tile=0).text
     '3 elements side by side on tile 0'
     """
     whole = _variable(graph, name, element, length, metadata)

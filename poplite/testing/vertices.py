@@ -25,7 +25,7 @@ from poplite.program import Execute
 from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.engine import Engine
 from poplite.source import here
-from poplite.testing.regions import LaidOut, laid_out, laid_out_plainly
+from poplite.testing.regions import LaidOut, laid_out, laid_out_contiguously
 from poplite.text import counted
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
 from poplite.vertex.fields import Field
@@ -90,7 +90,7 @@ def assert_vertex(
         rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 for equal bits.
         atol: absolute tolerance.
         metadata: format and scale of QUARTER fields.
-        layouts: how many layouts are tried; the first is plain.
+        layouts: how many layouts are tried; the first is side by side.
         seed: chooses the others; the same seed gives the same layouts.
 
     Raises:
@@ -238,7 +238,7 @@ def _run(
         for place, row, whole in zip(placed, _start(case, name), before[name], strict=True):
             if name in case.after:  # put back, so that the whole variable must be as before
                 engine.write(_codes(place.tensor), row)
-            if engine.read(_codes(place.whole)).tobytes() != whole.tobytes():
+            if engine.read(_codes(place.variable)).tobytes() != whole.tobytes():
                 raise AssertionError(_stray(where, name, case.fields[name], place))
     return written, {name: [place.text for place in placed] for name, placed in places.items()}
 
@@ -247,7 +247,7 @@ def _placed(graph: Graph, case: _Case, name: str, random: Random | None) -> Iter
     element = case.element_types[name]
     for row in _start(case, name):
         if random is None:
-            yield laid_out_plainly(graph, name, element, len(row), TILE, case.metadata)
+            yield laid_out_contiguously(graph, name, element, len(row), TILE, case.metadata)
         else:
             yield laid_out(graph, name, element, len(row), random, case.metadata)
 
@@ -269,7 +269,7 @@ def _other(row: Array) -> Array:
 
 def _fill(engine: Engine, place: LaidOut, row: Array) -> Array:
     """Write an edge, and numbers into the rest of its variable; return the whole of it."""
-    whole = _codes(place.whole)
+    whole = _codes(place.variable)
     size = whole.element_type.size_bytes
     noise = np.arange(1, whole.num_elements * size + 1).astype(np.uint8)
     dtype = whole.element_type.dtype

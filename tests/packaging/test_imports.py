@@ -197,6 +197,17 @@ def test_import_poplite_loads_nothing_heavy_or_optional() -> None:
     assert python(ROOT, "-c", program).stdout.strip() == "[]"
 
 
+def test_the_help_of_the_command_line_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, contextlib; from poplite.tools.viz import main\n"
+        "with contextlib.suppress(SystemExit): main(['--help'])\n"
+        f"print([m for m in {('numpy', 'poplite.graph', *OPTIONAL)!r} if m in sys.modules])"
+    )
+    said = python(ROOT, "-c", program).stdout
+    assert "poplite-viz tiles heat.py:build" in said
+    assert said.splitlines()[-1] == "[]"
+
+
 def test_public_names_exist() -> None:
     poplite = importlib.import_module("poplite")
     assert [name for name in poplite.__all__ if not hasattr(poplite, name)] == []

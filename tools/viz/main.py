@@ -57,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.traceback:
             traceback.print_exc()
         else:
-            print(f"poplite-viz: {_plain(str(error))}", file=sys.stderr)
+            print(f"poplite-viz: {_printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130  # as a shell says of a command that was interrupted
 
 
-def _plain(message: str) -> str:
+def _printable(message: str) -> str:
     """Write out control characters, which a name may hold and a terminal would obey."""
     from poplite.viz.draw.units import name_text
 

@@ -72,15 +72,15 @@ def _look(node: Node) -> dict[str, str]:
 
 def _label(*lines: str) -> str:
     """Return lines as a label that says just these."""
-    return _plain(lines, r"\\")
+    return _verbatim(lines, r"\\")
 
 
 def _tooltip(*lines: str) -> str:
     """Return lines as a tooltip, in which Graphviz takes escapes apart twice."""
-    return _plain(lines, r"\\\\")
+    return _verbatim(lines, r"\\\\")
 
 
-def _plain(lines: Iterable[str], backslash: str) -> str:
+def _verbatim(lines: Iterable[str], backslash: str) -> str:
     import graphviz
 
     escaped = [line.replace("&", "&amp;").replace("\\", backslash) for line in lines if line]

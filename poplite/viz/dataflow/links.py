@@ -132,7 +132,7 @@ def links_of(graph: Graph, program: Program | None = None) -> Links:
             items.append(numbers[key] if key in numbers else _data_item(variables[key]))
         return place[key]
 
-    count, results = _Counter(), _results(program)
+    count, results = _VariableShares(), _results(program)
     for action in _actions(graph, program):
         touched = _touched(action.thing, count)
         for tensor in results.get(action.thing, ()):
@@ -264,7 +264,7 @@ def _compute_item(compute_set: ComputeSet, step: int) -> Item:
     return Item("compute", compute_set.name, _scope(compute_set.name), compute_set, step)
 
 
-class _Counter:
+class _VariableShares:
     """Counts the elements of each variable in views; a view met again is not looked at again."""
 
     def __init__(self) -> None:
@@ -308,7 +308,7 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
     return list(zip(used.tolist(), elements[used].tolist(), strict=True))
 
 
-def _touched(thing: Thing, count: _Counter) -> Touched:
+def _touched(thing: Thing, count: _VariableShares) -> Touched:
     touched = Touched(defaultdict(int), defaultdict(int))
     for shares, reads, writes in _ends(thing, count):
         for number, elements in shares:
@@ -319,7 +319,7 @@ def _touched(thing: Thing, count: _Counter) -> Touched:
     return touched
 
 
-def _ends(thing: Thing, count: _Counter) -> Iterator[tuple[Iterable[Share], bool, bool]]:
+def _ends(thing: Thing, count: _VariableShares) -> Iterator[tuple[Iterable[Share], bool, bool]]:
     """Yield what something touches in each place, whether it reads it, whether it writes it."""
     match thing:
         case ComputeSet():

@@ -166,8 +166,8 @@ def test_layouts_hold_each_element_once(length: int, seed: int) -> None:
     place = laid_out(graph, "x", pl.INT, length, Random(seed))
     assert place.tensor.shape == (length,)
     assert not place.tensor.contains_aliases()
-    assert place.tensor.num_elements <= place.whole.num_elements
-    assert graph.tile_mapping(place.whole).elements_per_tile.sum() == place.whole.num_elements
+    assert place.tensor.num_elements <= place.variable.num_elements
+    assert graph.tile_mapping(place.variable).elements_per_tile.sum() == place.variable.num_elements
 
 
 def test_the_documented_test_file_runs_with_the_plugin(root: Path, tmp_path: Path) -> None:

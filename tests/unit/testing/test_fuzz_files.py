@@ -10,30 +10,30 @@ import pytest
 
 from helpers.running import python
 from poplite.compile.compiler import compile_graph
-from poplite.testing.fuzz_files import Tally, fuzz, program, try_file
+from poplite.testing.fuzz_files import Outcomes, fuzz, program, try_file
 from poplite.testing.mutations import mutated
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file that is mutated."""
-    path = tmp_path_factory.mktemp("fuzz") / "whole.poplite"
+    path = tmp_path_factory.mktemp("fuzz") / "unchanged.poplite"
     compile_graph(*program()).save(path)
     return path.read_bytes()
 
 
 def test_files_are_refused_or_run(tmp_path: Path) -> None:
-    tally, failure = fuzz(300, 7, tmp_path)
+    outcomes, failure = fuzz(300, 7, tmp_path)
     assert failure == ""
-    assert sum(tally) == 300
-    assert tally.refused > 100
-    assert tally.ran > 30
+    assert sum(outcomes) == 300
+    assert outcomes.refused > 100
+    assert outcomes.ran > 30
 
 
 def test_the_whole_file_runs(whole: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "whole.poplite"
+    path = tmp_path / "unchanged.poplite"
     path.write_bytes(whole)
-    assert try_file(path) == Tally(ran=1)
+    assert try_file(path) == Outcomes(ran=1)
 
 
 def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_path: Path) -> None:
@@ -57,5 +57,5 @@ def test_mutations_come_from_the_seed_and_change_all_parts(whole: bytes, tmp_pat
 def test_the_command(tmp_path: Path) -> None:
     command = ("-m", "poplite.testing.fuzz_files", "--files", "20", "--seed", "3")
     done = python(tmp_path, *command, TMPDIR=str(tmp_path))
-    assert done.stdout.startswith("20 files: Tally(refused=")
+    assert done.stdout.startswith("20 files: Outcomes(refused=")
     assert list(tmp_path.glob("poplite-fuzz-*")) == []
