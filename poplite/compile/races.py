@@ -57,7 +57,7 @@ class Race(NamedTuple):
     def describe(self, graph: Graph) -> str:
         """Return one line that names the elements, both vertices and both source lines."""
         return (
-            f"{elements(graph, self.begin, self.end)}: "
+            f"{elements(graph.variables, self.begin, self.end)}: "
             f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
             f"{self.verb} by {self.other}, field '{self.other_field}' ({self.other.location})"
         )

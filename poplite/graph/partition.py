@@ -25,13 +25,13 @@ from poplite.arrays.intervals_part import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.mapping.linear import Linear
 from poplite.graph.tensor.placement import paint_linearly
-from poplite.graph.tensor.tensor_queries import TensorQueries, no_tensor
+from poplite.graph.tensor.refused import no_tensor
+from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
 from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.graph.tensor.tensor import Tensor
 
 Block = tuple[slice, slice]
 
@@ -230,7 +230,7 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
 
 def _check_pair(what: str, graph: object, tensor: object) -> None:
     """Refuse anything but a graph and a tensor, in this order."""
-    if not isinstance(tensor, TensorQueries):
+    if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, f"{what}(graph, tensor)")
     # The graph stands above.
     from poplite.graph.graph import Graph

@@ -34,8 +34,8 @@ from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names, checked_name
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.tensor_queries import no_tensor
 from poplite.machine.replicas import part_of
 from poplite.machine.target import Target
 from poplite.quarter import QuarterMetadata

@@ -22,9 +22,9 @@ from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.tensor_queries import no_tensor
 from poplite.source import here
 
 _FEWER = "concatenate fewer or smaller tensors"

@@ -30,7 +30,7 @@ from poplite.types import type_text
 from poplite.view import Cat, Storage, View, num_runs, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.tensor.tensor_queries import TensorQueries
+    from poplite.graph.tensor.tensor import Tensor
 
 WIDTH = 80
 LABEL = 14
@@ -58,7 +58,7 @@ class Explanation(str):
         return str(self)
 
 
-def explain(tensor: TensorQueries) -> Explanation:
+def explain(tensor: Tensor) -> Explanation:
     """Return what `Tensor.explain` says.
 
     >>> import poplite as pl
@@ -107,7 +107,7 @@ def _step(stride: int) -> str:
     return f"steps of {abs(stride):,}" + (" backwards" if stride < 0 else "")
 
 
-def _facts(tensor: TensorQueries) -> list[tuple[str, str]]:
+def _facts(tensor: Tensor) -> list[tuple[str, str]]:
     view, count = tensor.view, tensor.num_elements
     if not count:
         return [("reads", "nothing: one of its sizes is 0")]
@@ -133,7 +133,7 @@ def _below(view: View, regions: int | None) -> tuple[Storage, ...]:
     return view.space.storages
 
 
-def _variables(tensor: TensorQueries, below: tuple[Storage, ...]) -> str:
+def _variables(tensor: Tensor, below: tuple[Storage, ...]) -> str:
     named = [tensor.graph.variable_of(storage) for storage in below[:SHOWN_VARIABLES]]
     texts = [f"{_quoted(v.name)} {type_text(v.element_type)}{list(v.shape)}" for v in named]
     more = [f"{len(below) - SHOWN_VARIABLES:,} more"] if len(below) > SHOWN_VARIABLES else []
@@ -207,9 +207,7 @@ def _is_deep(view: View) -> bool:
     return isinstance(space, Cat) and isinstance(space.kids[0].space, Cat)
 
 
-def _writing(
-    tensor: TensorQueries, regions: int | None, only_constants: bool
-) -> list[tuple[str, str]]:
+def _writing(tensor: Tensor, regions: int | None, only_constants: bool) -> list[tuple[str, str]]:
     try:
         constant = tensor.contains_constant()
     except SizeOverflowError as error:

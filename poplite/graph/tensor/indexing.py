@@ -14,12 +14,10 @@ Poplar API reference, `Tensor::slice`.
 from __future__ import annotations
 
 import builtins
-import math
 import operator
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -28,7 +26,6 @@ from poplite.source import here
 from poplite.text import clipped, counted
 
 if TYPE_CHECKING:
-    from poplite.graph.tensor.tensor_queries import TensorQueries
     from poplite.view import View
 
 IndexItem = int | builtins.slice | EllipsisType | None
@@ -41,13 +38,25 @@ MOST_ELEMENTS = 2**62
 _LISTS = (tuple, list, Sequence)  # the first two alone answer in no time
 
 
-def described(tensor: TensorQueries) -> str:
+class NamedView(Protocol):
+    """What a check knows of a tensor: its elements, and its name for the message."""
+
+    @property
+    def name(self) -> str:
+        """Name of the variable viewed, or of several; empty without elements."""
+
+    @property
+    def view(self) -> View:
+        """Which elements, in which order."""
+
+
+def described(tensor: NamedView) -> str:
     """Return the line of an error that says which tensor it is about."""
     name = tensor.name
-    return f"{repr(name) if name else 'the tensor'} has shape {tensor.shape}"
+    return f"{repr(name) if name else 'the tensor'} has shape {tensor.view.shape}"
 
 
-def number(value: object, what: str, tensor: TensorQueries) -> int:
+def number(value: object, what: str, tensor: NamedView) -> int:
     """Return a whole number that an argument must be.
 
     Args:
@@ -85,7 +94,30 @@ def number(value: object, what: str, tensor: TensorQueries) -> int:
     return result
 
 
-def check_size(size: int, tensor: TensorQueries, fix: str = "repeat fewer times") -> None:
+def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -> int:
+    """Return a whole number from 1.
+
+    Args:
+        value: what the user gave.
+        what: name of the argument, for the message.
+        tensor: the tensor it was given to.
+        zero: what the call would be with 0, for the message.
+        fix: what to try instead of 0.
+
+    Raises:
+        TensorIndexError: when it is something else, negative, or 0.
+    """
+    if type(value) is int and value > 0:
+        return value
+    result = number(value, what, tensor)
+    if result == 0:
+        raise TensorIndexError(
+            f"{zero}, but the least is 1", at=here(), found=described(tensor), fix=fix
+        )
+    return result
+
+
+def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") -> None:
     """Refuse more elements than a tensor may have.
 
     Args:
@@ -108,7 +140,7 @@ def check_size(size: int, tensor: TensorQueries, fix: str = "repeat fewer times"
         )
 
 
-def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int]:
+def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
     """Return whole numbers that an argument must list.
 
     Raises:
@@ -118,7 +150,7 @@ def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int
     >>> numbers((2, 1), "begin", pl.Graph().add_variable(pl.INT, (4,)))
     [2, 1]
     """
-    if _are_counts(values):
+    if are_counts(values):
         return list(values)
     if not is_sequence(values):
         raise TensorIndexError(
@@ -130,8 +162,8 @@ def numbers(values: Sequence[int], what: str, tensor: TensorQueries) -> list[int
     return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
 
 
-def _are_counts(values: object) -> bool:
-    """Tell whether values need no further checks: plain ints from 0."""
+def are_counts(values: object) -> TypeGuard[Sequence[int]]:
+    """Tell whether values need no further checks: a list of plain ints from 0."""
     if not isinstance(values, tuple | list):
         return False
     for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
@@ -140,58 +172,7 @@ def _are_counts(values: object) -> bool:
     return True
 
 
-def permutes(values: Iterable[object], rank: int) -> bool:
-    """Tell whether a list holds each of the dimensions once, as plain ints.
-
-    >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
-    (True, False, False)
-    """
-    try:
-        return _permutes(rank, *values)
-    except TypeError:  # no list, or of something that cannot be looked up
-        return False
-
-
-@lru_cache(typed=True)
-def _permutes(rank: int, *values: object) -> bool:
-    return {*map(type, values)} <= {int} and {*values} == {*range(rank)} and len(values) == rank
-
-
-def sizes(values: Sequence[int], what: str, count: int, tensor: TensorQueries) -> list[int]:
-    """Return the sizes of a new shape.
-
-    Args:
-        values: what the user gave.
-        what: name of the argument, for the message.
-        count: elements the shape has to have.
-        tensor: the tensor that is reshaped.
-
-    Raises:
-        TensorIndexError: when it is no list of whole numbers from 0; for one size of -1, with
-            the size that is meant.
-
-    >>> import poplite as pl
-    >>> sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
-    [2, 2]
-    """
-    if _are_counts(values):
-        return list(values)
-    if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
-        return numbers(values, what, tensor)
-    others = numbers([n for n in values if n != -1], what, tensor)
-    product = math.prod(others)
-    meant = [count // product if n == -1 else n for n in values] if product else []
-    raise TensorIndexError(
-        f"{what}[{gaps[0]}] is -1, but sizes are not left out",
-        at=here(),
-        found=f"{described(tensor)}; {counted(count, 'element')} are in the new shape",
-        fix=f"{what} {tuple(meant)}"
-        if math.prod(meant) == count and meant
-        else f"sizes whose product is {count:,}",
-    )
-
-
-def dimension(value: object, tensor: TensorQueries) -> int:
+def dimension(value: object, tensor: NamedView) -> int:
     """Return the number of an existing dimension.
 
     Raises:
@@ -204,10 +185,11 @@ def dimension(value: object, tensor: TensorQueries) -> int:
     dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
     if dim < len(tensor.view.shape):
         return dim
-    raise outside(f"dimension {dim} of a tensor of rank {tensor.rank}", tensor, tensor.rank, "dim")
+    rank = len(tensor.view.shape)
+    raise outside(f"dimension {dim} of a tensor of rank {rank}", tensor, rank, "dim")
 
 
-def index(value: object, size: int, tensor: TensorQueries, dim: int) -> int:
+def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
     """Return an index into a dimension, counted from 0.
 
     Raises:
@@ -223,13 +205,13 @@ def index(value: object, size: int, tensor: TensorQueries, dim: int) -> int:
     raise outside(f"index {i} in dimension {dim} of size {size}", tensor, size, "index")
 
 
-def outside(what: str, tensor: TensorQueries, size: int, kind: str) -> PopliteError:
+def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
     """Return the error for a number that is not below a size."""
     fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
     return TensorIndexError(what, at=here(), found=described(tensor), fix=fix)
 
 
-def span(begin: object, end: object, dim: int, tensor: TensorQueries) -> tuple[int, int]:
+def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, int]:
     """Return the checked range [begin, end) of a dimension.
 
     Raises:
@@ -271,7 +253,7 @@ def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(value, tuple) and len(value) == 2 and not is_sequence(value[0])
 
 
-def no_interval(value: object, tensor: TensorQueries) -> PopliteError:
+def no_interval(value: object, tensor: NamedView) -> PopliteError:
     """Return the error for a value where an interval is needed."""
     return TensorIndexError(
         f"{clipped(value)} is not an interval",
@@ -281,32 +263,49 @@ def no_interval(value: object, tensor: TensorQueries) -> PopliteError:
     )
 
 
-def leading_ranges(
-    tensor: TensorQueries, begin: Sequence[int], end: Sequence[int], dim: object
-) -> View:
-    """Select a range of each leading dimension.
+def ranges(begin: Any, end: Any, dim: Any, tensor: NamedView) -> View:
+    """Select a range of one dimension, or of each leading dimension.
 
     Args:
+        begin: first index; or an interval, then `end` may hold the dimension; or the first
+            index of each leading dimension.
+        end: one past the last index; or a list of those.
+        dim: the dimension, 0 for None.
         tensor: the tensor sliced.
-        begin: first index of each leading dimension.
-        end: one past the last.
-        dim: must be None; a dimension makes no sense here.
 
     Raises:
-        TensorIndexError: for lists that do not fit each other, or a range outside.
+        TensorIndexError: for something else, lists that do not fit each other, or a range
+            outside.
 
     >>> import poplite as pl
-    >>> leading_ranges(pl.Graph().add_variable(pl.INT, (4, 6)), [1], [3], None).shape
-    (2, 6)
+    >>> x = pl.Graph().add_variable(pl.INT, (4, 6))
+    >>> ranges((0, 2), 1, None, x).shape, ranges([1], [3], None, x).shape
+    ((4, 2), (2, 6))
     """
+    if is_sequence(begin):
+        if is_sequence(end):
+            return _leading_ranges(begin, end, dim, tensor)
+        if not is_interval(begin):
+            raise no_interval(begin, tensor)
+        dim = end if dim is None else dim
+        begin, end = begin
+    d = dimension(0 if dim is None else dim, tensor)
+    first, last = span(begin, end, d, tensor)
+    return tensor.view.slice(first, last, d)
+
+
+def _leading_ranges(
+    begin: Sequence[int], end: Sequence[int], dim: object, tensor: NamedView
+) -> View:
+    rank = len(tensor.view.shape)
     first, last = numbers(begin, "begin", tensor), numbers(end, "end", tensor)
-    if len(first) != len(last) or len(first) > tensor.rank or dim is not None:
+    if len(first) != len(last) or len(first) > rank or dim is not None:
         raise TensorIndexError(
             f"slice with {counted(len(first), 'begin')} and {counted(len(last), 'end')}"
             + (f" and dim={dim!r}" if dim is not None else ""),
             at=here(),
             found=described(tensor),
-            fix=f"as many begins as ends, one for each leading dimension, at most {tensor.rank}",
+            fix=f"as many begins as ends, one for each leading dimension, at most {rank}",
         )
     view = tensor.view
     for d, (a, b) in enumerate(zip(first, last, strict=True)):
@@ -314,12 +313,36 @@ def leading_ranges(
     return view
 
 
-def select(tensor: TensorQueries, key: object) -> View:
+def leading_indices(indices: Sequence[int], tensor: NamedView) -> View:
+    """Select one index of each leading dimension, which disappear.
+
+    Raises:
+        TensorIndexError: for an index outside its dimension, or too many indices.
+
+    >>> import poplite as pl
+    >>> leading_indices([3, 5], pl.Graph().add_variable(pl.INT, (4, 6, 2))).shape
+    (2,)
+    """
+    chosen, shape = numbers(indices, "indices", tensor), tensor.view.shape
+    if len(chosen) > len(shape):
+        raise outside(
+            f"{counted(len(chosen), 'index', 'indices')} for a tensor of rank {len(shape)}",
+            tensor,
+            len(shape),
+            "dim",
+        )
+    view = tensor.view
+    for d, i in enumerate(chosen):
+        view = view.index(index(i, shape[d], tensor, d))
+    return view
+
+
+def select(key: object, tensor: NamedView) -> View:
     """Apply NumPy's basic indexing.
 
     Args:
-        tensor: the tensor indexed.
         key: what stands in the brackets.
+        tensor: the tensor indexed.
 
     Returns:
         The view of the elements selected.
@@ -328,7 +351,7 @@ def select(tensor: TensorQueries, key: object) -> View:
         TensorIndexError: for an index outside, too many indices, or an index array.
 
     >>> import poplite as pl
-    >>> select(pl.Graph().add_variable(pl.INT, (4, 6)), (slice(None), -1)).shape
+    >>> select((slice(None), -1), pl.Graph().add_variable(pl.INT, (4, 6))).shape
     (4,)
     """
     items = key if isinstance(key, tuple) else (key,)
@@ -372,7 +395,7 @@ def select(tensor: TensorQueries, key: object) -> View:
     return view
 
 
-def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
+def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
     try:
         if isinstance(item, bool | np.bool_ | np.ndarray):
             raise TypeError
@@ -395,7 +418,7 @@ def _basic_index(item: object, dim: int, tensor: TensorQueries) -> int:
     )
 
 
-def _range(view: View, item: slice, dim: int, tensor: TensorQueries) -> View:
+def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
     if item.start is None and item.stop is None and item.step is None:
         return view
     try:

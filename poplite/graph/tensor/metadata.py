@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.storage.variable import Variable
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.graph.tensor.tensor_queries import TensorQueries
 
 _EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
@@ -90,7 +89,7 @@ def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
     )
 
 
-def initial_metadata(tensor: TensorQueries, replica: int = 0) -> QuarterMetadata | None:
+def initial_metadata(tensor: Tensor, replica: int = 0) -> QuarterMetadata | None:
     """Return format and scale of a QUARTER tensor when a program is loaded; None of others.
 
     Args:
@@ -109,7 +108,7 @@ def initial_metadata(tensor: TensorQueries, replica: int = 0) -> QuarterMetadata
     return QuarterMetadata.from_byte(0 if stored is None else int(stored.reshape(-1)[begin]))
 
 
-def check_alike(what: str, *tensors: TensorQueries) -> None:
+def check_alike(what: str, *tensors: Tensor) -> None:
     """Refuse to bring codes together that mean other values, or that have no meaning.
 
     Args:

@@ -26,8 +26,8 @@ from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals_part import Int64, overlay
 from poplite.errors import TensorCreationError
 from poplite.graph.tensor.indexing import described
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.tensor_queries import no_tensor
 from poplite.source import here
 from poplite.text import counted
 from poplite.view import Intervals, Storage, View, runs, whole

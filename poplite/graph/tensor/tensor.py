@@ -9,33 +9,50 @@ nothing is ever copied::
     image.reshape((48, 10, 640))         any view can be reshaped
     pl.concat([image, image.T.reshape((480, 640))], dim=1)
 
-Questions are in `tensor_queries`, reordering and reshaping in `tensor_shape`, `concat` in
-`joining`.  Method names are Poplar's, also in its C++ spelling (`dimShuffle`); methods raise
-where `t[...]` clamps.  Source: Poplar API reference, "Tensor".
+Questions visit no elements, except where regions are listed::
+
+    image.T.is_contiguous()              False: its elements are not one range of a variable
+    image[:, 2:4].var_regions()          image[2, 4), image[642, 644), ...
+    image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
+
+The class is a face: arguments are checked in `indexing` and `shaping`, texts are made in
+`text` and `explain`, `concat` joins tensors.  Method names are Poplar's, also in its C++
+spelling (`dimShuffle`); methods raise where `t[...]` clamps.
+
+Source: Poplar API reference, "Tensor".
 """
 
 from __future__ import annotations
 
 import enum
+import math
+import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, overload
 
+import numpy as np
+
+from poplite import view as views
 from poplite.display import Displayed
-from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
-from poplite.graph.tensor import indexing
+from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
-from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.metadata import check_alike, initial_metadata
+from poplite.graph.tensor.refused import no_length, no_tensor, no_values, refuse_operators
 from poplite.graph.tensor.slices import slices_of
-from poplite.graph.tensor.tensor_shape import TensorShaping
-from poplite.source import here
-from poplite.text import counted
-from poplite.types import ElementTypeLike, element_type
+from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
+from poplite.quarter import decode
+from poplite.types import ElementType, ElementTypeLike, element_type
+from poplite.view import Intervals, View
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
+    from poplite.graph.graph import Graph
+
     IntArray = npt.NDArray[np.integer[Any]]
+
+_EVERY = "t.sub_sample(1, dim) selects every element"
+_PARTS = "t.region_chunks() has parts of 2**20 regions"
 
 
 class UpsampleMethod(enum.Enum):
@@ -44,18 +61,88 @@ class UpsampleMethod(enum.Enum):
     REPEAT = "repeat"
 
 
-class Tensor(TensorShaping, Displayed):
+@refuse_operators
+class Tensor(Displayed):
     """An immutable, hashable view of elements of a graph's variables.
 
-    Its questions are those of `TensorQueries`, what keeps all elements and changes their order
-    or shape is in `TensorShaping`; here are the operations that select and repeat elements.
+    Tensors are equal when they view the same elements in the same shape and type.
+
+    Attributes:
+        graph: the graph that owns the variables.
+        element_type: what one element is.
+        view: which elements, in which order.
 
     >>> import poplite as pl
     >>> pl.Graph().add_variable(pl.FLOAT, (4, 6), "t")[1:3, ::-1]
     <Tensor 't' float32[2, 6] on no tile, 48 B>
     """
 
-    __slots__ = ()
+    __slots__ = ("element_type", "graph", "view")
+    # NumPy functions and operators refuse a tensor instead of making object arrays of it.
+    __array_ufunc__ = None
+
+    def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
+        self.graph = graph
+        self.element_type = element_type
+        self.view = view
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension."""
+        return self.view.shape
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.view.shape)
+
+    @property
+    def num_elements(self) -> int:
+        """Number of elements, repeats counted."""
+        return math.prod(self.view.shape)
+
+    @property
+    def name(self) -> str:
+        """Name of the variable viewed, or of several; empty without elements."""
+        return text.name(self)
+
+    @property
+    def metadata(self) -> Tensor | None:
+        """Format and scale of a QUARTER tensor; None of any other, and of no elements.
+
+        One tensor of one QUARTER_METADATA element, whatever is done to the view.  Unless it is
+        a constant, a program may change it.
+
+        Source: Poplar API reference, "Tensor::getMetadata".
+
+        >>> import poplite as pl
+        >>> metadata = pl.QuarterMetadata("F143", scale=-2)
+        >>> x = pl.Graph().add_variable(pl.QUARTER, (4,), "x", metadata=metadata)
+        >>> x[1:3].metadata
+        <Tensor 'x/metadata' QUARTER_METADATA[] on tile 0, 1 B>
+        """
+        below = views.storages(self.view) if self.element_type.requires_metadata else ()
+        return self.graph.variable_of(below[0]).metadata if below else None
+
+    def has_metadata(self) -> bool:
+        """Tell whether format and scale of the elements stand in a tensor beside it."""
+        return self.metadata is not None
+
+    def dim(self, i: int) -> int:
+        """Return the size of one dimension.
+
+        Raises:
+            TensorIndexError: when there is no such dimension.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).dim(1)
+        3
+        """
+        return self.view.shape[indexing.dimension(i, self)]
+
+    def _of(self, view: View) -> Tensor:
+        """Return a tensor of this graph and type."""
+        return Tensor(self.graph, self.element_type, view)
 
     # Selecting elements
 
@@ -64,16 +151,11 @@ class Tensor(TensorShaping, Displayed):
             shape = self.view.shape
             if shape and 0 <= key < shape[0]:
                 return Tensor(self.graph, self.element_type, self.view.index(key))
-        return Tensor(self.graph, self.element_type, indexing.select(self, key))
+        return Tensor(self.graph, self.element_type, indexing.select(key, self))
 
     def __len__(self) -> int:
         if not self.view.shape:
-            raise ElementTypeError(
-                "a tensor of rank 0 has no length",
-                at=here(),
-                found=indexing.described(self),
-                fix="t.num_elements is 1; t.reshape((1,)) has length 1",
-            )
+            raise no_length(self)
         return self.view.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -87,7 +169,6 @@ class Tensor(TensorShaping, Displayed):
     def slice(self, begin: tuple[int, int], *, dim: int) -> Tensor: ...
     @overload
     def slice(self, begin: Sequence[int], end: Sequence[int]) -> Tensor: ...
-
     def slice(self, begin: Any, end: Any = None, dim: Any = None) -> Tensor:
         """Select a range of one dimension, or of each leading dimension.
 
@@ -112,16 +193,7 @@ class Tensor(TensorShaping, Displayed):
             d = indexing.dimension(0 if dim is None else dim, self)
             if 0 <= begin <= end <= self.view.shape[d]:
                 return self._of(self.view.slice(begin, end, d))
-        if indexing.is_sequence(begin) and not indexing.is_sequence(end):
-            if not indexing.is_interval(begin):
-                raise indexing.no_interval(begin, self)
-            dim = end if dim is None else dim
-            begin, end = begin
-        if indexing.is_sequence(begin):
-            return self._of(indexing.leading_ranges(self, begin, end, dim))
-        d = indexing.dimension(0 if dim is None else dim, self)
-        first, last = indexing.span(begin, end, d, self)
-        return self._of(self.view.slice(first, last, d))
+        return self._of(indexing.ranges(begin, end, dim, self))
 
     def slices(
         self,
@@ -166,18 +238,7 @@ class Tensor(TensorShaping, Displayed):
         >>> pl.Graph().add_variable(pl.FLOAT, (4, 6, 2)).index([3, 5]).shape
         (2,)
         """
-        chosen = indexing.numbers(indices, "indices", self)
-        if len(chosen) > self.rank:
-            raise indexing.outside(
-                f"{counted(len(chosen), 'index', 'indices')} for a tensor of rank {self.rank}",
-                self,
-                self.rank,
-                "dim",
-            )
-        view = self.view
-        for d, i in enumerate(chosen):
-            view = view.index(indexing.index(i, self.view.shape[d], self, d))
-        return self._of(view)
+        return self._of(indexing.leading_indices(indices, self))
 
     def sub_sample(self, stride: int, dim: int) -> Tensor:
         """Select every stride-th index of one dimension, from 0.
@@ -189,15 +250,164 @@ class Tensor(TensorShaping, Displayed):
         >>> pl.Graph().add_variable(pl.FLOAT, (5,)).sub_sample(2, 0).shape
         (3,)
         """
-        step, d = indexing.number(stride, "stride", self), indexing.dimension(dim, self)
-        if step == 0:
-            raise TensorIndexError(
-                "sub_sample with stride 0, but the least is 1",
-                at=here(),
-                found=indexing.described(self),
-                fix="t.sub_sample(1, dim) selects every element",
-            )
-        return self._of(self.view.sub_sample(step, d))
+        step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
+        return self._of(self.view.sub_sample(step, indexing.dimension(dim, self)))
+
+    # Other orders and shapes of the same elements
+
+    @property
+    def T(self) -> Tensor:  # NumPy's spelling
+        """The tensor with its dimensions in opposite order."""
+        return self._of(self.view.dim_shuffle(range(self.rank)[::-1]))
+
+    def reverse(self, dim: int) -> Tensor:
+        """Read one dimension backwards.
+
+        Raises:
+            TensorIndexError: when there is no such dimension.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (5,))
+        >>> t.reverse(0)[0] == t[4]
+        True
+        """
+        return self._of(self.view.reverse(indexing.dimension(dim, self)))
+
+    def dim_shuffle(self, permutation: Sequence[int]) -> Tensor:
+        """Permute the dimensions.
+
+        Args:
+            permutation: dimension k of the result is dimension `permutation[k]` of this.
+
+        Raises:
+            TensorCreationError: unless it is a permutation of all dimensions.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3, 4)).dim_shuffle([2, 0, 1]).shape
+        (4, 2, 3)
+        """
+        if not shaping.permutes(permutation, len(self.view.shape)):
+            permutation = shaping.permutation(permutation, self)
+        return self._of(self.view.dim_shuffle(permutation))
+
+    def dim_shuffle_partial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+        """Move some dimensions; the others stay in order around them.
+
+        Args:
+            source: dimensions to move.
+            destination: where each goes.
+
+        Raises:
+            TensorCreationError: for lists of different lengths, or repeated dimensions.
+            TensorIndexError: when there is no such dimension.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3, 4))
+        >>> t.dim_shuffle_partial([0, 2], [1, 0]).shape
+        (4, 2, 3)
+        """
+        return self._of(self.view.dim_shuffle(shaping.moved(source, destination, self)))
+
+    def dim_roll(self, dim: int, new_index: int = 0) -> Tensor:
+        """Move one dimension; the others keep their order.
+
+        Raises:
+            TensorIndexError: when there is no such dimension.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3, 4)).dim_roll(2).shape
+        (4, 2, 3)
+        """
+        return self.dim_shuffle_partial([dim], [new_index])
+
+    def transpose(self) -> Tensor:
+        """Swap the dimensions of a tensor of rank 2.
+
+        Raises:
+            TensorCreationError: for another rank.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).transpose().shape
+        (3, 2)
+        """
+        if self.rank != 2:
+            raise shaping.not_a_matrix(self)
+        return self._of(self.view.dim_shuffle((1, 0)))
+
+    def reshape(self, shape: int | Sequence[int]) -> Tensor:
+        """Read the elements in another shape, in row-major order.
+
+        Args:
+            shape: the new sizes; their product is `num_elements`.
+
+        Raises:
+            TensorCreationError: for another number of elements.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (4, 6)).T.reshape((8, 3)).shape
+        (8, 3)
+        """
+        return self._of(self.view.reshape(shaping.new_shape(shape, self)))
+
+    def reshape_partial(self, begin: int, end: int, new_dims: Sequence[int]) -> Tensor:
+        """Replace the dimensions [begin, end) by others.
+
+        Args:
+            begin: first dimension replaced.
+            end: one past the last; equal to `begin`, sizes of 1 are inserted.
+            new_dims: sizes of as many elements together as those replaced.
+
+        Raises:
+            TensorIndexError: unless begin <= end <= rank.
+            TensorCreationError: when the numbers of elements differ.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6, 4)).reshape_partial(1, 3, [3, 8]).shape
+        (2, 3, 8)
+        """
+        return self._of(self.view.reshape(shaping.partly_new_shape(begin, end, new_dims, self)))
+
+    def flatten(self, dim_begin: int | None = None, dim_end: int | None = None) -> Tensor:
+        """Merge all dimensions, or those in [dim_begin, dim_end), into one.
+
+        Raises:
+            TensorIndexError: unless dim_begin <= dim_end <= rank.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6, 4))
+        >>> t.flatten().shape, t.flatten(0, 2).shape
+        ((48,), (12, 4))
+        """
+        if dim_begin is None and dim_end is None:
+            return self._of(self.view.reshape((self.num_elements,)))
+        return self._of(self.view.reshape(shaping.flattened(dim_begin, dim_end, self)))
+
+    def expand(self, indices: Sequence[int]) -> Tensor:
+        """Insert a dimension of size 1 before each listed dimension.
+
+        Args:
+            indices: dimensions of this tensor, also its rank; a repeated one inserts more.
+
+        Raises:
+            TensorIndexError: for an index above the rank.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).expand([0, 0, 2]).shape
+        (1, 1, 2, 3, 1)
+        """
+        return self._of(self.view.expand(shaping.places(indices, self)))
+
+    def squeeze(self, indices: Sequence[int]) -> Tensor:
+        """Remove the listed dimensions, which have size 1.
+
+        Raises:
+            TensorIndexError: when there is no such dimension, or its size is not 1.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 1, 3)).squeeze([1]).shape
+        (2, 3)
+        """
+        return self._of(self.view.squeeze(shaping.removed(indices, self)))
 
     # Repeating and reinterpreting
 
@@ -237,12 +447,7 @@ class Tensor(TensorShaping, Displayed):
         """
         count, d = indexing.number(scale, "scale", self), indexing.dimension(dim, self)
         if method is not UpsampleMethod.REPEAT:
-            raise TensorCreationError(
-                f"upsample with method {method!r}",
-                at=here(),
-                found=indexing.described(self),
-                fix="UpsampleMethod.REPEAT, the only one",
-            )
+            raise shaping.no_such_upsampling(method, self)
         indexing.check_size(count * self.num_elements, self)
         return self._of(self.view.upsample(count, d))
 
@@ -260,16 +465,132 @@ class Tensor(TensorShaping, Displayed):
         """
         new = element_type(element_type_)
         if new.size_bytes != self.element_type.size_bytes:
-            raise ElementTypeError(
-                f"reinterpret {self.element_type!r} of {self.element_type.size_bytes} bytes "
-                f"as {new!r} of {new.size_bytes}",
-                at=here(),
-                found=indexing.described(self),
-                fix="use a type of equal size, or a vertex that casts",
-            )
+            raise shaping.of_other_size(new, self.element_type, self)
         read = Tensor(self.graph, new, self.view)
         check_alike(f"reinterpret as {new!r}", read)
         return read
+
+    # What is read, and whether it can be written
+
+    def is_contiguous(self) -> bool:
+        """Tell whether the elements are one ascending range of one variable, or none."""
+        return views.is_contiguous(self.view)
+
+    def contains_aliases(self) -> bool:
+        """Tell whether some element of a variable occurs twice."""
+        return views.contains_aliases(self.view)
+
+    def contains_constant(self) -> bool:
+        """Tell whether some element belongs to a constant."""
+        return views.contains_constant(self.view)
+
+    def is_parallel_writeable(self) -> bool:
+        """Tell whether all elements may be written at once: no aliases, no constants."""
+        return not (self.contains_constant() or self.contains_aliases())
+
+    def intersects_with(self, other: Tensor) -> bool:
+        """Tell whether two tensors share an element.
+
+        Raises:
+            ElementTypeError: when `other` is no tensor.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
+        >>> t[0].intersects_with(t[:, 1]), t[0].intersects_with(t[1])
+        (True, False)
+        """
+        if not isinstance(other, Tensor):
+            raise no_tensor("intersects_with", other)
+        return views.intersects(self.view, other.view)
+
+    def num_regions(self) -> int:
+        """Count the contiguous regions, without listing them.
+
+        Takes microseconds at any size, unless a concatenation is read out of its order.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2**15, 2**15)).T.num_regions()
+        1073741824
+        """
+        return views.num_runs(self.view)
+
+    def contiguous_regions(self) -> Intervals:
+        """Return where the flattened tensor breaks in memory.
+
+        Returns:
+            Intervals that partition [0, num_elements), each a maximal range of consecutive
+            elements of one variable. A list to read; `begin` and `end` are arrays.
+
+        Raises:
+            SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6))[:, 2:4].contiguous_regions()
+        [Interval(begin=0, end=2), Interval(begin=2, end=4)]
+        """
+        length = views.runs(self.view)[1]
+        end = np.cumsum(length)
+        return Intervals(end - length, end)
+
+    def var_regions(self) -> VarRegions:
+        """Return which ranges of which variables the tensor reads, in order.
+
+        Returns:
+            Ranges that follow each other in the flattened tensor, each maximal. A list to
+            read; `variables`, `number`, `begin` and `end` are arrays.
+
+        Raises:
+            SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
+        >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
+        [('t', 2, 4), ('t', 8, 10)]
+        """
+        return var_regions(self.graph, self.view)
+
+    def region_chunks(self, most: int = 2**20) -> Iterator[VarRegions]:
+        """Stream what `var_regions` returns, for tensors of more regions than fit.
+
+        Args:
+            most: regions of one part, at least 1; each takes 64 bytes while it is made.
+
+        Yields:
+            Parts that follow each other; no region is cut in two.
+
+        Raises:
+            TensorIndexError: when `most` is no whole number from 1.
+
+        >>> import poplite as pl
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (100, 100), "t")
+        >>> sum(len(part) for part in t.T.region_chunks(1000))
+        10000
+        """
+        limit = indexing.positive(most, "most", self, "region_chunks of at most 0 regions", _PARTS)
+        return region_chunks(self.graph, self.view, limit)
+
+    def constant_value(self) -> np.generic | None:
+        """Return the value of a one-element constant; None for anything else.
+
+        None also for what `add_replication_index_constant` returns: every replica has its own.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
+        np.int32(8)
+        """
+        if self.num_elements != 1 or not self.contains_constant():
+            return None
+        (variable, begin, _) = self.var_regions()[0]
+        if variable.replica_values:
+            return None
+        assert variable.initial_value is not None
+        value = variable.initial_value.reshape(-1)[begin]
+        metadata = initial_metadata(self)
+        if metadata is not None:
+            return np.float32(decode(value, metadata))
+        return value.view(self.element_type.dtype)  # type: ignore[no-any-return]
+
+    # Text
 
     def explain(self) -> Explanation:
         """Return one screen of text: what is read, in which order, and what follows from that.
@@ -297,6 +618,117 @@ class Tensor(TensorShaping, Displayed):
         """
         return explain(self)
 
+    def shape_to_string(self) -> str:
+        """Return the shape as Poplar writes it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).shape_to_string()
+        '{2,3}'
+        """
+        return "{" + ",".join(map(str, self.shape)) + "}"
+
+    def var_str(self) -> str:
+        """Return the number of the first variable, and what was done to it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).T.broadcast(2, 0).var_str()
+        'VAR:0 BROADCAST[2] DIMSHUFFLE(1,0)'
+        """
+        return text.summary(self, lambda variable: str(variable.storage.id))
+
+    def debug_str(self) -> str:
+        """Return the name of the first variable, and what was done to it.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.debug_str()
+        'VAR:t DIMSHUFFLE(1,0)'
+        """
+        return text.summary(self, lambda variable: variable.name)
+
+    def output(self, stream: TextIO) -> TextIO:
+        """Write the view as an expression; returns the stream."""
+        stream.write(text.expression(self) + "\n")
+        return stream
+
+    def output_regions(self, stream: TextIO) -> TextIO:
+        """Write the ranges of variables, one a line; returns the stream."""
+        for part in self.region_chunks():
+            for variable, begin, end in part:
+                stream.write(f"{variable.name}[{begin}, {end})\n")
+        return stream
+
+    def dump(self) -> None:
+        """Print the view as an expression.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.dump()
+        float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
+        """
+        self.output(sys.stdout)
+
+    def dump_regions(self) -> None:
+        """Print the ranges of variables.
+
+        >>> import poplite as pl
+        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")[:, 2:4].dump_regions()
+        t[2, 4)
+        t[8, 10)
+        """
+        self.output_regions(sys.stdout)
+
+    def __repr__(self) -> str:
+        return text.one_line(self)
+
+    # Equality, and what a tensor is not
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        return (
+            self.graph is other.graph
+            and self.element_type is other.element_type
+            and self.view == other.view
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.graph), self.element_type, self.view))
+
+    def __bool__(self) -> NoReturn:
+        raise no_values("a tensor has no truth value", self)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise no_values("a tensor is not a NumPy array", self)
+
     # C++ spelling
 
+    def getMetadata(self) -> Tensor | None:
+        """Return `metadata`."""
+        return self.metadata
+
+    def elementType(self) -> type[ElementType[Any]]:
+        """Return `element_type`."""
+        return self.element_type
+
+    def numElements(self) -> int:
+        """Return `num_elements`."""
+        return self.num_elements
+
+    dimShuffle = dim_shuffle
+    dimShufflePartial = dim_shuffle_partial
+    dimRoll = dim_roll
+    reshapePartial = reshape_partial
     subSample = sub_sample
+    hasMetadata = has_metadata
+    isContiguous = is_contiguous
+    containsAliases = contains_aliases
+    containsConstant = contains_constant
+    isParallelWriteable = is_parallel_writeable
+    intersectsWith = intersects_with
+    getContiguousRegions = contiguous_regions
+    getVarRegions = var_regions
+    getConstantValue = constant_value
+    shapeToString = shape_to_string
+    getVarStr = var_str
+    getDebugStr = debug_str
+    outputRegions = output_regions
+    dumpRegions = dump_regions

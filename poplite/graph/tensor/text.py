@@ -11,7 +11,7 @@ only for views of few runs, or for all of one variable.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +27,8 @@ from poplite.types import type_text
 from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
 
 if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
     from poplite.graph.storage.variable import Variable
-    from poplite.graph.tensor.tensor_queries import TensorQueries
+    from poplite.graph.tensor.tensor import Tensor
 
 FEW_RUNS = 10_000
 """Runs whose tiles a repr still looks up: under a millisecond."""
@@ -41,7 +40,7 @@ SHOWN_NAMES = 3
 SHOWN_RANGES = 3
 
 
-def name(tensor: TensorQueries) -> str:
+def name(tensor: Tensor) -> str:
     """Return the name of the variable viewed, or `concat(...)` of several.
 
     >>> import poplite as pl
@@ -61,7 +60,7 @@ def name(tensor: TensorQueries) -> str:
     return f"concat({', '.join([*names, *more])})"
 
 
-def type_and_shape(tensor: TensorQueries) -> str:
+def type_and_shape(tensor: Tensor) -> str:
     """Return `float32[64, 128]`.
 
     >>> import poplite as pl
@@ -71,7 +70,7 @@ def type_and_shape(tensor: TensorQueries) -> str:
     return f"{type_text(tensor.element_type)}{list(tensor.shape)}"
 
 
-def one_line(tensor: TensorQueries) -> str:
+def one_line(tensor: Tensor) -> str:
     """Return the repr of a tensor.
 
     >>> import poplite as pl
@@ -89,7 +88,7 @@ def one_line(tensor: TensorQueries) -> str:
     return fitted(text + _unmapped(tensor, mapping) + ">", tensor.name)
 
 
-def placement(tensor: TensorQueries, regions: int, most: int) -> str:
+def placement(tensor: Tensor, regions: int, most: int) -> str:
     """Return which tiles hold a tensor; empty where looking it up would take long.
 
     Args:
@@ -106,13 +105,13 @@ def placement(tensor: TensorQueries, regions: int, most: int) -> str:
     return "" if mapping is None else _tiles(mapping) + _unmapped(tensor, mapping)
 
 
-def _unmapped(tensor: TensorQueries, mapping: TileMapping | None) -> str:
+def _unmapped(tensor: Tensor, mapping: TileMapping | None) -> str:
     if mapping is None or not len(mapping.tiles) or not mapping.num_unmapped:
         return ""
     return f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
 
 
-def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
+def _num_unmapped(tensor: Tensor, mapping: TileMapping) -> int:
     """Return how many elements have no tile, each counted once however often it occurs."""
     if not contains_aliases(tensor.view):
         return mapping.num_unmapped
@@ -123,7 +122,7 @@ def _num_unmapped(tensor: TensorQueries, mapping: TileMapping) -> int:
     return int(length[tile == NO_TILE].sum())
 
 
-def _mapping(tensor: TensorQueries, regions: int, most: int) -> TileMapping | None:
+def _mapping(tensor: Tensor, regions: int, most: int) -> TileMapping | None:
     view = tensor.view
     space = view.space
     if regions > most:
@@ -147,25 +146,25 @@ def _tiles(mapping: TileMapping) -> str:
     return f"on {len(tiles):,} tiles ({ranges(tiles, SHOWN_RANGES)})"
 
 
-def elements(graph: Graph, begin: int, end: int) -> str:
+def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
     """Return which elements of which variable the addresses [begin, end) are.
 
     Args:
-        graph: the graph whose addresses they are.
+        variables: of a graph, by rising address.
         begin: an address of a variable.
         end: one past the last address, of the same variable.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
-    >>> elements(x.graph, 1, 3)
+    >>> elements(x.graph.variables, 1, 3)
     "'x' elements [1, 3)"
     """
-    variable = next(v for v in reversed(graph.variables) if v.storage.base <= begin)
+    variable = next(v for v in reversed(variables) if v.storage.base <= begin)
     base = variable.storage.base
     return f"'{variable.name}' elements [{begin - base}, {end - base})"
 
 
-def shared(a: TensorQueries, b: TensorQueries) -> str:
+def shared(a: Tensor, b: Tensor) -> str:
     """Return which elements two tensors that intersect share.
 
     >>> import poplite as pl
@@ -181,10 +180,10 @@ def shared(a: TensorQueries, b: TensorQueries) -> str:
     k = int(np.argmax(low < high))
     first = low[k]
     begin, end = max(a_begin[first], b_begin[k]), min(a_end[first], b_end[k])
-    return _first_of(a.graph, int(begin), int(end), int((high - low).sum()))
+    return _first_of(a.graph.variables, int(begin), int(end), int((high - low).sum()))
 
 
-def repeated(tensor: TensorQueries) -> str:
+def repeated(tensor: Tensor) -> str:
     """Return which elements occur more than once in a tensor that has such.
 
     >>> import poplite as pl
@@ -200,21 +199,21 @@ def repeated(tensor: TensorQueries) -> str:
     seen = np.maximum.accumulate(end)[:-1]
     again = np.flatnonzero(begin[1:] < seen)
     begin, end = union(begin[1:][again], np.minimum(end[1:], seen)[again])
-    return _first_of(tensor.graph, int(begin[0]), int(end[0]), len(begin))
+    return _first_of(tensor.graph.variables, int(begin[0]), int(end[0]), len(begin))
 
 
-def _first_of(graph: Graph, begin: int, end: int, count: int) -> str:
+def _first_of(variables: Sequence[Variable], begin: int, end: int, count: int) -> str:
     more = f" and {counted(count - 1, 'more range')}" if count > 1 else ""
-    return elements(graph, begin, end) + more
+    return elements(variables, begin, end) + more
 
 
-def _once(tensor: TensorQueries) -> tuple[Int64, Int64]:
+def _once(tensor: Tensor) -> tuple[Int64, Int64]:
     """Return the ranges of addresses a tensor reads, sorted and disjoint."""
     begin, length = runs(tensor.view)
     return union(begin, begin + length)
 
 
-def why_not_writeable(tensor: TensorQueries) -> tuple[str, str]:
+def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
     """Return why a tensor is not parallel writeable: in words, and the elements at fault.
 
     Args:
@@ -230,7 +229,7 @@ def why_not_writeable(tensor: TensorQueries) -> tuple[str, str]:
     return "holds some elements more than once", f"{repeated(tensor)} occur more than once"
 
 
-def summary(tensor: TensorQueries, label: Callable[[Variable], str]) -> str:
+def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
     """Return the first variable and what was done to it, as Poplar's getVarStr does.
 
     Args:
@@ -270,7 +269,7 @@ def _shuffled(view: View) -> list[int]:
     return [by_stride.index(d) for d in stored]
 
 
-def expression(tensor: TensorQueries) -> str:
+def expression(tensor: Tensor) -> str:
     """Return the view behind a tensor, down to its variables.
 
     >>> import poplite as pl
@@ -280,7 +279,7 @@ def expression(tensor: TensorQueries) -> str:
     return f"{type_and_shape(tensor)}: {_expression(tensor, tensor.view)}"
 
 
-def _expression(tensor: TensorQueries, view: View) -> str:
+def _expression(tensor: Tensor, view: View) -> str:
     if not view.num_elements:
         return "no elements"
     if isinstance(view.space, Storage):

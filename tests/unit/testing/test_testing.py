@@ -19,7 +19,7 @@ from helpers.running import python
 from poplite import testing
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.memory_regions import SortedRegions
-from poplite.graph.tensor.tensor_queries import TensorQueries
+from poplite.graph.tensor.tensor import Tensor
 from poplite.testing import (
     AddressedTensor,
     check_tensor,
@@ -126,13 +126,13 @@ def test_an_operation_that_raises_tells_its_expression() -> None:
 
 
 WRONG = {
-    "contains_aliases": (TensorQueries, lambda self: False),
-    "contains_constant": (TensorQueries, lambda self: False),
-    "is_parallel_writeable": (TensorQueries, lambda self: True),
-    "is_contiguous": (TensorQueries, lambda self: True),
-    "intersects_with": (TensorQueries, lambda self, other: False),
-    "contiguous_regions": (TensorQueries, lambda self: [(0, self.num_elements)]),
-    "var_regions": (TensorQueries, lambda self: []),
+    "contains_aliases": (Tensor, lambda self: False),
+    "contains_constant": (Tensor, lambda self: False),
+    "is_parallel_writeable": (Tensor, lambda self: True),
+    "is_contiguous": (Tensor, lambda self: True),
+    "intersects_with": (Tensor, lambda self, other: False),
+    "contiguous_regions": (Tensor, lambda self: [(0, self.num_elements)]),
+    "var_regions": (Tensor, lambda self: []),
     "elements_per_tile": (TileMapping, property(lambda self: np.zeros(len(self), np.int64))),
 }
 

@@ -1,0 +1,114 @@
+"""What a tensor is not: a number, an array or a list, which would hold values.
+
+    t + 1           a tensor is a view: compute in a vertex
+    t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
+    bool(t)         a tensor has no truth value
+
+Each raises with what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from poplite.errors import ElementTypeError, PopliteError
+from poplite.graph.tensor.indexing import NamedView, described
+from poplite.source import here
+from poplite.text import clipped
+
+T = TypeVar("T")
+
+_COMPUTE = "a tensor is a view: compute in a vertex, or on engine.read(t) after a run"
+_REFUSED = {
+    "add radd": "'+' of a tensor",
+    "sub rsub neg": "'-' of a tensor",
+    "mul rmul": "'*' of a tensor",
+    "matmul rmatmul": "'@' of a tensor",
+    "truediv rtruediv": "'/' of a tensor",
+    "floordiv rfloordiv": "'//' of a tensor",
+    "mod rmod": "'%' of a tensor",
+    "divmod rdivmod": "divmod of a tensor",
+    "pow rpow": "'**' of a tensor",
+    "lshift rlshift": "'<<' of a tensor",
+    "rshift rrshift": "'>>' of a tensor",
+    "and rand": "'&' of a tensor",
+    "or ror": "'|' of a tensor",
+    "xor rxor": "'^' of a tensor",
+    "pos": "unary '+' of a tensor",
+    "invert": "'~' of a tensor",
+    "abs": "abs of a tensor",
+    "round": "round of a tensor",
+    "lt": "'<' of a tensor",
+    "le": "'<=' of a tensor",
+    "gt": "'>' of a tensor",
+    "ge": "'>=' of a tensor",
+    "contains": "'in' a tensor",
+    "float": "a tensor is no float",
+    "int": "a tensor is no int",
+    "complex": "a tensor is no complex number",
+    "index": "a tensor is no whole number",
+}
+_ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(source, t)"
+
+
+def refuse_operators(tensor_class: type[T]) -> type[T]:
+    """Give a class the operators and conversions that raise.
+
+    They are not written in the class: a type checker then refuses them without running
+    anything.
+    """
+    for names, what in _REFUSED.items():
+        for name in names.split():
+            setattr(tensor_class, f"__{name}__", _refused(what, _COMPUTE))
+    for name in ("setitem", "delitem"):
+        refused = _refused("elements of a tensor are not set", _ASSIGN)
+        setattr(tensor_class, f"__{name}__", refused)
+    return tensor_class
+
+
+def _refused(what: str, fix: str) -> Callable[..., NoReturn]:
+    def method(self: NamedView, *_: object) -> NoReturn:
+        raise no_values(what, self, fix)
+
+    return method
+
+
+def no_values(
+    what: str,
+    tensor: NamedView,
+    fix: str = "engine.read(t) returns the values after a run; t.num_elements counts them",
+) -> PopliteError:
+    """Return the error for what needs the values of a tensor."""
+    return ElementTypeError(
+        f"{what}: it holds no values while a graph is built",
+        at=here(),
+        found=described(tensor),
+        fix=fix,
+    )
+
+
+def no_length(tensor: NamedView) -> PopliteError:
+    """Return the error for the length of a tensor of rank 0."""
+    return ElementTypeError(
+        "a tensor of rank 0 has no length",
+        at=here(),
+        found=described(tensor),
+        fix="t.num_elements is 1; t.reshape((1,)) has length 1",
+    )
+
+
+def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
+    """Return the error for a value where a tensor is needed.
+
+    Args:
+        what: the call, and the argument where it has several.
+        value: what was given.
+        fix: what to try; left out, where tensors come from.
+    """
+    return ElementTypeError(
+        f"{what}: {type(value).__name__} is not a tensor",
+        at=here(),
+        found=f"given {clipped(value, 80)}",
+        fix=fix or "graph.add_variable(...) and graph.add_constant(...) return tensors",
+    )

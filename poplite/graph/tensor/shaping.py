@@ -1,0 +1,285 @@
+"""Checked arguments for tensors: orders, shapes, and other ways to read the same elements.
+
+    t of shape (2, 3, 4)
+    t.dim_shuffle((2, 0, 1))      a permutation of all dimensions
+    t.reshape((6, 4))             sizes of as many elements
+    t.reshape_partial(1, 3, [12]) a range of dimensions, and sizes for it
+
+Each function returns plain numbers for `View`, or the error.  Source: Poplar API reference,
+"Tensor".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from poplite.errors import (
+    ElementTypeError,
+    PopliteError,
+    TensorCreationError,
+    TensorIndexError,
+)
+from poplite.graph.tensor.indexing import (
+    NamedView,
+    are_counts,
+    described,
+    dimension,
+    is_sequence,
+    number,
+    numbers,
+    outside,
+)
+from poplite.source import here
+from poplite.text import counted
+from poplite.types import ElementType
+
+
+def permutes(values: Iterable[object], rank: int) -> bool:
+    """Tell whether a list holds each of the dimensions once, as plain ints.
+
+    >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
+    (True, False, False)
+    """
+    try:
+        return _permutes(rank, *values)
+    except TypeError:  # no list, or of something that cannot be looked up
+        return False
+
+
+@lru_cache(typed=True)
+def _permutes(rank: int, *values: object) -> bool:
+    return {*map(type, values)} <= {int} and {*values} == {*range(rank)} and len(values) == rank
+
+
+def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
+    """Return a permutation of all dimensions.
+
+    Raises:
+        TensorIndexError: when it is no list of whole numbers.
+        TensorCreationError: when some dimension is missing or repeated.
+    """
+    order, rank = numbers(values, "permutation", tensor), len(tensor.view.shape)
+    if sorted(order) != list(range(rank)):
+        raise TensorCreationError(
+            f"dim_shuffle by {order} of a tensor of rank {rank}",
+            at=here(),
+            found=described(tensor),
+            fix=f"list each of the dimensions {list(range(rank))} once",
+        )
+    return order
+
+
+def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) -> list[int]:
+    """Return the permutation that moves some dimensions; the others stay in order around them.
+
+    Args:
+        source: dimensions to move.
+        destination: where each goes.
+        tensor: whose dimensions they are.
+
+    Raises:
+        TensorCreationError: for lists of different lengths, or repeated dimensions.
+        TensorIndexError: when there is no such dimension.
+
+    >>> import poplite as pl
+    >>> moved([0, 2], [1, 0], pl.Graph().add_variable(pl.INT, (2, 3, 4)))
+    [2, 0, 1]
+    """
+    dims = [dimension(d, tensor) for d in numbers(source, "source", tensor)]
+    to = [dimension(d, tensor) for d in numbers(destination, "destination", tensor)]
+    if len({*dims}) != len(to) or len({*to}) != len(dims):
+        raise TensorCreationError(
+            f"dim_shuffle_partial of dimensions {dims} to {to}",
+            at=here(),
+            found=described(tensor),
+            fix="as many destinations as sources, each dimension at most once",
+        )
+    rank = len(tensor.view.shape)
+    others = iter([d for d in range(rank) if d not in dims])
+    at = dict(zip(to, dims, strict=True))
+    return [at[d] if d in at else next(others) for d in range(rank)]
+
+
+def not_a_matrix(tensor: NamedView) -> PopliteError:
+    """Return the error for the transpose of a tensor of another rank than 2."""
+    return TensorCreationError(
+        f"transpose of a tensor of rank {len(tensor.view.shape)}, but rank 2 is needed",
+        at=here(),
+        found=described(tensor),
+        fix="t.T reverses any number of dimensions, t.dim_shuffle([...]) permutes them",
+    )
+
+
+def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
+    """Return another shape for all elements.
+
+    Raises:
+        TensorIndexError: when it is no list of whole numbers from 0.
+        TensorCreationError: for another number of elements.
+
+    >>> import poplite as pl
+    >>> new_shape(8, pl.Graph().add_variable(pl.INT, (4, 2)))
+    (8,)
+    """
+    count = math.prod(tensor.view.shape)
+    given = shape if is_sequence(shape) else (shape,)
+    new = tuple(_sizes(given, "shape", count, tensor))  # type: ignore[arg-type]
+    if math.prod(new) != count:
+        raise TensorCreationError(
+            f"reshape to {new}: {counted(math.prod(new), 'element')}, but the tensor has {count:,}",
+            at=here(),
+            found=described(tensor),
+            fix=f"a shape of {counted(count, 'element')}, such as ({count},)",
+        )
+    return new
+
+
+def partly_new_shape(
+    begin: int, end: int, new_dims: Sequence[int], tensor: NamedView
+) -> tuple[int, ...]:
+    """Return the shape with the dimensions [begin, end) replaced by others.
+
+    Raises:
+        TensorIndexError: unless begin <= end <= rank.
+        TensorCreationError: when the numbers of elements differ.
+
+    >>> import poplite as pl
+    >>> partly_new_shape(1, 2, [2, 3], pl.Graph().add_variable(pl.INT, (4, 6)))
+    (4, 2, 3)
+    """
+    first, last = _dims_between(begin, end, tensor)
+    shape = tensor.view.shape
+    count = math.prod(shape[first:last])
+    new = tuple(_sizes(new_dims, "new_dims", count, tensor))
+    if math.prod(new) != count:
+        raise TensorCreationError(
+            f"reshape_partial of dimensions [{first}, {last}) to {new}: "
+            f"{counted(math.prod(new), 'element')}, but {count:,} "
+            f"{'is' if count == 1 else 'are'} replaced",
+            at=here(),
+            found=described(tensor),
+            fix=f"sizes whose product is {count:,}",
+        )
+    return (*shape[:first], *new, *shape[last:])
+
+
+def flattened(begin: int | None, end: int | None, tensor: NamedView) -> tuple[int, ...]:
+    """Return the shape with the dimensions [begin, end) merged; None for the first and the last.
+
+    Raises:
+        TensorIndexError: unless begin <= end <= rank.
+
+    >>> import poplite as pl
+    >>> flattened(None, 2, pl.Graph().add_variable(pl.INT, (4, 6, 2)))
+    (24, 2)
+    """
+    shape = tensor.view.shape
+    first, last = _dims_between(
+        0 if begin is None else begin, len(shape) if end is None else end, tensor
+    )
+    return (*shape[:first], math.prod(shape[first:last]), *shape[last:])
+
+
+def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, int]:
+    first, last = number(begin, "dim_begin", tensor), number(end, "dim_end", tensor)
+    rank = len(tensor.view.shape)
+    if first <= last <= rank:
+        return first, last
+    raise TensorIndexError(
+        f"dimensions [{first}, {last}) of a tensor of rank {rank}",
+        at=here(),
+        found=described(tensor),
+        fix=f"0 <= begin <= end <= {rank}",
+    )
+
+
+def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
+    """Return dimensions before which others are inserted; the rank is one of them.
+
+    Raises:
+        TensorIndexError: for an index above the rank.
+    """
+    found, rank = numbers(indices, "indices", tensor), len(tensor.view.shape)
+    for place in found:
+        if place > rank:
+            what = f"expand before dimension {place} of a tensor of rank {rank}"
+            raise outside(what, tensor, rank + 1, "index")
+    return found
+
+
+def removed(indices: Sequence[int], tensor: NamedView) -> list[int]:
+    """Return dimensions of size 1.
+
+    Raises:
+        TensorIndexError: when there is no such dimension, or its size is not 1.
+    """
+    found = [dimension(d, tensor) for d in numbers(indices, "indices", tensor)]
+    for d in found:
+        size = tensor.view.shape[d]
+        if size != 1:
+            raise TensorIndexError(
+                f"squeeze of dimension {d} of size {size}, but size 1 is needed",
+                at=here(),
+                found=described(tensor),
+                fix=f"t[{':, ' * d}i] selects one index of dimension {d} and removes it",
+            )
+    return found
+
+
+def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> list[int]:
+    """Return the sizes of a new shape.
+
+    Args:
+        values: what the user gave.
+        what: name of the argument, for the message.
+        count: elements the shape has to have.
+        tensor: the tensor that is reshaped.
+
+    Raises:
+        TensorIndexError: when it is no list of whole numbers from 0; for one size of -1, with
+            the size that is meant.
+
+    >>> import poplite as pl
+    >>> _sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
+    [2, 2]
+    """
+    if are_counts(values):
+        return list(values)
+    if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
+        return numbers(values, what, tensor)
+    others = numbers([n for n in values if n != -1], what, tensor)
+    product = math.prod(others)
+    meant = [count // product if n == -1 else n for n in values] if product else []
+    raise TensorIndexError(
+        f"{what}[{gaps[0]}] is -1, but sizes are not left out",
+        at=here(),
+        found=f"{described(tensor)}; {counted(count, 'element')} are in the new shape",
+        fix=f"{what} {tuple(meant)}"
+        if math.prod(meant) == count and meant
+        else f"sizes whose product is {count:,}",
+    )
+
+
+def no_such_upsampling(method: object, tensor: NamedView) -> PopliteError:
+    """Return the error for another method of `upsample` than repeating."""
+    return TensorCreationError(
+        f"upsample with method {method!r}",
+        at=here(),
+        found=described(tensor),
+        fix="UpsampleMethod.REPEAT, the only one",
+    )
+
+
+def of_other_size(
+    new: type[ElementType[Any]], old: type[ElementType[Any]], tensor: NamedView
+) -> PopliteError:
+    """Return the error for reading the bits as elements of another size."""
+    return ElementTypeError(
+        f"reinterpret {old!r} of {old.size_bytes} bytes as {new!r} of {new.size_bytes}",
+        at=here(),
+        found=described(tensor),
+        fix="use a type of equal size, or a vertex that casts",
+    )
