@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes

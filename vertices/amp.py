@@ -32,7 +32,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT

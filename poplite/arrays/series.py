@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digits, coalesce, digits_of, locate, regroup
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
 
 NARROW = np.dtype(np.uint32)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.intervals import Int64, merge
 from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
 from poplite.jit.native import address, native
 

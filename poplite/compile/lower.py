@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.compile.lists import RowLists

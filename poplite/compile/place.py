@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 from poplite.compile.temporaries import Swaps
 from poplite.executable.layout import ArenaLayout

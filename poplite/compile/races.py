@@ -19,7 +19,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.crossings import Listed
 from poplite.graph.compute_sets.edge_table import EdgeTable

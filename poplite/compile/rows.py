@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series
 from poplite.compile.affine import affine_runs
 from poplite.executable.descriptor import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
 from poplite.compile.copies import Side, copied_runs, copied_views
 from poplite.executable.moves import Moves

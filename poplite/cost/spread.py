@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 
 FEW = 8

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles

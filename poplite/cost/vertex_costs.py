@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, taken
 from poplite.cost.details import details_of
 from poplite.cost.step_cost import SlotSource, VertexCosts

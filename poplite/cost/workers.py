@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import VertexCosts

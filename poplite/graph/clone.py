@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
-from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.intervals import Int64, merge
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.mapping.tile_table import cut_runs, split
 from poplite.graph.tensor.placement import pieces_of

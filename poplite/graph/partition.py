@@ -21,7 +21,7 @@ import math
 from operator import index as whole_number
 from typing import TYPE_CHECKING
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.mapping.linear import Linear
 from poplite.graph.tensor.placement import paint_linearly

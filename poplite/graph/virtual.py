@@ -27,7 +27,7 @@ from poplite.text import clipped, counted
 from poplite.whole import whole_or_none
 
 if TYPE_CHECKING:
-    from poplite.arrays.intervals_part import Int64
+    from poplite.arrays.intervals import Int64
     from poplite.graph.tensor.tensor import Tensor
     from poplite.machine.target import Target
     from poplite.source import SourceLocation

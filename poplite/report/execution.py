@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs

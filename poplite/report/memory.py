@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean
 from poplite.report.per_tile import LazySequence, PerTile
 from poplite.source import here

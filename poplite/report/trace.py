@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping
 from poplite.files import replacing
 from poplite.machine.target import Target

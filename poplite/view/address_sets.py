@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poplite.arrays.digits import Digit, coalesce, pack
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
 from poplite.view.contiguous.nested import runs
 from poplite.view.space import NOWHERE, Storage

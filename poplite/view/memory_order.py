@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.memory_order import GROUPS, MEMBERS, form_groups

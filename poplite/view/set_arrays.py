@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import MARK, TEST, visit
 from poplite.jit.native import address, native

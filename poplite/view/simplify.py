@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.view.concat import concat
 from poplite.view.contiguous.regions import num_runs
 from poplite.view.memory_order import MemoryOrder, memory_order

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.digits import Digit
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.aliasing import FOUND, GAVE_UP, add_multiples, reaches
 from poplite.jit.native import address, native

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread

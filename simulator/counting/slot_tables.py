@@ -18,7 +18,7 @@ from itertools import compress
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable.executable import Executable

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest

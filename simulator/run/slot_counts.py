@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.executable.code import TALLY, Code
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import LAUNCH

@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
-        "arrays.intervals_part compile.options display errors files graph.storage.host_values "
+        "arrays.intervals compile.options errors files graph.storage.host_values "
         "machine.facts machine.floating_point machine.library_facts machine.links "
         "machine.target quarter source text types whole",
         "jit",
-        "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
+        "arrays.digits arrays.progressions jit.kernels jit.native view",
         "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping "
         "graph.storage.directory",
         "machine vertex",

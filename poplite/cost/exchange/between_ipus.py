@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.cost.exchange.pieces import Pieces, by_place
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import Homes, walk

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import constant
 from poplite.cost.exchange.locations import FEW, Homes, cross_homes, walk
 from poplite.cost.exchange.on_tile_copies import Rows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.graph.tensor.placement import mapping_of

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_with_order
 from poplite.cost.exchange.latency import has_map, places, route_cycles
 from poplite.cost.exchange.pieces import Pieces

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
 from poplite.jit.kernels.locations import crossing

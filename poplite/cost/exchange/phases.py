@@ -39,7 +39,7 @@ from poplite.program.replicated import CrossReplicaCopy
 from poplite.view import Storage, contains_aliases
 
 if TYPE_CHECKING:
-    from poplite.arrays.intervals_part import Int64
+    from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
     from poplite.graph.compute_sets.edges import Edges

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from poplite.arrays.digits import Digit, coalesce, digits_of
-from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.intervals import Int64, merge
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order, union

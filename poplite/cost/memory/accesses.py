@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 from poplite.cost.memory.touched import (
     NOTHING,
     IntervalLists,

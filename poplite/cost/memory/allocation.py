@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.cost.spread import Spread
 from poplite.jit.kernels.allocation import ALWAYS, first_fit

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.cost.memory.plan import Category
 from poplite.cost.step_cost import Phase, StepCost
 from poplite.errors import VertexCompileError

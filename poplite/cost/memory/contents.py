@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import compact
 from poplite.cost.memory.code_size import ControlCode, vertex_code_bytes
 from poplite.cost.memory.liveness import Lifetimes

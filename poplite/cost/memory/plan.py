@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.memory.allocation import Placing
 from poplite.cost.spread import Spread

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.cost.memory.allocation import alike
 from poplite.cost.memory.contents import CostOf, EdgesOf, contents

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, constant
 from poplite.cost.memory.plan import Category
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock

@@ -16,7 +16,7 @@ from collections import Counter
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import FEW, sorted_with_order
 from poplite.graph.compute_sets.edge_table import FieldEdges
 from poplite.jit.kernels.crossings import OWN, foreign_writes, meet_writes

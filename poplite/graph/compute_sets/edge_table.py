@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poplite.arrays.digits import digits_of
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
 from poplite.arrays.series import Series, compact, constant, counting
 from poplite.graph.compute_sets.edges import Edges, Runs, cut, listed, of_views

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import digits_of
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import MOST_NARROW, NARROW, Listed, Series, Steps, compact, constant
 from poplite.view import Storage, View, addresses, runs, runs_of_many
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor

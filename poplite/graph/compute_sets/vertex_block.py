@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edges import Edges, Runs

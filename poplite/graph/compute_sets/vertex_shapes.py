@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant
 from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.shape_fields import fields_of, kind_of

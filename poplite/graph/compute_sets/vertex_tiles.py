@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 
 Numbers = npt.NDArray[np.integer[Any]]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact
 from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.tensor.metadata import same_meaning

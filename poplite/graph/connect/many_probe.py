@@ -16,7 +16,7 @@ from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.arrays.intervals_part import Int64
+    from poplite.arrays.intervals import Int64
 
 Rule = Callable[[int], None]
 """Takes the position of a vertex among those that are added, and raises what is wrong with it."""

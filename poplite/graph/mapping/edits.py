@@ -23,8 +23,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Interval
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64, Interval
 from poplite.arrays.sweep import paint
 from poplite.graph.mapping.linear import Linear
 from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import ConstantRemappedWarning
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.mapping.tile_table import NO_TILE

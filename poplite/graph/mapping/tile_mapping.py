@@ -23,8 +23,7 @@ from itertools import pairwise, zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Intervals, place
-from poplite.arrays.intervals_part import Int64, merge
+from poplite.arrays.intervals import Int64, Intervals, merge, place
 from poplite.display import Displayed
 from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE
 from poplite.graph.mapping.tile_table import Cut

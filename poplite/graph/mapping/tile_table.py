@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.tile_table import cut_runs as cut_runs_kernel
 from poplite.jit.kernels.tile_table import cut_strided as cut_strided_kernel

@@ -7,7 +7,7 @@ from operator import index
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges

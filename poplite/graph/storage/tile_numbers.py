@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.tensor.placement import tile_number

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from poplite.arrays.intervals import place
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64, place
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.slices import slices_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64, merge, overlay
+from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
 from poplite.errors import InvalidTileMapping
 from poplite.graph.mapping.linear import Linear

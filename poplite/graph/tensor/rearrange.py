@@ -23,7 +23,7 @@ from typing import overload
 import numpy as np
 
 from poplite.arrays.digits import digits_of
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import TensorCreationError
 from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.refused import no_tensor

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.text import counted, fitted
 from poplite.view import View, chunks, runs, storages
 

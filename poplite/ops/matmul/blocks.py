@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.ops.matmul.checks import check_request
 from poplite.ops.matmul.grid import MatMulPlan, Three

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64, overlay
+from poplite.arrays.intervals import Int64, overlay
 
 
 class Pieces(NamedTuple):

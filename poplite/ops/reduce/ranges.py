@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.ops.reduce.pieces import Pieces, distinct, repeated
 
 Mask = npt.NDArray[np.bool_]

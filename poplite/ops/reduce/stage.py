@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals_part import Int64
+from poplite.arrays.intervals import Int64
 from poplite.ops.reduce.pieces import Pieces, repeated
 from poplite.ops.reduce.ranges import Mask, Parts, Ranges, dealt, ranges_of
 

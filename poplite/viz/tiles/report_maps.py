@@ -9,7 +9,7 @@ from poplite.viz.draw.units import size_text
 from poplite.viz.tiles.tile_map import TileMap
 
 if TYPE_CHECKING:
-    from poplite.arrays.intervals_part import Int64
+    from poplite.arrays.intervals import Int64
     from poplite.report import Report
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from poplite.arrays.intervals_part import merge, overlay
+from poplite.arrays.intervals import merge, overlay
 from poplite.arrays.sweep import intersection, paint, union
 
 
