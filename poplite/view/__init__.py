@@ -25,8 +25,7 @@ from poplite.view.contiguous.regions import (
     storages,
 )
 from poplite.view.slices import concat_slices
-from poplite.view.space import Storage
-from poplite.view.view import Cat, View, empty, whole
+from poplite.view.view import Cat, Storage, View, empty, whole
 
 __all__ = [
     "Cat",

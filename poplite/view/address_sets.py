@@ -22,8 +22,7 @@ from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
 from poplite.view.contiguous.nested import runs
-from poplite.view.space import NOWHERE, Storage
-from poplite.view.view import View
+from poplite.view.view import NOWHERE, Storage, View
 
 RUNS_PER_KID = 128
 """A Cat of views with fewer runs is listed and sorted, which costs less than a set for each."""

@@ -25,7 +25,6 @@ import numpy as np
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import below, leaves_of, stacked
 from poplite.view.contiguous.nested import MOST_RUNS, runs
-from poplite.view.pieces import Pieces
 from poplite.view.set_arrays import (
     FEW_PAIRS,
     Sets,
@@ -35,9 +34,9 @@ from poplite.view.set_arrays import (
     marks_meet,
     sets_of,
 )
-from poplite.view.space import NOWHERE, Storage
+from poplite.view.slices import Pieces
 from poplite.view.strided_sets import meet, repeats
-from poplite.view.view import Cat, View, once
+from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 Kids = tuple[View, ...] | Pieces
 Blocks = tuple[list[Sets], list[View]]

@@ -3,8 +3,13 @@
 Along dimension `axis`, every piece is read as `outer` repetitions (the dimensions before
 the axis) of one chunk (the axis and all after it).  Pieces are merged in this order:
 
-1. all pieces together are one strided view (slices put back together; the nine shifted
-   windows of a 3x3 convolution);
+1. all pieces together are one strided view: one number is recognised in pieces that follow
+   each other, so that what a user cuts and joins again becomes the view it was, and so do the
+   nine shifted windows of a 3x3 convolution::
+
+       0 1 2 | 3 4 5 6 7 | 8            begins at 0, steps of 1: ((9, 1),)
+       2 3 | 100 101 102 103 | 200 201  ((2, 100), (2, 98), (2, 1))
+
 2. a piece continues its neighbour's outermost digit: `[0:2], [2:5]` -> `[0:5]`;
 3. three or more equal pieces at equal distances become a digit.  Merging mere pairs
    would turn 1,024 shuffled columns into 512 odd pairs, which are harder to reason about.
@@ -20,17 +25,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite.arrays.digits import (
+    Digit,
     Digits,
     Piece,
     coalesce,
+    cut_digits,
     flat_digits,
     pack,
     regroup,
     row_major,
 )
-from poplite.view.rebuild import one_number
-from poplite.view.space import NOWHERE, Storage
-from poplite.view.view import Cat, Shape, View, empty, flat, placed
+from poplite.view.view import NOWHERE, Cat, Shape, Storage, View, empty, flat, placed
 
 
 class Part(NamedTuple):
@@ -116,7 +121,7 @@ def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
     if after:
         inner, chunk = flat_digits(after, view.dims[dim + 1 :]), math.prod(after)
         pieces = [(tuple(coalesce((*d, *inner))), size * chunk, off) for d, size, off in pieces]
-    digits = one_number(pieces)
+    digits = _one_number(pieces)
     if digits is not None:
         part = Part(space, outer, digits, math.prod(shape[dim:]), pieces[0][2])
         return _single(part, repetitions, shape)
@@ -166,10 +171,82 @@ def _rebuild(parts: list[Part]) -> Part | None:
     space, outer, _, _, base = parts[0]
     if any([part.space is not space or part.outer != outer for part in parts]):
         return None
-    digits = one_number([part[2:] for part in parts])
+    digits = _one_number([part[2:] for part in parts])
     if digits is None:
         return None
     return Part(space, outer, digits, sum([part.size for part in parts]), base)
+
+
+def _one_number(todo: list[Piece]) -> Digits | None:
+    """Write pieces as the digits of one number, or return None.
+
+    Place by place, innermost first: the stride is the first step, the extent is where
+    equal steps end, and every piece must then consist of whole places and ends of them.
+
+    Args:
+        todo: at least one piece, in order.
+
+    >>> _one_number([((), 1, 7), (((2, 3),), 2, 10)])
+    ((3, 3),)
+    """
+    places: list[Digit] = []
+    while len(todo) > 1 or todo[0][1] > 1:
+        place = _innermost(todo)
+        stripped = _strip(todo, *place)
+        if stripped is None:
+            return None
+        places.append(place)
+        todo = stripped
+    return tuple(coalesce(reversed(places)))
+
+
+def _innermost(pieces: list[Piece]) -> Digit:
+    digits, size, base = pieces[0]
+    stride = digits[-1][1] if digits else pieces[1][2] - base
+    position = 0
+    for digits, size, off in pieces:
+        if off != base + position * stride:
+            return position, stride
+        if digits and digits[-1][1] != stride:
+            return position + 1, stride
+        if len(digits) > 1:
+            return position + digits[-1][0], stride
+        position += size
+    return position, stride
+
+
+def _strip(pieces: list[Piece], extent: int, stride: int) -> list[Piece] | None:
+    """Replace every run of `extent` elements by one, or return None.
+
+    A piece may begin or end inside a run; it is cut there, though not without limit.
+    """
+    stripped: list[Piece] = []
+    todo = pieces[::-1]
+    cuts_left = 4 * len(pieces)
+    filled, start = 0, 0
+    while todo:
+        digits, size, off = todo.pop()
+        if filled == 0 and digits[-1:] == ((extent, stride),):
+            stripped.append((digits[:-1], size // extent, off))
+            continue
+        room = extent - filled
+        if size > room or digits not in ((), ((size, stride),)):
+            cut = cut_digits(digits, 0, min(size, room), off)
+            cut += cut_digits(digits, room, size, off) if size > room else []
+            cuts_left -= 1
+            if len(cut) == 1 or cuts_left < 0:
+                return None
+            todo += cut[::-1]
+            continue
+        if filled == 0:
+            start = off
+        if off != start + filled * stride:
+            return None
+        filled += size
+        if filled == extent:
+            stripped.append(((), 1, start))
+            filled = 0
+    return stripped if filled == 0 else None
 
 
 def _spliced(parts: list[Part], outer: int) -> list[Part]:

@@ -33,7 +33,7 @@ from poplite.view.address_sets import (
     sorted_runs,
 )
 from poplite.view.contiguous.nested import check_listable
-from poplite.view.space import NOWHERE
+from poplite.view.view import NOWHERE
 
 FEW = 64
 """Members up to which no compiled code is needed."""
@@ -93,7 +93,7 @@ def memory_order(
     Raises:
         SizeOverflowError: when there are more members than are listed at once.
 
-    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import Storage
     >>> from poplite.view.view import whole
     >>> matrix = whole(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))
     >>> [a.tolist() for a in memory_order([(matrix, 0)])]
@@ -156,7 +156,7 @@ def alias_order(
     Raises:
         SizeOverflowError: when there are more than `MOST_SHARED` members.
 
-    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import Storage
     >>> from poplite.view.view import whole
     >>> row = whole(Storage(0, 0, 4), (4,))
     >>> order, alias = alias_order([(row, 0), (row.slice(1, 3, 0), 4)])

@@ -22,8 +22,7 @@ from poplite.view.concat import concat
 from poplite.view.contiguous.regions import num_runs
 from poplite.view.memory_order import MemoryOrder, memory_order
 from poplite.view.slices import concat_slices
-from poplite.view.space import NOWHERE, Storage
-from poplite.view.view import Cat, View, whole
+from poplite.view.view import NOWHERE, Cat, Storage, View, whole
 
 
 class Shuffle(NamedTuple):

@@ -1,26 +1,39 @@
 """Concatenation of many slices of one view, without a Python object for each.
 
 The slices are arrays of begins and ends.  What makes one strided view of them is found as in
-`cat`, but for all pieces at once:
+`concat`, but for all pieces at once:
 
 1. equal pieces at regular distances, place by place, are one strided view;
 2. else pieces that continue their neighbour are joined, and the first rule is tried again;
-3. where few are left, progressions taken together, each becomes a view and goes through `cat`;
+3. where few are left, progressions taken together, each becomes a view and goes through `concat`;
 4. the rest stays arrays: a `Cat` of `Pieces`.
+
+All pieces are alike but for where they begin and how long they are, so two numbers tell one
+from the next.  The template is the view they are cut from, as (outer, axis, inner)::
+
+    a = whole(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
+    template    shape (1, 4, 6), dims (0, 6, 1)
+    extent      2  1  1                     of each piece along the axis
+    off         6  0  12                    of its first element in the space
+
+A piece becomes a `View` only when it is asked for.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, coalesce, digits_of, flat_digits, pack, row_major
 from poplite.view.concat import concat, joined, part_of
-from poplite.view.pieces import Int64, Pieces
-from poplite.view.space import NOWHERE
-from poplite.view.view import Cat, Shape, View, empty, placed
+from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
+
+Int64 = npt.NDArray[np.int64]
 
 FEW = 64
 """Pieces that become views of their own, since those are reasoned about more closely."""
@@ -40,7 +53,7 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
     Returns:
         The view `concat` makes of the slices, up to how its space is cut into pieces.
 
-    >>> from poplite.view.space import Storage
+    >>> from poplite.view.view import Storage
     >>> from poplite.view.view import whole
     >>> rows = whole(Storage(0, 0, 24), (4, 6))
     >>> concat_slices(rows, np.array([2, 0, 3]), np.array([3, 1, 4]), 0, 0).shape
@@ -66,6 +79,75 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
         return concat([view.slice(a, b, dim) for a, b in bounds], axis)
     whole = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
     return placed(whole.shape, whole.dims, whole.off, whole.space)
+
+
+class Pieces(Sequence[View]):
+    """Views of shape (outer, extent * inner), made one by one when indexed.
+
+    Attributes:
+        template: shape (outer, axis, inner); `dims[1]` is a plain stride.
+        extent: int64[P], at least 1, sizes along the axis.
+        off: int64[P], positions of the first elements in the template's space.
+
+    >>> from poplite.view.view import Storage
+    >>> from poplite.view.view import whole
+    >>> rows = whole(Storage(0, 0, 24), (1, 4, 6))
+    >>> pieces = Pieces(rows, np.array([2, 1]), np.array([6, 0]))
+    >>> len(pieces), pieces[1].shape, pieces[1].off
+    (2, (1, 6), 0)
+    """
+
+    __slots__ = ("extent", "off", "template")
+
+    def __init__(self, template: View, extent: Int64, off: Int64) -> None:
+        self.template = template
+        self.extent = extent
+        self.off = off
+
+    def breaks(self) -> Int64:
+        """Return int64[P + 1]: where each piece begins in a repetition, and its length."""
+        breaks = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(self.extent * self.template.shape[2], out=breaks[1:])
+        return breaks
+
+    def __len__(self) -> int:
+        return len(self.off)
+
+    @overload
+    def __getitem__(self, key: int) -> View: ...
+    @overload
+    def __getitem__(self, key: slice) -> Pieces: ...
+
+    def __getitem__(self, key: int | slice) -> View | Pieces:
+        if isinstance(key, slice):
+            return Pieces(self.template, self.extent[key], self.off[key])
+        (outer, _, inner), (first, stride, rest) = self.template.shape, self.template.dims
+        extent = int(self.extent[key])
+        digits = coalesce([*digits_of(extent, stride), *digits_of(inner, rest)])
+        return View(
+            (outer, extent * inner), (first, pack(digits)), int(self.off[key]), self.template.space
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pieces | tuple):
+            return NotImplemented
+        if self is other:
+            return True
+        if len(self) != len(other):
+            return False
+        if isinstance(other, Pieces) and self._alike() == other._alike():
+            return bool((self.off == other.off).all() and (self.extent == other.extent).all())
+        return all(one == another for one, another in zip(self, other, strict=True))
+
+    def _alike(self) -> tuple[object, ...]:
+        (outer, _, inner), view = self.template.shape, self.template
+        return outer, inner, view.dims, view.space
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[0], self[-1]))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} Pieces of {self.template!r}>"
 
 
 def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Pieces | None:
@@ -149,7 +231,7 @@ def _places(pieces: Pieces) -> list[Digit] | None:
 def _groups(pieces: Pieces) -> list[tuple[int, int]] | None:
     """Return (first, count) of progressions and of single pieces, or None when they are many.
 
-    As in `cat`, three equal pieces at equal distances are the least that go together.
+    As in `concat`, three equal pieces at equal distances are the least that go together.
     """
     last = len(pieces) - 2
     alike = pieces.extent[1:] == pieces.extent[:-1]

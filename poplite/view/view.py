@@ -10,6 +10,15 @@ short mixed-radix number (see `digits`).  The space is the storage of one variab
     ... .reshape((24,))             shape (24,)    dims (((6, 1), (4, 6)),)
     ... .slice(3, 4, 0)             shape (1,)     dims (0,)                  off 18
 
+A graph has one linear space of addresses, cut into variables.  Each variable owns the addresses
+[base, base + num_elements), with at least one unused guard address between neighbours, so that
+no run of addresses ever joins two variables::
+
+    address   0 1 2 3 4 5 6 7 8
+    variable  a a a a . b b b .        a.base = 0, b.base = 5
+
+Addresses count elements, not bytes, because a view never changes the size of an element.
+
 Every operation returns a new view, visits no element, and assumes checked arguments.
 A view without elements is always `empty(shape)`.
 """
@@ -37,18 +46,44 @@ from poplite.arrays.digits import (
     sub_sample_digits,
 )
 from poplite.view.compose import compose
-from poplite.view.space import NOWHERE, Storage
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from poplite.view.contiguous.concatenated import Leaves
-    from poplite.view.pieces import Pieces
+    from poplite.view.slices import Pieces
 
     IntArray = npt.NDArray[np.int64]
 
 Shape = tuple[int, ...]
+
+
+class Storage:
+    """The elements of one variable; compared by identity.
+
+    Attributes:
+        id: number of the variable in its graph.
+        base: address of its first element.
+        num_elements: how many elements it owns.
+        constant: whether a program may only read them.
+    """
+
+    __slots__ = ("base", "constant", "id", "num_elements")
+
+    def __init__(self, id: int, base: int, num_elements: int, constant: bool = False) -> None:
+        self.id = id
+        self.base = base
+        self.num_elements = num_elements
+        self.constant = constant
+
+    def __repr__(self) -> str:
+        kind = "constant" if self.constant else "variable"
+        return f"<Storage {kind} {self.id}, {self.num_elements:,} elements at {self.base:,}>"
+
+
+NOWHERE = Storage(-1, 0, 0)
+"""The space of every view without elements."""
 
 
 class View:

@@ -28,7 +28,7 @@ from poplite.text import clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
 from poplite.view.contiguous.small import FEW, few_runs
-from poplite.view.space import NOWHERE
+from poplite.view.view import NOWHERE
 from poplite.whole import whole_or_none
 
 if TYPE_CHECKING:

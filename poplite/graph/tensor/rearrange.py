@@ -32,7 +32,7 @@ from poplite.source import here
 from poplite.text import counted
 from poplite.view import Intervals, Storage, View, runs, whole
 from poplite.view.simplify import simplification, walk
-from poplite.view.space import NOWHERE
+from poplite.view.view import NOWHERE
 
 
 class TensorRearranger:

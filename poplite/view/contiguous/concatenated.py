@@ -22,9 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, digits_of, flat_digits
-from poplite.view.pieces import Pieces
-from poplite.view.space import Storage
-from poplite.view.view import Cat, View
+from poplite.view.slices import Pieces
+from poplite.view.view import Cat, Storage, View
 
 Int64 = npt.NDArray[np.int64]
 

@@ -26,10 +26,9 @@ from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
 from poplite.view.contiguous.nested import check_listable, count_through, runs, runs_by_owner
 from poplite.view.contiguous.small import FEW, few_runs
-from poplite.view.pieces import Pieces
-from poplite.view.space import NOWHERE, Storage
+from poplite.view.slices import Pieces
 from poplite.view.strided_sets import span
-from poplite.view.view import Cat, View, once
+from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 Int64 = npt.NDArray[np.int64]
 

@@ -12,8 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from poplite.arrays.digits import Digit, cut_digits
-from poplite.view.space import NOWHERE, Storage
-from poplite.view.view import Cat, View
+from poplite.view.view import NOWHERE, Cat, Storage, View
 
 FEW = 64
 """Most runs, before any join, that are listed here."""

@@ -33,7 +33,7 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.pieces import Pieces
+from poplite.view.slices import Pieces
 from poplite.view.view import Cat
 
 Int64 = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ import pytest
 import poplite as pl
 from poplite import FLOAT, Graph, Tensor
 from poplite.view import Cat, Storage, addresses
-from poplite.view.pieces import Pieces
+from poplite.view.slices import Pieces
 
 ARRAY = np.arange(40 * 30).reshape(40, 30)
 
