@@ -5,9 +5,9 @@
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
-`digits` is the arithmetic, `view` the operations, `cat` concatenation, `regions` the runs
-of addresses (`stream` in parts), `aliases` who shares elements, `strided` the number theory
-behind that, `sets` the same for many views at once.
+`view` is the operations, `concat` and `slices` concatenation, `contiguous` the runs of
+addresses, `aliases` who shares elements, `strided_sets` the number theory behind that,
+`address_sets` the same for many views at once; the arithmetic is in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import Interval, Intervals

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from poplite.view.contiguous.concatenated import Leaves
     from poplite.view.slices import Pieces
 
     IntArray = npt.NDArray[np.int64]
@@ -319,9 +318,10 @@ class Cat:
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
-        # Answers to queries, filled in by the modules of the same names when first asked.
+        # Answers to queries, filled in when first asked by `aliases` and by
+        # `contiguous.concatenated`, whose `Leaves` stand above.
         self.alias_free: bool | None = None
-        self.leaves: Leaves | None = None
+        self.leaves: object = None
         self._hash: int | None = None
 
     def kid_at(self, position: int) -> tuple[View, int, int]:

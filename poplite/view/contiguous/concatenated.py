@@ -148,7 +148,7 @@ def leaves_of(cat: Cat) -> Leaves:
         for space in below(cat):
             if space.leaves is None:
                 space.leaves = _lower(space)
-    assert cat.leaves is not None
+    assert isinstance(cat.leaves, Leaves)
     return cat.leaves
 
 
