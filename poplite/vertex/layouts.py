@@ -1,4 +1,4 @@
-"""How a vector field lies in the memory of its tile: pointers, counts, alignment, places.
+"""How a vector field lies in the memory of its tile: pointers, counts, alignment.
 
     x: Annotated[Input[Vector[FLOAT]], Layout(VectorLayout.SHORT_SPAN, min_align=8)]
 
@@ -7,28 +7,20 @@
     ONE_PTR      | pointer |                     the length is not stored
 
 What a vertex computes does not depend on it: a layout limits how many elements can be connected,
-and tells the cost model what the field takes.  A class can also ask for fields in different
-memories, so that a load and a store can go at once::
+and tells the cost model what the field takes.
 
-    constraints = ("elem(*x) != elem(*y)",)
-
-Source: Poplar user guide, "Vertex vector types" and "Memory constraints".
+Source: Poplar user guide, "Vertex vector types".
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
-from poplite.errors import MemoryElemConstraintsError, VertexDefinitionError, did_you_mean
+from poplite.errors import VertexDefinitionError
 from poplite.source import here
 from poplite.text import clipped
-
-if TYPE_CHECKING:
-    from poplite.vertex.fields import Field
 
 LARGEST_COUNT = 2**32 - 1
 LARGEST_SHORT_COUNT = 2**11 - 1
@@ -147,75 +139,3 @@ def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
     if is_list and (depth != 2 or not is_edge):
         return f"is no list of edges, as {layouts[0]!r} needs"
     return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """Two fields that lie in different memories.
-
-    Attributes:
-        memory: "elem" for memory elements, "region" for regions.
-        first: name of a field.
-        second: name of the other.
-    """
-
-    memory: str
-    first: str
-    second: str
-
-    def __str__(self) -> str:
-        return f"{self.memory} of {self.first} != {self.memory} of {self.second}"
-
-
-_CONSTRAINT = re.compile(
-    r"(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*(\*+)\s*(\w+)\s*\)"
-)
-
-
-def parsed_constraints(
-    name: str, texts: object, fields: Mapping[str, Field]
-) -> tuple[Constraint, ...]:
-    """Return what a vertex class asks of memory, after checking it.
-
-    Args:
-        name: the class.
-        texts: what it gives as `constraints`.
-        fields: what it declares.
-
-    Raises:
-        MemoryElemConstraintsError: for text that is no constraint, or names no edge of the class.
-    """
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")
-    return tuple(_parsed(name, text, fields) for text in texts)
-
-
-def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
-    match = _CONSTRAINT.fullmatch(text.strip()) if isinstance(text, str) else None
-    if match is None:
-        raise _refused(name, f"{clipped(text, 80)} is no memory constraint")
-    memory, stars, first, other, stars_too, second = match.groups()
-    if memory != other:
-        raise _refused(name, f"{text!r} compares {memory} with {other}")
-    for field, found in ((first, stars), (second, stars_too)):
-        declared = fields.get(field)
-        if declared is None:
-            guess = did_you_mean(field, fields)
-            raise _refused(name, f"{text!r} names field {field!r}, but there is none{guess}")
-        if not declared.is_edge or len(found) != max(declared.depth, 1):
-            needed = "an edge" if not declared.is_edge else f"{'*' * max(declared.depth, 1)}{field}"
-            raise _refused(
-                name, f"{text!r} says {found}{field}, where {needed} is needed", f"{declared}"
-            )
-    if first == second:
-        raise _refused(name, f"{text!r} keeps field {first!r} apart from itself")
-    return Constraint(memory, first, second)
-
-
-def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsError:
-    return MemoryElemConstraintsError(
-        f"vertex class '{name}': {what}",
-        at=here(),
-        found=f"declared {declared}" if declared else "",
-        fix='constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
-    )

@@ -20,6 +20,15 @@ nothing about inside `compute`.
 How a vector lies in memory stands beside its type: `Annotated[Input[Vector[FLOAT]],
 Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.layouts`).
 
+Annotations may be text, by quotes or by `from __future__ import annotations`.  It is resolved when
+the class is made, against all that the class statement could see::
+
+    T = TypeVar("T")                      module
+    def make(Real):                       functions round the class
+        class Blur(Vertex, Generic[T]):
+            Row = Vector[Real]            the class itself, and the variables of `class Blur[T]`
+            x: "Input[Row]"
+
 A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]`
 is a vertex class.  Of a `MultiVertex`, `compute` runs once for each worker of the tile.
 Vertices: Poplar user guide, "Understanding vertices".
@@ -28,16 +37,17 @@ Vertices: Poplar user guide, "Understanding vertices".
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from poplite.errors import ElementTypeError, UnknownField, did_you_mean
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
 from poplite.types import INT, ElementType, element_type, spelled
-from poplite.vertex.annotations import own_annotations
+from poplite.vertex.constraints import Constraint, parsed_constraints
 from poplite.vertex.fields import (
     ROLE_NAMES,
     ROLES,
@@ -51,13 +61,7 @@ from poplite.vertex.fields import (
     definition_error,
     with_metadata,
 )
-from poplite.vertex.layouts import (
-    PLAIN,
-    Constraint,
-    parsed_constraints,
-    refusal_of_layouts,
-    split_annotation,
-)
+from poplite.vertex.layouts import PLAIN, refusal_of_layouts, split_annotation
 from poplite.vertex.templates import inherited_fields, parameters, specialise
 
 __all__ = [
@@ -76,6 +80,9 @@ __all__ = [
 ]
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
+
+_CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
+"""How the annotation of a class variable starts, as text; its type may be unknown here."""
 
 
 class Vertex:
@@ -146,7 +153,7 @@ class Vertex:
             raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
         cls.type_variables = parameters(cls)
         fields = {f.name: f for f in inherited_fields(cls)}
-        for name, annotation in own_annotations(cls, sys._getframe(1)):
+        for name, annotation in _own_annotations(cls, sys._getframe(1)):
             fields[name] = _field(cls, name, annotation)
         cls.fields = with_metadata(cls, fields.values())
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
@@ -209,6 +216,74 @@ def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) 
         found=found,
         fix=f"use a declared field, or declare '{name}' in class {cls.__name__} ({cls.location})",
     )
+
+
+def _own_annotations(cls: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield the annotations of a class by name, without class variables.
+
+    Args:
+        cls: a class that is being made.
+        frame: the call that makes it.
+
+    Raises:
+        VertexDefinitionError: when a name in an annotation cannot be found.
+    """
+    namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
+    for name, annotation in inspect.get_annotations(cls).items():
+        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
+            if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
+                namespaces = namespaces or _defining_namespaces(cls, frame)
+                annotation = _resolve(cls, name, annotation, *namespaces)
+        if not _is_class_variable(annotation):
+            yield name, annotation
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return _CLASS_VARIABLE.match(annotation) is not None
+    return ClassVar in (get_origin(annotation), annotation)
+
+
+def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Names visible where the class statement stands: module globals, enclosing locals.
+
+    Of the calls under way only those count whose functions enclose the class in the text: a
+    caller elsewhere may use the same names for other things.
+    """
+    frame: FrameType | None = caller
+    while frame is not None and not _is_of(frame.f_globals, cls):
+        frame = frame.f_back
+    # Those of `class Add[T](Vertex)`, which are neither the module's nor the class's.
+    own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
+    own |= vars(cls)
+    if frame is None:  # made by other means than a class statement
+        module = sys.modules.get(cls.__module__)
+        return dict(vars(module)) if module else {}, own
+    defining, enclosing = frame, dict(frame.f_locals)
+    while frame is not None:
+        function = f"{frame.f_code.co_qualname}.<locals>."
+        if frame.f_globals is defining.f_globals and cls.__qualname__.startswith(function):
+            enclosing = dict(frame.f_locals) | enclosing
+        frame = frame.f_back
+    return dict(defining.f_globals), enclosing | own
+
+
+def _is_of(globals_: dict[str, Any], cls: type) -> bool:
+    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
+    return bool(globals_.get("__name__", "builtins") == cls.__module__)
+
+
+def _resolve(
+    cls: type, name: str, text: str, globals_: dict[str, Any], locals_: dict[str, Any]
+) -> Any:
+    try:
+        return eval(text, globals_, locals_)  # the class's own annotation, as typing does
+    except Exception as error:
+        raise definition_error(
+            cls,
+            f"field '{name}': annotation {text!r} cannot be resolved: {error}",
+            "import the names it uses before the class, at run time",
+        ) from error
 
 
 def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:

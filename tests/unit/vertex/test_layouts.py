@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.vertex.layouts import PLAIN, Constraint
+from poplite.vertex.constraints import Constraint
+from poplite.vertex.layouts import PLAIN
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 SHORT = pl.Layout(pl.VectorLayout.SHORT_SPAN, min_align=8)
