@@ -8,19 +8,23 @@ import numpy as np
 
 from poplite.compile.checks import check_program
 from poplite.compile.emit import Emitter
-from poplite.compile.lower import lower_compute_sets, lower_copy
+from poplite.compile.host_steps import (
+    HOSTED,
+    HostLowering,
+    action_of,
+    agreement_on,
+    host_tensor,
+)
+from poplite.compile.lower import lower_compute_sets, lower_copy, origins_of, stored
 from poplite.compile.options import engine_options
 from poplite.cost.counted import counted_steps
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost
 from poplite.errors import ControlProgramError, UnknownName
-from poplite.executable.actions import Action, action_of, agreement_on
+from poplite.executable.actions import Action
 from poplite.executable.executable import Checks, Executable
-from poplite.executable.host_tensor import host_tensor
-from poplite.executable.layout import ArenaLayout, stored
-from poplite.executable.origins import origins_of
+from poplite.executable.layout import ArenaLayout
 from poplite.executable.step import ComputeStep, CopyStep
-from poplite.executable.transfers import HOSTED, HostLowering
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
 from poplite.graph.graph import Graph

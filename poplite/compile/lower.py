@@ -1,15 +1,16 @@
-"""From compute sets and copies to launches.
+"""From compute sets and copies to launches, and from a graph to what is kept of it.
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
     columns ->  rows      few runs, or tables (`poplite.compile.rows`)
 
-State is placed first, since temporaries begin where it ends.
+State is placed first, since temporaries begin where it ends.  Of the graph an executable keeps its
+variables (`stored`), and what messages call its vertices (`origins_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,18 +23,23 @@ from poplite.compile.lists import RowLists
 from poplite.compile.place import Placed, Places
 from poplite.compile.rows import vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
-from poplite.executable.layout import ArenaLayout
+from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep, Vertices
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.program import CrossReplicaCopy
+from poplite.source import SourceLocation
 from poplite.vertex.compute import check
 from poplite.vertex.fields import Field
+from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, runs
 
 if TYPE_CHECKING:
     from poplite.executable.moves import Moves
-    from poplite.graph.graph import ComputeSet
+    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+    from poplite.graph.storage.variable import Variable
     from poplite.program import TensorCopy
 
 Integers = npt.NDArray[np.int64]
@@ -251,3 +257,89 @@ def _work(places: list[Placed], count: int) -> Int64 | int:
             length = total[stops] - total[stops - edges.rows.array()]
         others.append(length)
     return sum(others, np.full(count, alike)) if others else alike
+
+
+# -- what is kept without the graph ----------------------------------------------------------
+
+
+def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
+    """Return variables without their graph; their values are not written any more.
+
+    Args:
+        variables: of one graph, by rising element address.
+    """
+    for variable in variables:
+        for values in (variable.initial_value, *variable.replica_values.values()):
+            if values is not None:
+                values.flags.writeable = False
+    return tuple(
+        StoredVariable(
+            variable.name,
+            variable.element_type,
+            variable.shape,
+            variable.storage.base,
+            variable.num_elements,
+            variable.constant,
+            variable.location,
+            variable.initial_value,
+            dict(variable.replica_values),
+        )
+        for variable in variables
+    )
+
+
+def origins_of(compute_set: ComputeSet) -> Origins:
+    """Return class, tile and line of the vertices of a compute set.
+
+    Args:
+        compute_set: all its vertices have tiles.
+    """
+    classes: dict[type[Vertex], int] = {}
+    locations: dict[SourceLocation, int] = {}
+    columns: list[tuple[VertexTiles, VertexTiles, VertexTiles]] = []
+    for part in compute_set.vertices.parts:
+        if not len(part):
+            continue
+        if isinstance(part, list):
+            numbers = np.array([_numbers(vertex, classes, locations) for vertex in part])
+            class_of, tile_of, location_of = (
+                VertexTiles.of(column, int(column.max()) + 1) for column in numbers.T
+            )
+        else:
+            cls = classes.setdefault(part.vertex_class, len(classes))
+            line = locations.setdefault(part.location, len(locations))
+            class_of = VertexTiles.alike(cls, len(part), len(classes))
+            location_of = VertexTiles.alike(line, len(part), len(locations))
+            tile_of = part.tiles
+        columns.append((class_of, tile_of, location_of))
+    class_of, tile_of, location_of = (
+        _joined([each[column] for each in columns]) for column in range(3)
+    )
+    return Origins(tuple(classes), tuple(locations), class_of, tile_of, location_of)
+
+
+def _numbers(
+    vertex: VertexInstance, classes: dict[type[Vertex], int], locations: dict[SourceLocation, int]
+) -> tuple[int, int, int]:
+    assert vertex.tile is not None, "the checks refuse vertices without a tile"
+    return (
+        classes.setdefault(vertex.vertex_class, len(classes)),
+        vertex.tile,
+        locations.setdefault(vertex.location, len(locations)),
+    )
+
+
+def _joined(parts: list[VertexTiles]) -> VertexTiles:
+    """Return the numbers of all parts, one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return VertexTiles(1, None, np.zeros(0, np.uint8))
+    count = max(part.num_tiles for part in parts)
+    runs = [part.runs() for part in parts]
+    before = np.cumsum([0, *(part.count for part in parts[:-1])])
+    stops = np.concatenate([stop + first for (_, stop, _), first in zip(runs, before, strict=True)])
+    numbers = np.concatenate([each for _, _, each in runs])
+    if len(stops) < stops[-1] // 8:
+        return VertexTiles(count, stops, numbers.astype(np.min_scalar_type(count - 1)))
+    return VertexTiles.of(np.repeat(numbers, np.diff(stops, prepend=0)), count)

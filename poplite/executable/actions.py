@@ -14,21 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from poplite.executable.host_tensor import HostTensor, host_tensor
-from poplite.executable.layout import ArenaLayout
+from poplite.executable.host_tensor import HostTensor
 from poplite.executable.transfers import HostAction
-from poplite.program import (
-    AbortOnCondition,
-    AssumeEqualAcrossReplicas,
-    CycleStamp,
-    ErrorProgram,
-    PrintTensor,
-    PrintTensorFormat,
-    Program,
-    Stop,
-    Switch,
-    WriteUndef,
-)
+from poplite.program import PrintTensorFormat
 from poplite.source import SourceLocation
 
 
@@ -131,55 +119,3 @@ class Stamp:
 
 
 Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
-
-
-def action_of(program: Program, layout: ArenaLayout) -> Action | None:
-    """Return what Python does for a program; None when it is done without Python.
-
-    Args:
-        program: a leaf, or a program in which a scalar decides.
-        layout: where variables lie.
-    """
-    match program:
-        case PrintTensor(title=title, tensor=tensor, format=format):
-            return Print(title, host_tensor(tensor, layout), format)
-        case Stop(message=message):
-            shown = program.debug_tensor if isinstance(program, ErrorProgram) else None
-            lowered = None if shown is None else host_tensor(shown, layout)
-            predicate = None
-            if isinstance(program, AbortOnCondition):
-                predicate = host_tensor(program.predicate, layout)
-            return Fail(str(program), program.location, message, lowered, predicate)
-        case CycleStamp(tensor=tensor, since=since):
-            earlier = None if since is None else host_tensor(since, layout)
-            return Stamp(str(program), program.location, host_tensor(tensor, layout), earlier)
-        case WriteUndef(tensor=tensor):
-            return Undefine(host_tensor(tensor, layout))
-        case AssumeEqualAcrossReplicas(tensor=tensor) if layout.replicas > 1:
-            return Equal(str(program), program.location, host_tensor(tensor, layout), "assumption")
-        case Switch(control=control, unmatched="error" | "unreachable" as unmatched):
-            return NoCase(
-                str(program),
-                program.location,
-                host_tensor(control, layout),
-                program.values_text(),
-                unmatched == "unreachable",
-            )
-    return None
-
-
-def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
-    """Return what Python does when replicas do not agree how to go on.
-
-    Args:
-        program: one in which a scalar decides.
-        layout: where variables lie.
-
-    Returns:
-        None where there is one replica only.
-    """
-    if layout.replicas == 1 or program.decided_by is None:
-        return None
-    scalar = host_tensor(program.decided_by, layout)
-    kind: Literal["truth", "value"] = "value" if isinstance(program, Switch) else "truth"
-    return Equal(str(program), program.location, scalar, kind)

@@ -11,7 +11,7 @@ Element addresses (of views) become byte positions here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import SizeOverflowError
-from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.types import ElementType
 from poplite.view import Storage
@@ -63,32 +62,6 @@ class StoredVariable:
     def size_bytes(self) -> int:
         """Bytes of all elements."""
         return self.num_elements * self.element_type.size_bytes
-
-
-def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
-    """Return variables without their graph; their values are not written any more.
-
-    Args:
-        variables: of one graph, by rising element address.
-    """
-    for variable in variables:
-        for values in (variable.initial_value, *variable.replica_values.values()):
-            if values is not None:
-                values.flags.writeable = False
-    return tuple(
-        StoredVariable(
-            variable.name,
-            variable.element_type,
-            variable.shape,
-            variable.storage.base,
-            variable.num_elements,
-            variable.constant,
-            variable.location,
-            variable.initial_value,
-            dict(variable.replica_values),
-        )
-        for variable in variables
-    )
 
 
 @dataclass(slots=True, eq=False)

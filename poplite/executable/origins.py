@@ -13,9 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
@@ -73,60 +70,3 @@ class Origins:
 
     def __len__(self) -> int:
         return self.tile_of.count
-
-
-def origins_of(compute_set: ComputeSet) -> Origins:
-    """Return class, tile and line of the vertices of a compute set.
-
-    Args:
-        compute_set: all its vertices have tiles.
-    """
-    classes: dict[type[Vertex], int] = {}
-    locations: dict[SourceLocation, int] = {}
-    columns: list[tuple[VertexTiles, VertexTiles, VertexTiles]] = []
-    for part in compute_set.vertices.parts:
-        if not len(part):
-            continue
-        if isinstance(part, list):
-            numbers = np.array([_numbers(vertex, classes, locations) for vertex in part])
-            class_of, tile_of, location_of = (
-                VertexTiles.of(column, int(column.max()) + 1) for column in numbers.T
-            )
-        else:
-            cls = classes.setdefault(part.vertex_class, len(classes))
-            line = locations.setdefault(part.location, len(locations))
-            class_of = VertexTiles.alike(cls, len(part), len(classes))
-            location_of = VertexTiles.alike(line, len(part), len(locations))
-            tile_of = part.tiles
-        columns.append((class_of, tile_of, location_of))
-    class_of, tile_of, location_of = (
-        _joined([each[column] for each in columns]) for column in range(3)
-    )
-    return Origins(tuple(classes), tuple(locations), class_of, tile_of, location_of)
-
-
-def _numbers(
-    vertex: VertexInstance, classes: dict[type[Vertex], int], locations: dict[SourceLocation, int]
-) -> tuple[int, int, int]:
-    assert vertex.tile is not None, "the checks refuse vertices without a tile"
-    return (
-        classes.setdefault(vertex.vertex_class, len(classes)),
-        vertex.tile,
-        locations.setdefault(vertex.location, len(locations)),
-    )
-
-
-def _joined(parts: list[VertexTiles]) -> VertexTiles:
-    """Return the numbers of all parts, one behind the other."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return VertexTiles(1, None, np.zeros(0, np.uint8))
-    count = max(part.num_tiles for part in parts)
-    runs = [part.runs() for part in parts]
-    before = np.cumsum([0, *(part.count for part in parts[:-1])])
-    stops = np.concatenate([stop + first for (_, stop, _), first in zip(runs, before, strict=True)])
-    numbers = np.concatenate([each for _, _, each in runs])
-    if len(stops) < stops[-1] // 8:
-        return VertexTiles(count, stops, numbers.astype(np.min_scalar_type(count - 1)))
-    return VertexTiles.of(np.repeat(numbers, np.diff(stops, prepend=0)), count)

@@ -145,7 +145,7 @@ class TestConnected:
         with pytest.raises(
             GraphConnectionError,
             match=r"(?s)^8 fields of vertices have nothing connected.*Move 0 on tile 0 of 'step'"
-            r".*test_check.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
+            r".*test_checks.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
         ):
             check(graph, Sequence(Execute(cs), Execute(second)))
 
@@ -157,7 +157,7 @@ class TestMapped:
             graph.add_vertex(cs, Twice, x=x[i : i + 1])
         with pytest.raises(
             InvalidTileMapping,
-            match=r"(?s)^7 vertices have no tile .*test_check.py.*at step 1 of 1: Execute 'step'"
+            match=r"(?s)^7 vertices have no tile .*test_checks.py.*at step 1 of 1: Execute 'step'"
             r".*Twice 0 on no tile of 'step'.*Twice 4 .*and 2 more vertices"
             r".*try: add_vertex\(\.\.\., tile=0\).*tiles are 0-3",
         ):

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 
 import poplite as pl
-from poplite.executable.origins import Origins, origins_of
+from poplite.compile.lower import origins_of
+from poplite.executable.origins import Origins
 
 
 class One(pl.Vertex):
