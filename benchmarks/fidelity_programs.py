@@ -17,7 +17,7 @@ import poplite as pl
 from fidelity_rows import Row, Rows, phases, run, steps
 
 if TYPE_CHECKING:
-    from poplite.cost.priced import StepTotal
+    from poplite.cost.step_cost import StepTotal
 
 
 class Fixed(pl.Vertex):

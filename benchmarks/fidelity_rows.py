@@ -25,7 +25,7 @@ from poplite.simulator.accounts.accounts import Accounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from poplite.cost.priced import StepTotal
+    from poplite.cost.step_cost import StepTotal
 
 
 @dataclass(frozen=True, slots=True)

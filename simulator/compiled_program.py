@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.code import COMPUTE, Code
 from poplite.executable.opcodes import (
     CALLBACK,
     CALLED,
     CHUNK_ARENA,
     CHUNK_FALSE,
     COLLECT,
+    COMPUTE,
     DONE,
     END,
     EXPECT,
@@ -33,6 +33,7 @@ from poplite.executable.opcodes import (
     STATE_STRIDE,
     STATE_TRACE,
     STATE_WORDS,
+    Code,
 )
 from poplite.simulator import native
 from poplite.simulator.run import threads

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
+from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes

@@ -163,7 +163,7 @@ def enter() -> Callable[[int], int]:
     """
 
     def source() -> _Source:
-        from poplite.simulator.codegen.entering import enter_source
+        from poplite.simulator.codegen.interpreter import enter_source
 
         return enter_source()
 

@@ -17,9 +17,8 @@ from poplite.compile.host_steps import (
 )
 from poplite.compile.lower import lower_compute_sets, lower_copy, origins_of, stored
 from poplite.compile.options import engine_options
-from poplite.cost.counted import counted_steps
 from poplite.cost.memory.plan import MemoryPlan
-from poplite.cost.step_cost import StepCost
+from poplite.cost.step_cost import StepCost, counted_steps
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.executable.actions import Action
 from poplite.executable.executable import Checks, Executable

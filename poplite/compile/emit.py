@@ -21,7 +21,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from poplite.executable.code import COMPUTE, COUNT, GATHER, SAVE, SCATTER, TALLY, Code
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.opcodes import (
     AGAIN,
@@ -30,9 +29,12 @@ from poplite.executable.opcodes import (
     CALLBACK,
     CASE,
     COLLECT,
+    COMPUTE,
+    COUNT,
     END,
     EXPECT,
     FLOATS,
+    GATHER,
     JUMP,
     JUMP_IF_NONZERO,
     JUMP_IF_ZERO,
@@ -41,7 +43,11 @@ from poplite.executable.opcodes import (
     REPEAT,
     RETURN,
     SAME,
+    SAVE,
+    SCATTER,
     SWITCH,
+    TALLY,
+    Code,
 )
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor

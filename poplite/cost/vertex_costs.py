@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, taken
-from poplite.cost.details import details_of
 from poplite.cost.step_cost import SlotSource, VertexCosts
 from poplite.graph.compute_sets.cycles_method import cycles_of
 from poplite.graph.compute_sets.perf_estimates import (
@@ -28,7 +28,7 @@ from poplite.graph.compute_sets.perf_estimates import (
     estimate_given,
     estimator_for,
 )
-from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_shapes import Column, distinct, shapes_of, words_of
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.source import here
@@ -161,3 +161,63 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
     yield _Part(family, tiles, chosen, (numbers[:, 1], numbers[:, 2]))
     if len(others):
         yield _Part(family, tiles, others)
+
+
+# -- what estimators may look at beyond shapes -----------------------------------------------
+
+
+def details_of(family: Family) -> list[Column]:
+    """Return columns that tell vertices apart whose shapes are equal.
+
+    They are numbers that are equal where values of state are, or lengths of the rows of a list,
+    and stand beside those of `poplite.graph.compute_sets.vertex_shapes`.
+
+    Args:
+        family: at least one vertex.
+    """
+    columns: list[Column] = []
+    for values in family.state.values():
+        if isinstance(values, Vectors):
+            columns.append(alike(values.values, values.length))
+        elif isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            columns.append(_numbered(values[:, None]))
+    for part in family.fields:
+        if part.field.depth == 2 and part.edges.length.only is None:
+            columns.append(alike(part.edges.length.array(), part.edges.rows))
+    return columns
+
+
+def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
+    """Number parts of an array so that parts of equal bits have equal numbers.
+
+    Args:
+        values: all parts, one after the other.
+        lengths: of each part.
+
+    >>> from poplite.arrays.series import compact
+    >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
+    [1, 0, 1]
+    """
+    count, length = lengths.count, lengths.only
+    if length is not None:
+        return _numbered(values.reshape(count, length)) if length else 0
+    sizes = lengths.array()
+    begins, numbers = np.cumsum(sizes) - sizes, np.zeros(count, np.int64)
+    most = 0
+    for size in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == size)
+        if size:
+            own = _numbered(values[begins[chosen, None] + np.arange(size)])
+            numbers[chosen] = own + most
+        most = int(numbers.max()) + 1
+    return numbers
+
+
+def _numbered(rows: npt.NDArray[Any]) -> Column:
+    """Return a number for each row, the same for rows of equal bits."""
+    if (rows == rows[0]).all():
+        return 0
+    size = rows.dtype.itemsize * rows.shape[1]
+    bits = np.ascontiguousarray(rows).view(np.dtype((np.void, size)))[:, 0]
+    numbers = np.unique(bits, return_inverse=True)[1]
+    return numbers.astype(np.int64)

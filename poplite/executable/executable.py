@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost
 from poplite.executable.actions import Action
-from poplite.executable.code import Code
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ArenaLayout
+from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.machine.target import Target

@@ -1,6 +1,6 @@
-"""The op-code program that the interpreter runs, and the tables that it refers to.
+"""A program as ops, without its tree, and the tables that the interpreter has beside it.
 
-A program is an int64 array, one op a row::
+`poplite.compile.emit` writes them, engines run them.  They are an int64 array, one op a row::
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls
@@ -24,8 +24,7 @@ A program is an int64 array, one op a row::
     END
 
 A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
-found to agree; the cases of a switch stand in rising order
-of their values, as signed numbers.
+found to agree; the cases of a switch stand in rising order of their values, as signed numbers.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
 goes on with the same step), which names chunks.  A chunk is one driver call: the vertices of one
@@ -33,12 +32,28 @@ group from one number in the first of its descriptor rows to one in the last.  G
 scatters and copies are all launches: a copy is a driver whose rows are copy records.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
 (
     LAUNCH, REPEAT, AGAIN, JUMP, JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, CASE, CALL, RETURN,
     CALLBACK, MARK, EXPECT, COLLECT, AGREE, SAME, FLOATS, END,
 ) = range(18)  # fmt: skip
 
 OP_WORDS = 4
+
+GATHER, SAVE, COUNT, COMPUTE, SCATTER, TALLY = range(6)
+"""Phases of a compute set; a copy has the first only.  COUNT and TALLY are there where data may
+decide what vertices take: in the first those are counted that cannot count while they run, in the
+second what all of them took is written down."""
+
+FALLING = 6
+"""The phase that strict checks run again: COMPUTE with workers in falling order."""
 
 (
     LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
@@ -96,3 +111,56 @@ TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
 """What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,
 get_num_threads, and the function that a thread runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One program as ops.
+
+    Attributes:
+        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
+        step_numbers: int64[rows], number of the program's step that a row belongs to; in a
+            function counted from its beginning.
+        step_rows: int64[...], the rows that do the work of an Execute or a Copy.
+        num_steps: steps of the program.
+        num_runs: how often Executes and Copies run in one run of it; None where data decide, or
+            somebody who stops it.
+        num_loops: Repeats in it.
+        num_functions: functions that it calls, none of them twice at a time.
+    """
+
+    ops: npt.NDArray[np.int64]
+    step_numbers: npt.NDArray[np.int64]
+    step_rows: npt.NDArray[np.int64]
+    num_steps: int
+    num_runs: int | None
+    num_loops: int
+    num_functions: int
+
+    @property
+    def goes_on(self) -> npt.NDArray[np.bool_]:
+        """Which rows finish what the row before them began: bool[rows].
+
+        A run that is ended is not left before them, so that a step is done or is not.
+        """
+        op, number = self.ops[:, 0], self.step_numbers
+        launched = (op[1:] == LAUNCH) & ((op[:-1] == LAUNCH) | (op[:-1] == CALLBACK))
+        same = number[1:] == number[:-1]
+        return np.append(False, same & (launched | (op[1:] == COLLECT)))
+
+    def called_from(self, rows: Sequence[int]) -> Code:
+        """Return the code with the step numbers that a function has in one place.
+
+        Args:
+            rows: the CALL rows that have not returned.
+        """
+        before = int(self.step_numbers[np.array(rows, np.int64)].sum())
+        return replace(self, step_numbers=self.step_numbers + before)
+
+    def step_text(self, row: int) -> str:
+        """Return which step a row belongs to, as in `step 3 of 5`.
+
+        Args:
+            row: its number.
+        """
+        return f"step {self.step_numbers[row]:,} of {self.num_steps:,}"

@@ -20,14 +20,12 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
-from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Phase, StepCost, VertexCosts
+from poplite.cost.step_cost import Phase, PhaseTotal, StepCost, StepTotal, VertexCosts, VertexType
 from poplite.cost.workers import tile_cycles
 from poplite.executable.actions import Stamp
-from poplite.executable.code import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CALLBACK
+from poplite.executable.opcodes import CALLBACK, Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.simulator.counting.slot_tables import CountedTotals, beside, known_slots

@@ -18,7 +18,6 @@ from itertools import pairwise
 import numpy as np
 
 from poplite.executable.actions import Action, Equal, Fail, Stamp
-from poplite.executable.code import Code
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import (
     AGREE,
@@ -32,6 +31,7 @@ from poplite.executable.opcodes import (
     RETURN,
     SAME,
     SWITCH,
+    Code,
 )
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer

@@ -13,12 +13,12 @@ import numpy as np
 
 from poplite.arrays.series import Series
 from poplite.cost.memory.plan import MemoryPlan
-from poplite.cost.priced import PhaseTotal, StepTotal
 from poplite.cost.spread import Spread
+from poplite.cost.step_cost import PhaseTotal, StepTotal
 from poplite.errors import ControlProgramError
-from poplite.executable.code import TALLY
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
+from poplite.executable.opcodes import TALLY
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (

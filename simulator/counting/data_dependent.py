@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from poplite.cost.counted import may_hang_on_data
+from poplite.cost.step_cost import may_hang_on_data
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.machine.facts import CODE_FACTS

@@ -1,4 +1,4 @@
-"""What Python does for a running program: print, stop it, read the cycle counter."""
+"""What Python does for a running program: print, stop it, compare replicas, stamp cycles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from poplite.errors import ApplicationRuntimeError
+from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
 from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
-from poplite.executable.code import Code
 from poplite.executable.host_tensor import HostTensor
+from poplite.executable.opcodes import Code
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.simulator.host.handles import HostLinks, describe
-from poplite.simulator.host.lockstep import check_equal
 from poplite.simulator.host.printing import format_tensor
 from poplite.simulator.host.tensors import read_host
 from poplite.simulator.run.arena import Arena
@@ -154,3 +153,58 @@ class Host:
             + ("; its default was said to be unreachable" if action.was_unreachable else ""),
             fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
         )
+
+
+def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: str = "") -> None:
+    """Refuse a tensor that is not the same in all replicas.
+
+    They run the same steps, so what decides which steps must be the same in all of them.  Poplar
+    refuses programs where that cannot be proved; here the values are compared when they are used.
+
+    Args:
+        action: what is compared.
+        each: its values in each replica.
+        step: the step that is running, for the message.
+
+    Raises:
+        GraphReplicationError: when replicas differ, with the first element that does.
+    """
+    compared = [_compared(values, action.kind == "truth") for values in each]
+    for replica in range(1, len(each)):
+        differ = compared[replica] != compared[0]
+        if differ.any():
+            raise _differing(action, each, replica, differ, step)
+
+
+def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
+    """Return values in a form in which those that differ in any bit differ, and no others."""
+    if as_truth:
+        return np.asarray(values != 0)
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def _differing(
+    action: Equal,
+    each: Sequence[npt.NDArray[Any]],
+    replica: int,
+    differ: npt.NDArray[np.bool_],
+    step: str,
+) -> GraphReplicationError:
+    index = tuple(int(found[0]) for found in np.nonzero(np.atleast_1d(differ)))[: differ.ndim]
+    element = f"'{action.tensor.name}'" + (f" at {list(index)}" if index else "")
+    first, other = each[0][index], each[replica][index]
+    values = [f"replica {number}: {values[index]}" for number, values in enumerate(each)]
+    lines = [", ".join([*values[:SHOWN_FAULTS], *["..."] * (len(values) > SHOWN_FAULTS)])]
+    if differ.size > 1:
+        count = int(differ.sum())
+        lines.append(f"{count:,} of {differ.size:,} elements differ between these two")
+    return GraphReplicationError(
+        f"{action.program}: {element} is {first} in replica 0, but {other} in replica {replica}",
+        at=action.location,
+        where=step,
+        found="\n".join(lines),
+        fix="write the same to all replicas, or leave the assumption out"
+        if action.kind == "assumption"
+        else f"let the {'control' if action.kind == 'value' else 'predicate'} depend on nothing "
+        "that differs, or combine it across replicas with CrossReplicaCopy",
+    )

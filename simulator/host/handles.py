@@ -18,8 +18,7 @@ from poplite.errors import (
     listed,
 )
 from poplite.executable.actions import Action
-from poplite.executable.code import Code
-from poplite.executable.opcodes import CALLBACK
+from poplite.executable.opcodes import CALLBACK, Code
 from poplite.executable.transfers import (
     CodeLoad,
     CodeUse,

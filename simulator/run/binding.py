@@ -7,11 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.code import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
 from poplite.executable.descriptor import Columns
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import LAUNCH_COST, LAUNCH_SPENT
+from poplite.executable.opcodes import (
+    COMPUTE,
+    COUNT,
+    FALLING,
+    LAUNCH_COST,
+    LAUNCH_SPENT,
+    SCATTER,
+    TALLY,
+    Code,
+)
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.simulator import native
 from poplite.simulator.codegen.variant import Counting, Variant, modes_of

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from poplite.executable.code import Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD
+from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD, Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator import native
 from poplite.simulator.codegen.variant import Variant

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.executable.code import TALLY, Code
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import LAUNCH
+from poplite.executable.opcodes import LAUNCH, TALLY, Code
 from poplite.simulator import native
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.data_dependent import counting_of

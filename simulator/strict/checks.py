@@ -16,17 +16,19 @@ from collections.abc import Callable, Sequence
 
 from poplite.errors import warn
 from poplite.executable.actions import Undefine
-from poplite.executable.code import GATHER, TALLY, Code
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import (
     AGREE,
     CALLBACK,
     COLLECT,
+    GATHER,
     JUMP_IF_NONZERO,
     JUMP_IF_ZERO,
     LAUNCH,
     SAME,
     SWITCH,
+    TALLY,
+    Code,
 )
 from poplite.executable.step import ComputeStep, vertex_classes
 from poplite.simulator.host.tensors import HostAccess

@@ -12,11 +12,10 @@ from poplite.errors import (
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
-from poplite.executable.code import Code
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import CALLBACK, END, LAUNCH
+from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.touched import Touched

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
-from poplite.executable.code import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
+from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import Touched

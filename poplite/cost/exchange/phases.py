@@ -23,8 +23,7 @@ import numpy as np
 
 from poplite.arrays.series import Steps
 from poplite.cost.exchange.between_ipus import global_phase
-from poplite.cost.exchange.copies import paired, parts_of, rows_of, summed
-from poplite.cost.exchange.few_copies import phases_of_few
+from poplite.cost.exchange.copies import paired, parts_of, phases_of_few, rows_of, summed
 from poplite.cost.exchange.gathers import apart
 from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.internal import FEW, exchange_phase, load_of

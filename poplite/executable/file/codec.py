@@ -38,9 +38,9 @@ from poplite.executable.file.coders import (
     NumberedCoder,
     PlainCoder,
     RecordCoder,
+    SeriesCoder,
     TableCoder,
 )
-from poplite.executable.file.series_coder import SeriesCoder
 from poplite.source import SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex

@@ -6,11 +6,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import chain
 from operator import index as whole_number
 from typing import Any, get_origin
 
 import numpy as np
 
+from poplite.arrays.series import Listed, Steps
 from poplite.executable.file.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, told
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
@@ -176,6 +178,38 @@ class ArrayCoder(Coder):
         if not issubclass(values.dtype.type, self.scalar):
             raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
         return values
+
+
+class SeriesCoder(Coder):
+    """Series of numbers, short, as costs of ten thousand steps have a hundred thousand.
+
+    Steps(5, ((3, 1),))     [5, 3, 1]
+    Listed(5, offset)       [5, ["uint32", 0, [3]]]
+    """
+
+    name = "series"
+
+    def __init__(self) -> None:
+        self.offset = ArrayCoder(np.integer)
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value is one of these."""
+        return isinstance(value, Steps | Listed)
+
+    def encode(self, value: Any, to: Writer) -> Json:
+        """Return a value as JSON."""
+        if isinstance(value, Listed):
+            return [whole_number(value.base), self.offset.encode(value.offset, to)]
+        return [*map(whole_number, chain((value.first,), *value.digits))]
+
+    def decode(self, data: Json, of: Reader) -> Any:
+        """Return the value of JSON."""
+        match data:
+            case [int(base), list(offset)] if _is_whole(base):
+                return Listed(base, self.offset.decode(offset, of))
+            case [first, *rest] if len(rest) % 2 == 0 and all(map(_is_whole, data)):
+                return Steps(first, tuple(zip(rest[::2], rest[1::2], strict=True)))
+        raise Malformed(f"{told(data)} is no series")
 
 
 class ItemsCoder(Coder):
@@ -356,3 +390,7 @@ def _list(data: Json) -> list[Any]:
     if type(data) is not list:
         raise Malformed(f"{told(data)} is no list")
     return data
+
+
+def _is_whole(data: Json) -> bool:
+    return type(data) is int and data in WHOLE

@@ -39,8 +39,8 @@ from poplite.executable.step import ComputeStep, phases_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from poplite.executable.code import Code
     from poplite.executable.executable import Executable
+    from poplite.executable.opcodes import Code
 
 OPERANDS: dict[int, tuple[str, ...]] = {
     LAUNCH: ("step", "phase"),

@@ -22,11 +22,10 @@ from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, StepCost, VertexCosts
 from poplite.executable.actions import Stamp
-from poplite.executable.code import TALLY, Code
 from poplite.executable.descriptor import COUNT
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed, at
-from poplite.executable.opcodes import LAUNCH
+from poplite.executable.opcodes import LAUNCH, TALLY, Code
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST

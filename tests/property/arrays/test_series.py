@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from poplite.arrays import series
 from poplite.arrays.series import Listed, Series, Steps, compact, constant, counting, taken
-from poplite.compile import affine
-from poplite.compile.affine import affine_runs
+from poplite.compile import rows
+from poplite.compile.rows import affine_runs
 from poplite.graph.compute_sets import crossings
 from poplite.graph.compute_sets.edges import Edges, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
@@ -136,7 +136,7 @@ def test_many_rows_are_cut_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     moving = np.cumsum(random.integers(0, 2, (5000, 2)) * 3, axis=0)
     fixed = random.integers(0, 9, (5000, 1)) // 8
     compiled = affine_runs(moving, fixed)
-    monkeypatch.setattr(affine, "FEW", 10**6)
+    monkeypatch.setattr(rows, "FEW", 10**6)
     for one, other in zip(compiled, affine_runs(moving, fixed), strict=True):
         assert np.array_equal(one, other)
 

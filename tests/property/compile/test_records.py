@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.compile.affine import affine_runs
+from poplite.compile.rows import affine_runs
 
 Integers = npt.NDArray[np.int64]
 

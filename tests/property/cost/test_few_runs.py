@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import poplite as pl
 from poplite.cost.exchange import internal, locations
 from poplite.cost.exchange import phases as exchange
-from poplite.cost.exchange.few_copies import phases_of_few
+from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import homes_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.spread import Spread

@@ -16,9 +16,8 @@ import poplite as pl
 from poplite.arrays.series import compact
 from poplite.compile.compiler import compile_graph
 from poplite.cost.memory.plan import Held, LiveStep, MemoryPlan
-from poplite.cost.priced import PhaseTotal, StepTotal, VertexType
 from poplite.cost.spread import NOTHING, Spread
-from poplite.cost.step_cost import Cause
+from poplite.cost.step_cost import Cause, PhaseTotal, StepTotal, VertexType
 from poplite.report import Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program

@@ -20,7 +20,7 @@ from helpers.running import python
 from poplite.compile import rows
 from poplite.jit import build
 from poplite.simulator import native
-from poplite.simulator.run.raised import raised_error
+from poplite.simulator.run.faults import raised_error
 from poplite.vertex.compute import check, compiled_form
 
 Checks = Literal["strict", "fast"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.counted import may_hang_on_data
+from poplite.cost.step_cost import may_hang_on_data
 from poplite.simulator.pricing import is_data_dependent, slots_of
 
 MK2 = pl.Target()

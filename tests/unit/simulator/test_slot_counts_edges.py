@@ -7,7 +7,7 @@ import pytest
 
 import poplite as pl
 from helpers.counting import Long, interrupted
-from poplite.cost.priced import StepTotal
+from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
 
 
@@ -79,7 +79,7 @@ def test_where_both_exist_the_count_is_the_estimate(
         return total_of(engine)
 
     estimated = total("fast")
-    for name in ("countable.may_hang_on_data", "pricing.is_data_dependent"):
+    for name in ("counting.data_dependent.may_hang_on_data", "pricing.is_data_dependent"):
         monkeypatch.setattr(f"poplite.simulator.{name}", lambda *_: True)
     counted = total(checks)
     assert (estimated.types[0].source, counted.types[0].source) == ("estimated", "counted")

@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.counting import Long, interrupted
 from helpers.running import words_of
-from poplite.cost.priced import StepTotal
+from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
 
 

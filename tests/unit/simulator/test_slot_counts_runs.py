@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from helpers.pricing import Sort
-from poplite.cost.priced import StepTotal
+from poplite.cost.step_cost import StepTotal
 from poplite.executable.executable import Checks
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.pricing import slots_of
