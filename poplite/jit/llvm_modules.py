@@ -15,14 +15,12 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from poplite.jit.numba_context import (
-    ObjectCodegen,
-    ObjectLibrary,
     TargetContext,
     WeakNumberContext,
     contexts,
     exchange_contexts,
-    hide,
 )
+from poplite.jit.object_codegen import ObjectCodegen, ObjectLibrary, hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -45,6 +45,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 NUMBA_MODULES = frozenset(
     {
         "poplite.jit.numba_context",
+        "poplite.jit.object_codegen",
         "poplite.jit.inlined",
         "poplite.jit.llvm_modules",
         "poplite.simulator.codegen.accesses",
