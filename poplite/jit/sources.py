@@ -115,7 +115,8 @@ def _spec(name: str) -> ModuleSpec | None:
 
 def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
     """Yield the modules that a text imports from, and the names that it imports from each."""
-    for module, members, modules in _STATEMENT.findall(_FOR_TYPES.sub(b"", text)):
+    code = _COMMENT.sub(b"", text)  # one may hold a bracket
+    for module, members, modules in _STATEMENT.findall(_FOR_TYPES.sub(b"", code)):
         if module:
             yield module.decode(), set(_names(members.strip(b"()")))
         for each in _names(modules):
@@ -123,7 +124,7 @@ def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
 
 
 def _names(listed: bytes) -> Iterator[str]:
-    for part in _COMMENT.sub(b"", listed).split(b","):
+    for part in listed.split(b","):
         if words := part.split():
             yield words[0].decode()
 

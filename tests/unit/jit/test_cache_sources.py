@@ -180,18 +180,19 @@ FILES = {
     "maker.py": (
         "from __future__ import annotations\n"
         "from typing import TYPE_CHECKING\n\n"
-        "from NAME.inner import (\n    number,  # of (something)\n    other as another,\n)\n\n"
+        "from NAME.inner import (\n    number,  # of (something)\n    beside as another,\n)\n\n"
         "if TYPE_CHECKING:\n    from NAME.types_only import Thing\n\n\n"
         "def make() -> int:\n    from NAME.late import LATE\n\n    return LATE\n"
     ),
     "inner/__init__.py": "from NAME.again import AGAIN as other\n",
+    "inner/beside.py": "BESIDE = 1\n",
     "inner/number.py": "NUMBER = 1\n",
     "late.py": "LATE = 1\n",
     "again.py": "AGAIN = 1\n",
     "types_only.py": "class Thing: ...\n",
     "apart.py": "APART = 1\n",
 }
-BEHIND = ["again", "inner", "inner.number", "late", "maker"]
+BEHIND = ["again", "inner", "inner.beside", "inner.number", "late", "maker"]
 
 Package = Callable[..., str]
 
