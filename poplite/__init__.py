@@ -122,7 +122,6 @@ if TYPE_CHECKING:
         set_floating_point_behaviour,
         set_stochastic_rounding,
     )
-    from poplite.quarter import QuarterFormat, QuarterMetadata
     from poplite.report import Report
     from poplite.simulator.engine import Engine
     from poplite.source import SourceLocation
@@ -142,6 +141,8 @@ if TYPE_CHECKING:
         UNSIGNED_LONGLONG,
         UNSIGNED_SHORT,
         ElementType,
+        QuarterFormat,
+        QuarterMetadata,
     )
     from poplite.vertex.layouts import Layout, VectorLayout, VectorListLayout
     from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
@@ -169,7 +170,6 @@ _HOMES = {
     "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
     "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
     "set_stochastic_rounding",
-    "quarter": "QuarterFormat QuarterMetadata",
     "graph.tensor.rearrange": "TensorRearranger",
     "graph.host.remote": "FunctionBuffer HostFunction RemoteBuffer",
     "report": "Report",
@@ -181,7 +181,8 @@ _HOMES = {
     "machine.target": "Target",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
-    "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType",
+    "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
+    "QuarterMetadata",
     "graph.tensor.variable_regions": "VarRegions VariableInterval",
     "graph.storage.variable": "Variable",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",

@@ -30,7 +30,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import tiles_text
-from poplite.quarter import QuarterMetadata
 from poplite.simulator import native
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.engine_arguments import checked_seed, options_of, source_of
@@ -42,6 +41,7 @@ from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import counted
+from poplite.types import QuarterMetadata
 
 if TYPE_CHECKING:
     import numpy.typing as npt

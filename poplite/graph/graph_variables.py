@@ -38,9 +38,8 @@ from poplite.graph.tensor.metadata import attach
 from poplite.graph.tensor.placement import Nested, paint_linearly
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import by_replica
-from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
-from poplite.types import UNSIGNED_INT, ElementTypeLike
+from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 
 MappingLike = SupportsIndex | Nested
 """A tile for all elements, or for each tile intervals over the flattened view."""

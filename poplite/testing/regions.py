@@ -19,9 +19,8 @@ from typing import Any
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.quarter import QuarterMetadata
 from poplite.text import counted
-from poplite.types import QUARTER, ElementType
+from poplite.types import QUARTER, ElementType, QuarterMetadata
 
 MOST_GAP = 3
 """Elements between two neighbours, at most."""

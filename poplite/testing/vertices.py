@@ -22,12 +22,11 @@ from poplite.graph.storage.host_values import elements
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Execute
-from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.engine import Engine
 from poplite.source import here
 from poplite.testing.regions import LaidOut, laid_out, laid_out_contiguously
 from poplite.text import counted
-from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, element_type
+from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 

@@ -24,9 +24,8 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, Never, TypeVar, overload
 
 from poplite.errors import VertexDefinitionError
-from poplite.quarter import metadata_edge
 from poplite.source import here
-from poplite.types import QUARTER_METADATA, ElementType, FieldKind
+from poplite.types import QUARTER_METADATA, ElementType, FieldKind, metadata_edge
 from poplite.vertex.layouts import PLAIN, Layout
 
 K = TypeVar("K")

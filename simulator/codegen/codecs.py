@@ -19,7 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.quarter import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
+from poplite.types import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
 
 FLOAT = ir.FloatType()
 BITS = ir.IntType(32)

@@ -38,7 +38,6 @@ from poplite.executable.opcodes import (
 )
 from poplite.jit.numba_context import compile_inlined, emitted, referred
 from poplite.machine.floating_point import STOCHASTIC, TRAPS
-from poplite.quarter import metadata_edge
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it registers them)
 from poplite.simulator.codegen.accesses import load_element, record_fault
 from poplite.simulator.codegen.field_types import (
@@ -54,6 +53,7 @@ from poplite.simulator.codegen.field_types import (
 from poplite.simulator.codegen.rounding import begin, launch_key, vertex_key
 from poplite.simulator.codegen.traps import TRAP_STATUS, Traps
 from poplite.simulator.codegen.variant import Variant, relevant
+from poplite.types import metadata_edge
 from poplite.vertex.compute import check, compiled_form
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
-from poplite.quarter import NAN_CODE
+from poplite.types import NAN_CODE
 from poplite.vertex.compute.interpreted.stores import (
     GOLDEN,
     HALF_INFINITY,

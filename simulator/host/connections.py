@@ -22,10 +22,10 @@ import numpy.typing as npt
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
 from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
-from poplite.quarter import QuarterMetadata
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import clipped, counted
+from poplite.types import QuarterMetadata
 
 Array = npt.NDArray[Any]
 Take = Callable[[Array], object]

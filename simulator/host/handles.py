@@ -28,13 +28,12 @@ from poplite.executable.transfers import (
     Transfer,
 )
 from poplite.machine.replicas import replica_number
-from poplite.quarter import QuarterMetadata
 from poplite.simulator.host.connections import Connection, ring_of, taker_of, workers
 from poplite.simulator.host.remote import RemoteRows
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import clipped, counted
-from poplite.types import QUARTER
+from poplite.types import QUARTER, QuarterMetadata
 
 
 class Missing(NamedTuple):

@@ -30,11 +30,10 @@ from poplite.graph.storage.host_values import elements
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import replica_number
-from poplite.quarter import QuarterMetadata, decode
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.source import here
-from poplite.types import QUARTER_METADATA, ElementType
+from poplite.types import QUARTER_METADATA, ElementType, QuarterMetadata, decode
 from poplite.view import storages
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.quarter import NAN_CODE, SCALES, QuarterFormat, QuarterMetadata, decode, encode
+from poplite.types import NAN_CODE, SCALES, QuarterFormat, QuarterMetadata, decode, encode
 
 CODES = np.arange(256, dtype=np.uint8)
 TWINS = {

@@ -41,9 +41,9 @@ from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
 from poplite.text import counted
+from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex

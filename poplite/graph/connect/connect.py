@@ -35,9 +35,9 @@ from poplite.graph.connect.rules import (
 )
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
-from poplite.quarter import QuarterMetadata, metadata_edge
 from poplite.source import SourceLocation
 from poplite.text import clipped
+from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 

@@ -21,9 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
-from poplite.quarter import NAN_CODE, QuarterMetadata, encode
 from poplite.source import SourceLocation
-from poplite.types import FLOAT, QUARTER, QUARTER_METADATA, ElementType
+from poplite.types import (
+    FLOAT,
+    NAN_CODE,
+    QUARTER,
+    QUARTER_METADATA,
+    ElementType,
+    QuarterMetadata,
+    encode,
+)
 
 ElementClass = type[ElementType[Any]]
 Number = bool | int | float | np.generic

@@ -38,10 +38,15 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import part_of
 from poplite.machine.target import Target
-from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted
-from poplite.types import QUARTER_METADATA, ElementType, ElementTypeLike, element_type
+from poplite.types import (
+    QUARTER_METADATA,
+    ElementType,
+    ElementTypeLike,
+    QuarterMetadata,
+    element_type,
+)
 from poplite.view import Storage, whole
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poplite.errors import TensorMetadataError
-from poplite.quarter import QuarterMetadata
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
-from poplite.types import QUARTER, QUARTER_METADATA
+from poplite.types import QUARTER, QUARTER_METADATA, QuarterMetadata
 from poplite.view import storages
 
 if TYPE_CHECKING:

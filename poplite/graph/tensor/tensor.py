@@ -40,8 +40,7 @@ from poplite.graph.tensor.metadata import check_alike, initial_metadata
 from poplite.graph.tensor.refused import no_length, no_tensor, no_values, refuse_operators
 from poplite.graph.tensor.slices import slices_of
 from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
-from poplite.quarter import decode
-from poplite.types import ElementType, ElementTypeLike, element_type
+from poplite.types import ElementType, ElementTypeLike, decode, element_type
 from poplite.view import Intervals, View
 
 if TYPE_CHECKING:

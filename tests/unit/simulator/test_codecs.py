@@ -14,8 +14,8 @@ import pytest
 from llvmlite import ir
 
 from helpers.running import words_of
-from poplite.quarter import QuarterFormat, QuarterMetadata, decode, encode
 from poplite.simulator.codegen import codecs
+from poplite.types import QuarterFormat, QuarterMetadata, decode, encode
 
 Emit = Callable[[ir.IRBuilder, Any, Any], Any]
 Convert = Callable[[npt.NDArray[Any], int], npt.NDArray[Any]]

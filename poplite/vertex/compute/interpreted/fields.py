@@ -18,9 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.quarter import QuarterMetadata, decode, encode, metadata_edge
 from poplite.source import here
-from poplite.types import UNSIGNED_LONGLONG, ElementType
+from poplite.types import (
+    UNSIGNED_LONGLONG,
+    ElementType,
+    QuarterMetadata,
+    decode,
+    encode,
+    metadata_edge,
+)
 from poplite.vertex.compute.interpreted.arithmetic import Number, as_f32, wrap
 from poplite.vertex.compute.interpreted.stores import Stores
 from poplite.vertex.vertex import Field, Vertex, field_of

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_MAX, OVERFLOW_NAN, STOCHASTIC
-from poplite.quarter import NAN_CODE, QuarterFormat, QuarterMetadata, encode
-from poplite.types import FLOAT, HALF, ElementType
+from poplite.types import FLOAT, HALF, NAN_CODE, ElementType, QuarterFormat, QuarterMetadata, encode
 from poplite.vertex.compute.interpreted.arithmetic import Number
 from poplite.vertex.compute.interpreted.trapping import trap, trapping
 
