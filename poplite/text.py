@@ -3,9 +3,12 @@
 counted(1, "tile")                     '1 tile'
 fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
 clipped(value)                         a value on one line, cut off where it is long
+integer_or_none(value)                 an integer as users give one; None, and the caller refuses it
 """
 
 from __future__ import annotations
+
+from operator import index
 
 LINE = 100
 """Characters of the longest repr."""
@@ -83,3 +86,15 @@ def of_type(value: object) -> str:
     if isinstance(value, type):
         return f"it is the class {value.__name__}"
     return f"it is of type {type(value).__name__}"
+
+
+def integer_or_none(value: object) -> int | None:
+    """Return an integer, of Python or of NumPy, that is no bool; None for anything else.
+
+    >>> integer_or_none(2), integer_or_none(True), integer_or_none(2.0)
+    (2, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None

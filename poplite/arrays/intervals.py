@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
 from poplite.source import here
-from poplite.text import clipped
-from poplite.whole import whole_or_none
+from poplite.text import clipped, integer_or_none
 
 Int64 = npt.NDArray[np.int64]
 
@@ -118,7 +117,7 @@ def place(key: object, count: int, noun: str) -> int:
     2
     """
     fix = f"use an index from {-count} to {count - 1}" if count else "there are none"
-    number = None if isinstance(key, np.ndarray) else whole_or_none(key)
+    number = None if isinstance(key, np.ndarray) else integer_or_none(key)
     if number is None:
         what = f"{noun} {clipped(key)}, not a whole number"
         raise TensorIndexError(what, at=here(), fix=fix)

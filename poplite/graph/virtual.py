@@ -23,8 +23,7 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.source import here
-from poplite.text import clipped, counted
-from poplite.whole import whole_or_none
+from poplite.text import clipped, counted, integer_or_none
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -126,7 +125,7 @@ class VirtualGraph(Graph):
 
     def _tile(self, tile: object, what: str, at: SourceLocation) -> int:
         count = self.target.tiles
-        number = whole_or_none(tile)
+        number = integer_or_none(tile)
         if number is not None and number >= count:
             raise InvalidTileMapping(
                 f"{what}: tile {number}, but the virtual graph has {counted(count, 'tile')}",
@@ -178,7 +177,7 @@ def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocatio
 
 
 def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
-    number = whole_or_none(value)
+    number = integer_or_none(value)
     if number is None:
         raise _refused(parent, f"{clipped(value)} is no tile number", at)
     if not 0 <= number <= parent.target.tiles:

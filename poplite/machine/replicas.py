@@ -18,8 +18,7 @@ from typing import TypeVar
 from poplite.errors import GraphReplicationError
 from poplite.machine.target import Target
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted
-from poplite.whole import whole_or_none
+from poplite.text import clipped, counted, integer_or_none
 
 T = TypeVar("T")
 
@@ -42,7 +41,7 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
     >>> part_of(Target(tiles=8, ipus=4), 2, here())
     (<Target 4 tiles on 2 IPUs, 6 workers, 638,976 B a tile, 1.330 GHz>, 2)
     """
-    count = whole_or_none(replicas)
+    count = integer_or_none(replicas)
     if count is None or not 1 <= count <= MOST_REPLICAS:
         raise GraphReplicationError(
             f"Graph: replication_factor={clipped(replicas)} is no whole number from 1 to "
@@ -75,7 +74,7 @@ def replica_number(value: object, count: int, what: str, at: SourceLocation) -> 
     Raises:
         GraphReplicationError: when there is no such replica.
     """
-    number = whole_or_none(value)
+    number = integer_or_none(value)
     if number is None or not 0 <= number < count:
         raise GraphReplicationError(
             f"{what}: there is no replica {clipped(value)}",

@@ -32,9 +32,8 @@ from typing import Any, SupportsIndex
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import clipped, counted, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
-from poplite.whole import whole_or_none
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that are arguments of their own."""
@@ -155,7 +154,7 @@ class Target:
         >>> Target(tiles=8, ipus=2).ipu_of(5)
         1
         """
-        number = whole_or_none(tile)
+        number = integer_or_none(tile)
         if number is None or not 0 <= number < self.tiles:
             raise InvalidTileMapping(
                 f"ipu_of: no tile {clipped(tile)} on {self!r}",
@@ -334,7 +333,7 @@ def _costs(
 
 
 def _count(name: str, value: object, default: Any) -> int:
-    count = whole_or_none(value)
+    count = integer_or_none(value)
     if count is None:
         number = _number(value)
         nearest = max(1, round(number)) if math.isfinite(number) else default

@@ -22,8 +22,7 @@ from poplite.program.base import Program, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
-from poplite.text import clipped, counted, fitted
-from poplite.whole import whole_or_none
+from poplite.text import clipped, counted, fitted, integer_or_none
 
 SHOWN = 4
 """Replicas of the map that an error shows as an example."""
@@ -107,7 +106,7 @@ def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
         pairs = list(given.items())
     elif isinstance(given, Sequence):
         pairs = list(enumerate(given))
-    numbers = [(whole_or_none(sender), whole_or_none(receiver)) for sender, receiver in pairs]
+    numbers = [(integer_or_none(sender), integer_or_none(receiver)) for sender, receiver in pairs]
     to_of = {sender: to for sender, to in numbers if sender is not None and to is not None}
     times = Counter(to_of.values())
     faults = {

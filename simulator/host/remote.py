@@ -18,8 +18,7 @@ from poplite.simulator.host.connections import in_turn, view_of
 from poplite.simulator.host.tensors import read_host
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import clipped, counted
-from poplite.whole import whole_or_none
+from poplite.text import clipped, counted, integer_or_none
 
 
 class RemoteRows:
@@ -101,7 +100,7 @@ class RemoteRows:
         return np.array(self._of(replica, call)[number])
 
     def _number(self, row: object, call: str) -> int:
-        number, repeats = whole_or_none(row), self.spec.repeats
+        number, repeats = integer_or_none(row), self.spec.repeats
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
                 f"{call}: row {clipped(row)} of {counted(repeats, 'row')}",

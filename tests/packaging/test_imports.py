@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     for names in (
         "arrays.intervals compile.options errors files graph.storage.host_values "
         "machine.facts machine.floating_point machine.library_facts machine.links "
-        "machine.target source text types whole",
+        "machine.target source text types",
         "jit",
         "arrays.digits arrays.progressions jit.kernels jit.native view",
         "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping "

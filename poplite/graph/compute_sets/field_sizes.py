@@ -18,11 +18,10 @@ from poplite.errors import GraphConnectionError, NoSizeSpecified, TensorIndexErr
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted
+from poplite.text import clipped, counted, integer_or_none
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import LARGEST_COUNT, PLAIN
 from poplite.vertex.vertex import Vertex
-from poplite.whole import whole_or_none
 
 
 def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
@@ -74,7 +73,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
 
 
 def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
-    count = whole_or_none(size)
+    count = integer_or_none(size)
     if count is None or not 0 <= count <= LARGEST_COUNT:
         raise TensorIndexError(
             f"{vertex}: field '{field.name}' is given size {clipped(size)}",
@@ -255,7 +254,7 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
     Raises:
         TensorIndexError: for a dimension that the field does not have.
     """
-    number = whole_or_none(dim)
+    number = integer_or_none(dim)
     if number is None or not 0 <= number < field.depth:
         raise TensorIndexError(
             f"{vertex_class.__name__}: field '{field.name}' has "

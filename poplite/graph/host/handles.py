@@ -24,9 +24,8 @@ from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
 from poplite.graph.host.streams import MAX_TRANSFER_BYTES, DataStream, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 from poplite.types import QUARTER, ElementType, element_type
-from poplite.whole import whole_or_none
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
 """What is taken as an element type."""
@@ -110,7 +109,7 @@ def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
     Raises:
         TensorCreationError: when it is something else.
     """
-    number = whole_or_none(value)
+    number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
             f"{what}: {clipped(value)} {of}, but it has at least 1",

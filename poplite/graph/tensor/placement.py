@@ -24,12 +24,11 @@ from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.graph.mapping.user_mapping import intervals_of, no_such_tile
 from poplite.source import SourceLocation
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
 from poplite.view.contiguous.small import FEW, few_runs
 from poplite.view.view import NOWHERE
-from poplite.whole import whole_or_none
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -58,7 +57,7 @@ def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> 
     >>> tile_number(np.int32(3), "'x'", 4, here())
     3
     """
-    number = whole_or_none(tile)
+    number = integer_or_none(tile)
     if number is None:
         raise InvalidTileMapping(
             f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",

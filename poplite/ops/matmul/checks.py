@@ -18,9 +18,8 @@ from poplite.ops.matmul.grid import MatMulPlan, Three
 from poplite.program import Sequence
 from poplite.program.sequence import check_appended, check_graph
 from poplite.source import here
-from poplite.text import clipped
+from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
-from poplite.whole import whole_or_none
 
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
@@ -65,7 +64,7 @@ def check_request(
             found="the AMP unit multiplies HALF with partials of HALF or FLOAT, FLOAT with FLOAT",
             fix="plan_matmul(target, HALF, ...); integers take a vertex of your own",
         )
-    rows, depth, columns = (whole_or_none(size) for size in sizes)
+    rows, depth, columns = (integer_or_none(size) for size in sizes)
     given = [clipped(size) for size in sizes]
     what = f"matmul of [{given[0]}, {given[1]}] and [{given[1]}, {given[2]}]"
     if rows is None or depth is None or columns is None or min(rows, depth, columns) < 0:
