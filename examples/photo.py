@@ -30,10 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.files import check_folder
+from poplite.files import check_folder, write_bytes
 from poplite.text import counted
 from poplite.viz import tiles_svg
-from poplite.viz.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -141,8 +141,8 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
 
 def _write_beside(picture: Path | None, dot: str) -> Path | None:
     """Write DOT text beside an .svg, unless a file of that name is the user's own."""
+    from poplite.files import write_text
     from poplite.viz.dataflow.dot import FIRST_LINE
-    from poplite.viz.files import write_text
 
     if picture is None or picture.suffix.lower() != ".svg":  # /dev/stdout, for instance
         return None

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from poplite.errors import FileLoadError
-from poplite.files import check_folder
+from poplite.files import check_folder, write_bytes
 from poplite.viz.draw.terminal import Style
-from poplite.viz.files import write_bytes
 
 SUFFIXES = {
     ".txt": "txt",

@@ -18,6 +18,7 @@ import os
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from poplite.files import write_text
 from poplite.viz.draw.colors import (
     CATEGORIES,
     CATEGORY_INK,
@@ -28,7 +29,6 @@ from poplite.viz.draw.colors import (
     RAMP_INK,
 )
 from poplite.viz.draw.columns import cells
-from poplite.viz.files import write_text
 
 FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from poplite import FileLoadError
+from poplite.files import write_bytes, write_text
 from poplite.viz import SvgText
-from poplite.viz.files import write_bytes, write_text
 
 
 def test_writes_utf8_and_nothing_else(tmp_path: Path) -> None:
