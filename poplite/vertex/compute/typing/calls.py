@@ -1,4 +1,4 @@
-"""Types the calls of a `compute`: number functions, the user's own functions, `print`.
+"""Types the calls of a `compute`: number functions, the user's own functions, `print`, exceptions.
 
 A call of the user's own function is typed by typing that function for the kinds of the
 arguments; what comes back is its result and the facts about its text::
@@ -7,6 +7,14 @@ arguments; what comes back is its result and the facts about its text::
 
 `print(...)` and `breakpoint()` stand alone on a line and run in the interpreted form only;
 they are noted here, and refused when the vertex is compiled.
+
+An exception is named as in any Python, and made of numbers, string literals and f-strings::
+
+    if self.n < 1:
+        raise EmptyBlock(self.n)
+    assert self.x[0] > 0, f"pivot {self.x[0]} of {len(self.x)}"
+
+`poplite.vertex.compute.compiled` says what a compiler sees of it.
 """
 
 from __future__ import annotations
@@ -19,8 +27,7 @@ from typing import NoReturn
 from poplite.types import ElementType
 from poplite.vertex.compute.parse.dialect import FUNCTIONS, Scope
 from poplite.vertex.compute.parse.helpers import Helper, helper_of
-from poplite.vertex.compute.typing.expressions import Expressions
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.compute.typing.values import Elements, Number, Value
 
@@ -28,6 +35,8 @@ TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checke
 """Types the helper that a call in a function means, given what the arguments are."""
 
 _PRINT_OPTIONS = ("sep", "end", "flush")
+
+_RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
 
 _CALLS: tuple[tuple[object, str], ...] = (
     (open, "read files on the host, and hand the values over with engine.write(...)"),
@@ -43,19 +52,33 @@ _CALLS: tuple[tuple[object, str], ...] = (
 )
 
 
-class Calls(Expressions):
-    """Types expressions with calls in them.
+class Calls:
+    """Types calls; their arguments are typed as the expressions they stand in.
 
     Args:
         scope: the function.
+        facts: what is found out about it.
         type_helper: types a function that is called.
+        value: types an expression.
+        number: types an expression that has to be a number.
     """
 
-    def __init__(self, scope: Scope, type_helper: TypeHelper) -> None:
-        super().__init__(scope)
+    def __init__(
+        self,
+        scope: Scope,
+        facts: Facts,
+        type_helper: TypeHelper,
+        value: Callable[[ast.expr], Value],
+        number: Callable[[ast.expr], Number],
+    ) -> None:
+        self._scope = scope
+        self._facts = facts
         self._type_helper = type_helper
+        self._value = value
+        self._number = number
 
-    def _Call(self, node: ast.Call) -> Number:
+    def result(self, node: ast.Call) -> Number:
+        """Type a call whose result is used."""
         helper = helper_of(self._scope, node)
         if helper is None:
             return self._number_function(node)
@@ -68,7 +91,7 @@ class Calls(Expressions):
             )
         return result
 
-    def _call_alone(self, node: ast.Call) -> None:
+    def alone(self, node: ast.Call) -> None:
         """Type a call that is a statement."""
         helper = helper_of(self._scope, node)
         if helper is not None:
@@ -78,7 +101,7 @@ class Calls(Expressions):
         if function not in (print, breakpoint):
             self._number_function(node)
             self._scope.refuse(node, "a call alone on its line has no effect", "assign its value")
-        self.facts.debugging[node] = "print" if function is print else "breakpoint"
+        self._facts.debugging[node] = "print" if function is print else "breakpoint"
         if function is print:
             self._print(node)
         elif node.args or node.keywords:
@@ -87,7 +110,9 @@ class Calls(Expressions):
     def _helper(self, node: ast.Call, helper: Helper) -> Number | None:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         arguments = {arg: self._value(arg) for arg in given}
-        checked = self.facts.helpers[node] = self._type_helper(self._scope, node, helper, arguments)
+        checked = self._facts.helpers[node] = self._type_helper(
+            self._scope, node, helper, arguments
+        )
         return checked.result
 
     def _print(self, node: ast.Call) -> None:
@@ -124,7 +149,7 @@ class Calls(Expressions):
         name = next((name for known, name in FUNCTIONS.items() if known is function), None)
         if name is None or node.keywords:
             self._refuse_call(node, function)
-        self.facts.calls[node] = name
+        self._facts.calls[node] = name
         if name in ("minimum", "maximum") and len(node.args) < 2:
             self._scope.refuse(
                 node,
@@ -176,6 +201,48 @@ class Calls(Expressions):
             f"{ast.unparse(node.func)}(...) cannot be called in compute",
             fix or f"one of: len, {', '.join(known)}",
         )
+
+    def raised(self, node: ast.Raise) -> None:
+        """Type what a statement raises."""
+        raised = node.exc
+        if raised is None or node.cause is not None:
+            what = "a raise without an exception" if raised is None else "'from'"
+            self._scope.refuse(node, f"{what} is not part of what compute may use", _RAISE)
+        made = raised if isinstance(raised, ast.Call) else None
+        self._exception(raised if made is None else made.func)
+        if made is not None:
+            self._made_of(made)
+        self._facts.raises = True
+
+    def _exception(self, node: ast.expr) -> None:
+        """Note the class that is raised."""
+        named = isinstance(node, (ast.Name, ast.Attribute)) and not self._scope.is_local(node)
+        raised = self._scope.global_of(node) if named else None
+        if not (isinstance(raised, type) and issubclass(raised, Exception)):
+            self._scope.refuse(
+                node, f"'{ast.unparse(node)}' is no class derived from Exception", _RAISE
+            )
+        self._facts.exceptions[node] = raised
+
+    def _made_of(self, call: ast.Call) -> None:
+        """Type what an exception is made of."""
+        if call.keywords:
+            self._scope.refuse(
+                call,
+                f"{ast.unparse(call.keywords[0])}: an exception is made of values by position",
+                f"{ast.unparse(call.func)}(value, ...)",
+            )
+        for value in call.args:
+            self.text(value)
+
+    def text(self, node: ast.expr) -> None:
+        """Type a number, a string literal or an f-string."""
+        if isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ):
+            self._printed(node)
+        else:
+            self._number(node)
 
 
 def _called_before(node: ast.Call) -> Iterator[ast.Call]:

@@ -23,6 +23,7 @@ from poplite.vertex.compute.parse.dialect import (
     is_count,
     is_self,
 )
+from poplite.vertex.compute.typing.calls import Calls, TypeHelper
 from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import (
     Kind,
@@ -31,39 +32,47 @@ from poplite.vertex.compute.typing.kinds import (
     literal_kind,
     unary_kind,
 )
-from poplite.vertex.compute.typing.values import Elements, Mixed, Number, State, Value, meet_numbers
+from poplite.vertex.compute.typing.values import Elements, Mixed, Number, Path, Value, meet_numbers
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
 class Expressions:
-    """Types expressions in the state that statements have led to.
+    """Types expressions where statements have led to.
 
     Args:
         scope: the function.
+        facts: what is found out about it.
+        path: where the walk over its statements stands.
+        type_helper: types a function that is called.
+
+    Attributes:
+        calls: types the calls among them, and those that are statements.
+        constants: the numbers that names of the class and its module stand for.
     """
 
-    def __init__(self, scope: Scope) -> None:
-        self.facts = Facts()
+    def __init__(self, scope: Scope, facts: Facts, path: Path, type_helper: TypeHelper) -> None:
+        self.calls = Calls(scope, facts, type_helper, self.value, self.number)
+        self.constants = Constants(scope)
         self._scope = scope
-        self._state: State | None = {}
-        self._settled = True
-        self._constants = Constants(scope)
+        self._facts = facts
+        self._path = path
 
-    def _value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> Value:
         """Type an expression; note its kind when it is a number."""
-        self.facts.casts.pop(node, None)
-        constant = self._constants.named(node)
+        self._facts.casts.pop(node, None)
+        constant = self.constants.named(node)
         if constant is not None:
-            self.facts.constants[node] = constant
+            self._facts.constants[node] = constant
             value: Value = Number(literal_kind(constant))
         else:
             value = getattr(self, f"_{type(node).__name__}")(node)
         if isinstance(value, Number):
-            self.facts.kinds[node] = value.kind
+            self._facts.kinds[node] = value.kind
         return value
 
-    def _number(self, node: ast.expr) -> Number:
-        value = self._value(node)
+    def number(self, node: ast.expr) -> Number:
+        """Type an expression that has to be a number."""
+        value = self.value(node)
         if not isinstance(value, Number):
             self._scope.refuse(
                 node, f"{value} is used as a number", f"index it: {ast.unparse(node)}[i]"
@@ -77,10 +86,10 @@ class Expressions:
         return Number(literal_kind(node.value))
 
     def _Name(self, node: ast.Name) -> Value:
-        assert self._state is not None
+        assert self._path.locals is not None
         if node.id == "self":
             self._scope.refuse(node, "self is used as a value", "use its fields: self.name")
-        local = self._state.get(node.id)
+        local = self._path.locals.get(node.id)
         if local is None or local.unset:
             may = "is" if local is None else "may be"
             self._scope.refuse(
@@ -96,7 +105,7 @@ class Expressions:
                 "use two names",
             )
         if isinstance(value, Number):
-            if value.clash and self._settled:
+            if value.clash and self._path.settled:
                 self._scope.refuse(
                     node,
                     f"local '{node.id}' is an int, a Python float or a float32, by path"
@@ -105,18 +114,19 @@ class Expressions:
                     f"write float(...) where {node.id} takes the int",
                 )
             if local.ragged:
-                self.facts.casts[node] = value.kind
+                self._facts.casts[node] = value.kind
         return value
 
     def _Attribute(self, node: ast.Attribute) -> Value:
         if not is_self(node.value):
-            owner = self._value(node.value)
+            owner = self.value(node.value)
             hint = "len(...)" if node.attr in ("size", "shape") else "elements by index"
             self._scope.refuse(node, f"{owner} has no attribute '{node.attr}'", f"use {hint}")
-        read = self._field(node)
-        return Elements(read, read.depth) if read.depth else self._read(node, read)
+        read = self.field(node)
+        return Elements(read, read.depth) if read.depth else self.read(node, read)
 
-    def _field(self, node: ast.Attribute) -> Field:
+    def field(self, node: ast.Attribute) -> Field:
+        """Return the field that `self.name` is."""
         fields = self._scope.vertex.fields
         if not is_self(node.value):
             self._scope.refuse(node, f"'{ast.unparse(node)}' is no field", "use self.name")
@@ -139,7 +149,8 @@ class Expressions:
             )
         return fields[node.attr]
 
-    def _read(self, node: ast.expr, source: Field) -> Number:
+    def read(self, node: ast.expr, source: Field) -> Number:
+        """Return what an element of a field is, when it is read."""
         if source.role == "output":
             self._scope.refuse(
                 node,
@@ -149,19 +160,22 @@ class Expressions:
             )
         return Number(element_kind(source.element), long=source.element.size_bytes == 8)
 
-    def _Subscript(self, node: ast.Subscript) -> Value:
-        source, depth = self._element(node)
-        return Elements(source, depth) if depth else self._read(node, source)
+    def _Call(self, node: ast.Call) -> Number:
+        return self.calls.result(node)
 
-    def _element(self, node: ast.Subscript) -> tuple[Field, int]:
+    def _Subscript(self, node: ast.Subscript) -> Value:
+        source, depth = self.element(node)
+        return Elements(source, depth) if depth else self.read(node, source)
+
+    def element(self, node: ast.Subscript) -> tuple[Field, int]:
         """Type `vector[index]`: return its field, and the depth of what it gives."""
-        whole = self._value(node.value)
+        whole = self.value(node.value)
         if not isinstance(whole, Elements):
             self._scope.refuse(node, f"{whole} is indexed", "index vectors; use scalars as is")
-        index = self._value(node.slice)
+        index = self.value(node.slice)
         if not isinstance(index, Number) or index.kind is not Kind.INT:
             self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
-        constant = self._constants.evaluate(node.slice)
+        constant = self.constants.evaluate(node.slice)
         if constant is not None and constant < 0:
             self._scope.refuse(
                 node.slice,
@@ -171,10 +185,11 @@ class Expressions:
         return whole.field, whole.depth - 1
 
     def _BinOp(self, node: ast.BinOp) -> Number:
-        return self._binary(node, node.op, self._number(node.left), node.right)
+        return self.binary(node, node.op, self.number(node.left), node.right)
 
-    def _binary(self, node: ast.AST, op: ast.operator, one: Number, right: ast.expr) -> Number:
-        symbol, other = BINARY[type(op)], self._number(right)
+    def binary(self, node: ast.AST, op: ast.operator, one: Number, right: ast.expr) -> Number:
+        """Type an operation on a number and an expression."""
+        symbol, other = BINARY[type(op)], self.number(right)
         if symbol == "@":
             self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
         if symbol in LIMITS:
@@ -193,7 +208,7 @@ class Expressions:
         limit, parts = LIMITS[symbol], [node]
         if symbol != "**" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
             parts = [node.left, node.right]
-        constants = [None if symbol == "**" else self._constants.evaluate(part) for part in parts]
+        constants = [None if symbol == "**" else self.constants.evaluate(part) for part in parts]
         if any(is_count(part, limit) for part in parts) or any(
             constant is not None and 0 <= constant <= limit for constant in constants
         ):
@@ -213,7 +228,7 @@ class Expressions:
             self._scope.refuse(node, f"{what} is not available", "multiply: x * x * x")
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Number:
-        symbol, operand = UNARY[type(node.op)], self._number(node.operand)
+        symbol, operand = UNARY[type(node.op)], self.number(node.operand)
         kind = unary_kind(symbol, operand.kind)
         if kind is None:
             fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"
@@ -226,14 +241,14 @@ class Expressions:
                 symbol = COMPARISONS[type(op)]
                 self._scope.refuse(node, f"'{symbol}' compares no numbers", "use == or a loop")
         for part in (node.left, *node.comparators):
-            self._number(part)
+            self.number(part)
         return Number(Kind.BOOL)
 
     def _BoolOp(self, node: ast.BoolOp) -> Number:
         """Type `a and b` as a value: one of its parts, in the wider kind."""
         for part in node.values[:-1]:
             self._refuse_literal(part)
-        parts = [self._number(part) for part in node.values]
+        parts = [self.number(part) for part in node.values]
         for part in node.values:
             self._check_choice(part)
         return self._meeting(node, parts)
@@ -245,7 +260,7 @@ class Expressions:
         chosen = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
         for part in chosen:
             self._refuse_literal(part)
-        if node in self.facts.casts:
+        if node in self._facts.casts:
             self._scope.refuse(
                 node,
                 f"'{ast.unparse(node)}' gives numbers of different kinds to and/or",
@@ -253,8 +268,8 @@ class Expressions:
             )
 
     def _IfExp(self, node: ast.IfExp) -> Number:
-        self._test(node.test)
-        return self._meeting(node, [self._number(part) for part in (node.body, node.orelse)])
+        self.test(node.test)
+        return self._meeting(node, [self.number(part) for part in (node.body, node.orelse)])
 
     def _refuse_literal(self, node: ast.expr) -> None:
         """Refuse conditions whose dead branch Python's compiler leaves out.
@@ -270,28 +285,28 @@ class Expressions:
 
     def _meeting(self, node: ast.expr, parts: list[Number]) -> Number:
         result = functools.reduce(meet_numbers, parts)
-        if result.clash and self._settled:
+        if result.clash and self._path.settled:
             self._scope.refuse(
                 node, "an int meets numbers of two wider kinds here", "write float(...)"
             )
         if any(part.kind is not result.kind for part in parts):
-            self.facts.casts[node] = result.kind
+            self._facts.casts[node] = result.kind
         return result
 
-    def _test(self, node: ast.expr) -> None:
+    def test(self, node: ast.expr) -> None:
         """Type a condition: its parts are tested as they are, not as one value."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self._test(operand)
+                self.test(operand)
             case ast.BoolOp(values=parts):
                 for part in parts:
-                    self._test(part)
+                    self.test(part)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 for part in (test, body, orelse):
-                    self._test(part)
+                    self.test(part)
             case _:
                 self._refuse_literal(node)
-                self._number(node)
+                self.number(node)
 
     def _JoinedStr(self, node: ast.JoinedStr) -> Number:
         self._scope.refuse(

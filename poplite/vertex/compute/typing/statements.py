@@ -20,14 +20,17 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from poplite.vertex.compute.parse.constants import is_literal
 from poplite.vertex.compute.parse.dialect import Scope, is_num_workers
 from poplite.vertex.compute.typing.calls import TypeHelper
+from poplite.vertex.compute.typing.expressions import Expressions
+from poplite.vertex.compute.typing.facts import Facts
 from poplite.vertex.compute.typing.kinds import Kind, element_kind
-from poplite.vertex.compute.typing.raising import Raising
 from poplite.vertex.compute.typing.values import (
     Elements,
     Local,
     Number,
+    Path,
     State,
     Value,
     kinds_of,
@@ -44,13 +47,24 @@ class _Loop:
     continues: list[State] = field(default_factory=list)
 
 
-class Statements(Raising):
-    """One walk over the statements of a function that keeps the state of all locals."""
+class Statements:
+    """One walk over the statements of a function that keeps the state of all locals.
+
+    Args:
+        scope: the function.
+        arguments: what its parameters hold.
+        type_helper: types a function that is called.
+
+    Attributes:
+        facts: what is found out about the function.
+    """
 
     def __init__(self, scope: Scope, arguments: tuple[Value, ...], type_helper: TypeHelper) -> None:
-        super().__init__(scope, type_helper)
         given = zip(scope.parameters, arguments, strict=True)
-        self._state = {name: Local(value) for name, value in given}
+        self.facts = Facts()
+        self._scope = scope
+        self._path = Path({name: Local(value) for name, value in given})
+        self._expressions = Expressions(scope, self.facts, self._path, type_helper)
         self._loops: list[_Loop] = []
         self._results: list[tuple[ast.AST, Number | None]] = []
 
@@ -58,7 +72,7 @@ class Statements(Raising):
         """Type the whole body and return what the function returns."""
         tree = self._scope.text.tree
         self._block(tree.body[_is_docstring(tree.body[0]) :])
-        if self._state is not None:
+        if self._path.locals is not None:
             self._returns(tree, None)
         return self._result()
 
@@ -66,7 +80,7 @@ class Statements(Raising):
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
-            if self._state is None:
+            if self._path.locals is None:
                 return
             getattr(self, f"_{type(statement).__name__}")(statement)
 
@@ -81,13 +95,13 @@ class Statements(Raising):
                 f"{len(value.elts)} values are returned",
                 "return one number, and store the others in fields",
             )
-        result = None if value is None or _is_none(value) else self._value(value)
+        result = None if value is None or _is_none(value) else self._expressions.value(value)
         if result is not None and not isinstance(result, Number):
             self._scope.refuse(node, f"{result} is returned", "return one of its elements")
         if result is not None and not self._scope.callers:
             self._check_returned(node, result)
         self._returns(node, result)
-        self._state = None
+        self._path.locals = None
 
     def _check_returned(self, node: ast.Return, result: Number) -> None:
         """Refuse what `compute` returns, unless it is declared to return a truth value."""
@@ -108,7 +122,7 @@ class Statements(Raising):
 
     def _returns(self, node: ast.AST, result: Number | None) -> None:
         """Note what one path returns, once the kinds of all locals are final."""
-        if self._settled:
+        if self._path.settled:
             self._results.append((node, result))
 
     def _result(self) -> Number | None:
@@ -133,18 +147,18 @@ class Statements(Raising):
         return Number(kind, kind < Kind.FLOAT and any(number.long for number in numbers))
 
     def _Break(self, node: ast.Break) -> None:
-        assert self._state is not None
-        self._loops[-1].breaks.append(self._state)
-        self._state = None
+        assert self._path.locals is not None
+        self._loops[-1].breaks.append(self._path.locals)
+        self._path.locals = None
 
     def _Continue(self, node: ast.Continue) -> None:
-        assert self._state is not None
-        self._loops[-1].continues.append(self._state)
-        self._state = None
+        assert self._path.locals is not None
+        self._loops[-1].continues.append(self._path.locals)
+        self._path.locals = None
 
     def _Expr(self, node: ast.Expr) -> None:
         assert isinstance(node.value, ast.Call)
-        self._call_alone(node.value)
+        self._expressions.calls.alone(node.value)
 
     def _Assign(self, node: ast.Assign) -> None:
         self._assign(node.targets, node.value)
@@ -156,7 +170,7 @@ class Statements(Raising):
 
     def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
         sources = value.elts if isinstance(value, ast.Tuple) else [value]
-        values = [self._value(part) for part in sources]
+        values = [self._expressions.value(part) for part in sources]
         for target in targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
             if len(parts) != len(values) or _is_tuple(target) != _is_tuple(value):
@@ -169,24 +183,37 @@ class Statements(Raising):
                 self._store(part, item)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
-        old = self._number(node.target)
-        self._store(node.target, self._binary(node, node.op, old, node.value))
+        old = self._expressions.number(node.target)
+        self._store(node.target, self._expressions.binary(node, node.op, old, node.value))
+
+    def _Raise(self, node: ast.Raise) -> None:
+        self._expressions.calls.raised(node)
+        self._path.locals = None
+
+    def _Assert(self, node: ast.Assert) -> None:
+        if is_literal(node.test):
+            what = f"the condition {ast.unparse(node.test)} never changes"
+            self._scope.refuse(node, what, 'raise AssertionError("text")')
+        self._expressions.test(node.test)
+        if node.msg is not None:
+            self._expressions.calls.text(node.msg)
+        self.facts.raises |= __debug__  # python -O leaves assertions out
 
     def _If(self, node: ast.If) -> None:
-        self._test(node.test)
-        before, ends = self._state, []
+        self._expressions.test(node.test)
+        before, ends = self._path.locals, []
         for branch in (node.body, node.orelse):
-            self._state = None if before is None else dict(before)
+            self._path.locals = None if before is None else dict(before)
             self._block(branch)
-            ends.append(self._state)
-        self._state = meet(ends)
+            ends.append(self._path.locals)
+        self._path.locals = meet(ends)
 
     def _While(self, node: ast.While) -> None:
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
 
         def first() -> None:
             if not endless:
-                self._test(node.test)
+                self._expressions.test(node.test)
 
         self._loop(first, node.body, node.orelse, endless=endless)
 
@@ -226,17 +253,17 @@ class Statements(Raising):
         def turn(start: State) -> tuple[_Loop, State]:
             loop = _Loop()
             self._loops.append(loop)
-            self._state = dict(start)
+            self._path.locals = dict(start)
             first()
             self._block(body)
             self._loops.pop()
-            seen = meet((entry, self._state, *loop.continues))
+            seen = meet((entry, self._path.locals, *loop.continues))
             assert seen is not None
             return loop, seen
 
-        assert self._state is not None
-        start = entry = self._state
-        settled, self._settled = self._settled, False
+        assert self._path.locals is not None
+        start = entry = self._path.locals
+        settled, self._path.settled = self._path.settled, False
         while True:
             _, seen = turn(start)
             if kinds_of(seen) != kinds_of(start):
@@ -247,23 +274,23 @@ class Statements(Raising):
             if marked == start:
                 break
             start = marked
-        self._settled = settled
+        self._path.settled = settled
         loop, _ = turn(start)
-        self._state = None if endless else dict(start)
+        self._path.locals = None if endless else dict(start)
         self._block(orelse)
-        self._state = meet((self._state, *loop.breaks))
+        self._path.locals = meet((self._path.locals, *loop.breaks))
 
     # Stores
 
     def _store(self, target: ast.expr, value: Value) -> None:
-        assert self._state is not None
+        assert self._path.locals is not None
         if isinstance(target, ast.Name):
             if target.id == "self":
                 self._scope.refuse(target, "self is assigned", "use another name")
-            self._state[target.id] = Local(value)
+            self._path.locals[target.id] = Local(value)
             return
         if isinstance(target, ast.Attribute):
-            stored, depth = self._field(target), 0
+            stored, depth = self._expressions.field(target), 0
             if stored.depth:
                 rows = stored.depth > 1
                 self._scope.refuse(
@@ -275,7 +302,7 @@ class Statements(Raising):
                     else f"for i in range(len(self.{stored.name})): self.{stored.name}[i] = ...",
                 )
         elif isinstance(target, ast.Subscript):
-            stored, depth = self._element(target)
+            stored, depth = self._expressions.element(target)
         else:
             self._scope.refuse(target, "this is no place for a value", "a, b = first, second")
         self._check_store(target, stored, depth, value)
@@ -320,7 +347,7 @@ class Statements(Raising):
 
     def _range(self, node: ast.Call) -> Number:
         self.facts.calls[node] = "indices"
-        bounds = [self._number(arg) for arg in node.args]
+        bounds = [self._expressions.number(arg) for arg in node.args]
         if not 1 <= len(bounds) <= 3 or node.keywords:
             self._scope.refuse(node, "range takes 1 to 3 ints", "range(first, end, step)")
         for arg, bound in zip(node.args, bounds, strict=True):
@@ -336,13 +363,13 @@ class Statements(Raising):
 
     def _is_step(self, node: ast.expr) -> bool:
         """Whether a node is an int that is known not to be 0."""
-        return is_num_workers(node) or bool(self._constants.evaluate(node))
+        return is_num_workers(node) or bool(self._expressions.constants.evaluate(node))
 
     def _each(self, node: ast.expr) -> Number:
         if isinstance(node, ast.Call):
             value: Value | str = f"{ast.unparse(node.func)}(...)"
         else:
-            value = self._value(node)
+            value = self._expressions.value(node)
         if not isinstance(value, Elements) or value.depth != 1:
             self._scope.refuse(
                 node,
@@ -350,7 +377,7 @@ class Statements(Raising):
                 f"this is {value}",
                 "for i in range(len(...))",
             )
-        return self._read(node, value.field)
+        return self._expressions.read(node, value.field)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -16,6 +16,7 @@ negative.  Numba decides that by how it nests the meetings; here both are marked
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite.vertex.compute.typing.kinds import Kind
@@ -77,6 +78,19 @@ class Local(NamedTuple):
 
 
 State = dict[str, Local]
+
+
+@dataclass(slots=True)
+class Path:
+    """Where the walk over the statements of a function stands.
+
+    Attributes:
+        locals: the variables there; None where no path gets to.
+        settled: whether their kinds are final.
+    """
+
+    locals: State | None
+    settled: bool = True
 
 
 def meet_numbers(one: Number, other: Number) -> Number:
