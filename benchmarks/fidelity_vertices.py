@@ -15,7 +15,6 @@ import numpy as np
 import poplite as pl
 from fidelity_rows import Row, Rows, run, steps
 from poplite.vertices.amp import AmpMatMul
-from poplite.vertices.elementwise import add
 
 
 class Triad(pl.Vertex):
@@ -227,7 +226,7 @@ def tables() -> Iterable[Row]:
     for element, begin, lanes in ((pl.FLOAT, 29, 2), (pl.HALF, 26, 4)):
         graph = pl.Graph(pl.Target(tiles=1))
         a, b = (graph.add_variable(element, (1_536,), name, mapping=0) for name in "ab")
-        (total,) = steps(graph, add(graph, a, b)[1])
+        (total,) = steps(graph, pl.ops.add(graph, a, b)[1])
         estimate = 6 * (begin + 3 * (1_536 // 6) // lanes)
         what = f"add 1,536 of {element.__name__} on a tile"
         yield Row(

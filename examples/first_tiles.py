@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import poplite as pl
-from poplite.vertices import add
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +78,9 @@ def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor, pl.Tensor]:
         for j in range(2):
             graph.set_tile_mapping(p[i, j], 2 * i + j)
             graph.set_tile_mapping(q[i, j], 2 * j + i)
-    once, first = add(graph, p, q, name="once")
-    twice, second = add(graph, once, q, name="twice")
-    turned, third = add(graph, p, q.T, name="turned")
+    once, first = pl.ops.add(graph, p, q, name="once")
+    twice, second = pl.ops.add(graph, once, q, name="twice")
+    turned, third = pl.ops.add(graph, p, q.T, name="turned")
     return graph, pl.Sequence(first, second, third), once, twice, turned
 
 

@@ -1,6 +1,6 @@
 """The vertex library: one file per family, each class beside its NumPy reference."""
 
 from poplite.vertices.counting import CountFrom, CountOn, count_reference
-from poplite.vertices.elementwise import Add, add, add_reference
+from poplite.vertices.elementwise import Add, add_reference
 
-__all__ = ["Add", "CountFrom", "CountOn", "add", "add_reference", "count_reference"]
+__all__ = ["Add", "CountFrom", "CountOn", "add_reference", "count_reference"]

@@ -6,6 +6,7 @@
 Tensors may have any shape and lie on any tiles.
 """
 
+from poplite.ops.elementwise import add
 from poplite.ops.matmul.grid import MatMulPlan
 from poplite.ops.matmul.matmul import create_matmul_input_lhs, create_matmul_input_rhs, matmul
 from poplite.ops.matmul.plan import plan_matmul
@@ -13,6 +14,7 @@ from poplite.ops.reduce.reduce import reduce
 
 __all__ = [
     "MatMulPlan",
+    "add",
     "create_matmul_input_lhs",
     "create_matmul_input_rhs",
     "matmul",

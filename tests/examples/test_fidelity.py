@@ -12,7 +12,6 @@ from types import ModuleType
 import pytest
 
 import poplite as pl
-from poplite.vertices.elementwise import add
 
 CHEAP = {"V1": 1, "V3": 1, "V4": 4, "V10": 4, "V11": 1, "C2": 2, "A1": 3}
 """Keys of rows that take no time, and how many they make."""
@@ -107,7 +106,7 @@ def test_phases_are_told_apart_by_what_is_between(fidelity_rows: ModuleType) -> 
     graph = pl.Graph(pl.Target(tiles=2))
     a = graph.add_variable(pl.FLOAT, (1_000,), "a", mapping=0)
     b = graph.add_variable(pl.FLOAT, (1_000,), "b", mapping=1)
-    _, program = add(graph, a, b)
+    _, program = pl.ops.add(graph, a, b)
     (step,) = fidelity_rows.steps(graph, program)
     found = fidelity_rows.phases(step)
     assert {kind for kind, cycles in found.items() if cycles} == {"exchange", "compute", "sync"}

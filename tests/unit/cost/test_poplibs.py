@@ -15,7 +15,7 @@ from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence
 from poplite.machine.library_facts import BINARY, BROADCAST, ROWS, UNARY, UNARY_IN_PLACE, Loop
 from poplite.types import ELEMENT_TYPES
-from poplite.vertices import Add, CountOn, add
+from poplite.vertices import Add, CountOn
 from poplite.vertices.estimators import poplibs
 from poplite.vertices.estimators.poplibs import Element, broadcast, fill, of_tile, share, unary
 from poplite.vertices.estimators.poplibs import binary as binary_slots
@@ -202,7 +202,7 @@ def test_vertices_of_the_library_take_what_the_makers_do() -> None:
 def test_an_addition_of_1536_takes_the_tile_what_the_maker_says() -> None:
     graph = pl.Graph(TARGET)
     a, b = (graph.add_variable(pl.FLOAT, (1536,), mapping=0) for _ in "ab")
-    total, program = add(graph, a, b)
+    total, program = pl.ops.add(graph, a, b)
     assert total.shape == (1536,)
     (execute,) = program.children
     assert isinstance(execute, pl.Execute)

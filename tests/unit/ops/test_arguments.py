@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from poplite.vertices import add
 
 GRAPH = pl.Graph(pl.Target(tiles=4))
 X = GRAPH.add_variable(pl.FLOAT, (4, 4), "x", mapping="linear")
@@ -18,7 +17,7 @@ STEPS = pl.Sequence()
 Call = Callable[[Any], object]
 
 GRAPHS: dict[str, Call] = {
-    "add": lambda graph: add(graph, X, X),
+    "add": lambda graph: pl.ops.add(graph, X, X),
     "counted_loop": lambda graph: pl.counted_loop(graph, 0, 3, 1, STEPS),
     "create_matmul_input_lhs": lambda graph: pl.ops.create_matmul_input_lhs(graph, PLAN),
     "create_matmul_input_rhs": lambda graph: pl.ops.create_matmul_input_rhs(graph, PLAN),
@@ -26,7 +25,7 @@ GRAPHS: dict[str, Call] = {
     "reduce": lambda graph: pl.ops.reduce(graph, X, [0], "add", STEPS),
 }
 TENSORS: dict[str, Call] = {
-    "add": lambda tensor: add(GRAPH, X, tensor),
+    "add": lambda tensor: pl.ops.add(GRAPH, X, tensor),
     "matmul": lambda tensor: pl.ops.matmul(GRAPH, tensor, X, STEPS),
     "reduce": lambda tensor: pl.ops.reduce(GRAPH, tensor, [0], "add", STEPS),
 }

@@ -1,4 +1,4 @@
-"""poplite.vertices.add: any shapes, any mappings, and what it refuses."""
+"""pl.ops.add: any shapes, any mappings, and what it refuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.vertices import add
 
 
 @settings(max_examples=25)
@@ -33,7 +32,7 @@ def test_sum_of_any_mapping(
             graph.set_tile_mapping(flat[i : i + 1], int(tile))
         tensors.append(tensor)
         arrays.append(array)
-    total, program = add(graph, tensors[0], tensors[1])
+    total, program = pl.ops.add(graph, tensors[0], tensors[1])
     engine = pl.Engine(graph, program)
     engine.run()
     assert engine.read(total).tobytes() == (arrays[0] + arrays[1]).tobytes()
@@ -45,7 +44,7 @@ def test_vertices_are_at_most_the_workers_of_each_tile() -> None:
     a = graph.add_variable(pl.FLOAT, (12,), "a")
     graph.set_tile_mapping(a[0:8], 0)
     graph.set_tile_mapping(a[8:12], 2)
-    _, program = add(graph, a, a)
+    _, program = pl.ops.add(graph, a, a)
     (step,) = program.children
     assert isinstance(step, pl.Execute)
     assert [v.tile for v in step.compute_set.vertices] == [0] * 6 + [2] * 4
@@ -55,7 +54,7 @@ def test_shapes_must_agree() -> None:
     graph = pl.Graph()
     a = graph.add_variable(pl.FLOAT, (2, 3), "a", mapping=0)
     with pytest.raises(pl.TensorCreationError, match=r"add: shapes \(2, 3\) and \(3, 2\) differ"):
-        add(graph, a, a.T)
+        pl.ops.add(graph, a, a.T)
 
 
 def test_elements_must_be_of_one_type() -> None:
@@ -63,14 +62,14 @@ def test_elements_must_be_of_one_type() -> None:
     a = graph.add_variable(pl.FLOAT, (2,), "a", mapping=0)
     b = graph.add_variable(pl.INT, (2,), "b", mapping=0)
     with pytest.raises(pl.ElementTypeError, match="add: 'a' is FLOAT and 'b' is INT"):
-        add(graph, a, b)
+        pl.ops.add(graph, a, b)
 
 
 def test_elements_must_be_numbers() -> None:
     graph = pl.Graph()
     a = graph.add_variable(pl.BOOL, (2,), "a", mapping=0)
     with pytest.raises(pl.ElementTypeError, match="add: 'a' is BOOL and 'a' is BOOL") as caught:
-        add(graph, a, a)
+        pl.ops.add(graph, a, a)
     assert caught.value.found == "T is one of FLOAT, HALF, INT, UNSIGNED_INT"
 
 
@@ -79,4 +78,4 @@ def test_elements_of_the_first_need_tiles() -> None:
     a = graph.add_variable(pl.FLOAT, (4,), "a")
     graph.set_tile_mapping(a[0:3], 0)
     with pytest.raises(pl.InvalidTileMapping, match=r"'a'.*4"):
-        add(graph, a, a)
+        pl.ops.add(graph, a, a)
