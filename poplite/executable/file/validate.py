@@ -22,7 +22,12 @@ from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed, at
 from poplite.executable.file.validate_code import check_code
-from poplite.executable.file.validate_costs import check_costs
+from poplite.executable.file.validate_costs import (
+    check_action_costs,
+    check_memory,
+    check_slot_sums,
+    check_step_costs,
+)
 from poplite.executable.file.validate_vertices import check_vertices
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ALIGNMENT, ArenaLayout
@@ -76,12 +81,33 @@ def validate(executable: Executable) -> None:
         raise Malformed("programs: there is none")
     for name, code in executable.programs.items():
         with at(f".programs[{name!r}]"):
-            check_code(code, executable)
-    check_costs(executable)
+            check_code(
+                code,
+                executable.steps,
+                executable.float_modes,
+                num_actions=len(executable.actions),
+                arena=arena,
+            )
+    _check_costs(executable)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
                 _check_deep(getattr(executable, field.name), arena)
+
+
+def _check_costs(executable: Executable) -> None:
+    costs, action_costs = executable.costs, executable.action_costs
+    if executable.memory is None:
+        if costs or action_costs:
+            raise Malformed("there are costs, but no memory")
+        return
+    tiles, arena = executable.target.tiles, executable.layout.size_bytes
+    check_memory(executable.memory, executable.target)
+    check_step_costs(costs, executable.steps, tiles=tiles, arena=arena)
+    check_action_costs(action_costs, executable.actions, tiles)
+    for name, code in executable.programs.items():
+        with at(f".programs[{name!r}]"):
+            check_slot_sums(code)
 
 
 def _check_deep(value: Any, arena: int) -> None:

@@ -34,12 +34,11 @@ from poplite.executable.opcodes import (
     SAME,
     SWITCH,
 )
-from poplite.executable.step import ComputeStep, phases_of
+from poplite.executable.step import ComputeStep, CopyStep, phases_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from poplite.executable.executable import Executable
     from poplite.executable.opcodes import Code
 
 OPERANDS: dict[int, tuple[str, ...]] = {
@@ -65,12 +64,22 @@ OPERANDS: dict[int, tuple[str, ...]] = {
 """What the operands of each op name."""
 
 
-def check_code(code: Code, executable: Executable) -> None:
+def check_code(
+    code: Code,
+    steps: Sequence[ComputeStep | CopyStep],
+    float_modes: tuple[int, ...],
+    *,
+    num_actions: int,
+    arena: int,
+) -> None:
     """Check the ops of a program.
 
     Args:
         code: the program.
-        executable: what it belongs to; its steps have been checked.
+        steps: those of its executable; they have been checked.
+        float_modes: modes of floating-point arithmetic that drivers are made for.
+        num_actions: how many actions there are.
+        arena: its bytes.
 
     Raises:
         Malformed: at the first op that names what is not there.
@@ -87,14 +96,21 @@ def check_code(code: Code, executable: Executable) -> None:
         raise Malformed(f"{code.num_loops:,} loops, {code.num_functions:,} functions")
     if code.num_functions > len(ops):
         raise Malformed(f"{code.num_functions:,} functions in {len(ops):,} ops")
-    _check_steps(code, executable)
+    _check_steps(code, steps)
+    there = {
+        "row": len(ops),
+        "function": len(ops),
+        "loop": code.num_loops,
+        "action": num_actions,
+        "compute set": sum(isinstance(step, ComputeStep) for step in steps),
+    }
     for op, operands in OPERANDS.items():
         rows = np.flatnonzero(ops[:, 0] == op)
         for word, operand in enumerate(operands, 1):
             if len(rows):
-                _check_operand(operand, ops, rows, ops[rows, word], section, code, executable)
-    _check_scalars(ops, executable.layout.size_bytes)
-    _check_floats(ops, executable.float_modes)
+                _check_operand(operand, ops, rows, ops[rows, word], section, there)
+    _check_scalars(ops, arena)
+    _check_floats(ops, float_modes)
     _check_calls(ops, section, begins)
 
 
@@ -113,13 +129,13 @@ def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.ND
     return np.searchsorted(ends, np.arange(len(ops))), begins
 
 
-def _check_steps(code: Code, executable: Executable) -> None:
+def _check_steps(code: Code, steps: Sequence[ComputeStep | CopyStep]) -> None:
     ops, rows = code.ops, code.step_rows
     if rows.ndim != 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ops)):
         raise Malformed("step_rows names ops that are not there")
     if (ops[rows, 0] != LAUNCH).any():
         raise Malformed("step_rows names ops that launch nothing")
-    phases = np.array([len(phases_of(step)) for step in executable.steps], np.int64)
+    phases = np.array([len(phases_of(step)) for step in steps], np.int64)
     launches = ops[ops[:, 0] == LAUNCH]
     _check_below(launches[:, 1], len(phases), "step")
     if (
@@ -141,25 +157,15 @@ def _check_operand(
     rows: npt.NDArray[np.int64],
     found: npt.NDArray[np.int64],
     section: npt.NDArray[np.int64],
-    code: Code,
-    executable: Executable,
+    there: Mapping[str, int],
 ) -> None:
-    match operand:
-        case "row":
-            _check_below(found, len(ops), "row")
-            if (section[found] != section[rows]).any():
-                raise Malformed("a jump leads out of its function")
-        case "function":
-            _check_below(found, len(ops), "row")
-        case "loop":
-            _check_below(found, code.num_loops, "loop")
-        case "action":
-            _check_below(found, len(executable.actions), "action")
-        case "compute set":
-            sets = sum(isinstance(step, ComputeStep) for step in executable.steps)
-            _check_below(found, sets, "compute set")
-        case "cases":
-            _check_cases(ops, rows, found)
+    """Check an operand of some rows; `there` is how many there are of what it may name."""
+    if operand in there:
+        _check_below(found, there[operand], "row" if operand == "function" else operand)
+    if operand == "row" and (section[found] != section[rows]).any():
+        raise Malformed("a jump leads out of its function")
+    if operand == "cases":
+        _check_cases(ops, rows, found)
 
 
 def _check_cases(

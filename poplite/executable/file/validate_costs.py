@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,16 +22,16 @@ from poplite.arrays.series import Listed, Series
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, StepCost, VertexCosts
-from poplite.executable.actions import Stamp
+from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
-from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed, at
 from poplite.executable.opcodes import LAUNCH, TALLY, Code
-from poplite.executable.step import ComputeStep
+from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.machine.target import Target
 from poplite.vertex.vertex import Vertex
 
 MOST_WORKERS = 1 << 28
@@ -40,49 +41,94 @@ SPREADS = tuple(field.name for field in dataclasses.fields(Phase) if field.type 
 """Fields of a phase that are a number of each tile."""
 
 
-def check_costs(executable: Executable) -> None:
-    """Check what an executable says of costs.
+def check_memory(plan: MemoryPlan, target: Target) -> None:
+    """Check a plan of memory.
 
     Args:
-        executable: of which all else was checked.
+        plan: what tiles hold.
+        target: the machine.
 
     Raises:
         Malformed: at the first number that cannot be.
     """
-    steps, costs = executable.steps, executable.costs
-    actions, action_costs = executable.actions, executable.action_costs
-    if executable.memory is None:
-        if costs or action_costs:
-            raise Malformed("there are costs, but no memory")
-        return
-    target = executable.target
-    if target.tiles * target.workers > MOST_WORKERS:
-        raise Malformed(f"target: {target.tiles:,} tiles of {target.workers:,} workers")
+    tiles = target.tiles
+    if tiles * target.workers > MOST_WORKERS:
+        raise Malformed(f"target: {tiles:,} tiles of {target.workers:,} workers")
     with at(".memory"):
-        _check_memory(executable.memory, target.tiles)
+        _check_plan(plan, tiles)
+
+
+def check_step_costs(
+    costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int
+) -> None:
+    """Check what steps cost.
+
+    Args:
+        costs: of the first steps, at least of all compute sets.
+        steps: they have been checked.
+        tiles: of the target.
+        arena: its bytes.
+
+    Raises:
+        Malformed: at the first number that cannot be.
+    """
     sets = sum(isinstance(step, ComputeStep) for step in steps)
     if not sets <= len(costs) <= len(steps):
         raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
     for number, (cost, step) in enumerate(zip(costs, steps, strict=False)):
         with at(f".costs[{number}]"):
-            _check_step(cost, step if isinstance(step, ComputeStep) else None, executable)
-    if len(action_costs) != len(actions):
-        raise Malformed(f"costs of {len(action_costs):,} actions, there are {len(actions):,}")
-    for number, (host_cost, action) in enumerate(zip(action_costs, actions, strict=True)):
-        if host_cost is not None:
+            _check_phases(cost, tiles)
+            _check_families(cost, step if isinstance(step, ComputeStep) else None, tiles, arena)
+
+
+def check_action_costs(
+    costs: Sequence[StepCost | None], actions: Sequence[Action], tiles: int
+) -> None:
+    """Check what actions cost.
+
+    Args:
+        costs: of each action; None for what costs nothing.
+        actions: all of them.
+        tiles: of the target.
+
+    Raises:
+        Malformed: at the first number that cannot be.
+    """
+    if len(costs) != len(actions):
+        raise Malformed(f"costs of {len(costs):,} actions, there are {len(actions):,}")
+    for number, (cost, action) in enumerate(zip(costs, actions, strict=True)):
+        if cost is not None:
             with at(f".action_costs[{number}]"):
                 if not isinstance(action, HostAction | Stamp):
                     raise Malformed(f"{type(action).__name__} takes nothing")
-                _check_step(host_cost, None, executable)
-    for name, code in executable.programs.items():
-        with at(f".programs[{name!r}]"):
-            _check_tallies(code)
+                _check_phases(cost, tiles)
+                _check_families(cost, None, tiles, 0)
 
 
-def _check_step(cost: StepCost, step: ComputeStep | None, executable: Executable) -> None:
+def check_slot_sums(code: Code) -> None:
+    """Check that slots are summed of the step whose row stands before.
+
+    Args:
+        code: of a program; its ops have been checked.
+
+    Raises:
+        Malformed: where they are not.
+    """
+    ops = code.ops
+    sums = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == TALLY))
+    rows = np.sort(code.step_rows)
+    before = np.searchsorted(rows, sums) - 1
+    if (before < 0).any() or (ops[rows[before], 1] != ops[sums, 1]).any():
+        raise Malformed("it counts what does not run")
+
+
+def _check_phases(cost: StepCost, tiles: int) -> None:
     for number, phase in enumerate((*cost.before, *cost.after)):
         with at(f" phase {number}"):
-            _check_phase(phase, executable.target.tiles)
+            _check_phase(phase, tiles)
+
+
+def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena: int) -> None:
     if step is None:
         if cost.vertices:
             raise Malformed("vertices, where none run")
@@ -90,7 +136,7 @@ def _check_step(cost: StepCost, step: ComputeStep | None, executable: Executable
     found = Counter[type[Vertex]]()
     for number, family in enumerate(cost.vertices):
         with at(f".vertices[{number}]"):
-            found[family.cls] += _check_vertices(family, step.num_vertices, executable)
+            found[family.cls] += _check_vertices(family, step.num_vertices, tiles, arena)
     there = Counter[type[Vertex]]()
     for group in step.groups:
         there[group.cls] += int(group.rows[:, COUNT].sum())
@@ -131,8 +177,8 @@ def check_spread(spread: Spread, tiles: int) -> None:
         _check_within(spread.values, MOST)
 
 
-def _check_vertices(family: VertexCosts, num_vertices: int, executable: Executable) -> int:
-    count, num_tiles = _count(family.numbers), executable.target.tiles
+def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, arena: int) -> int:
+    count = _count(family.numbers)
     if not 1 <= count <= num_vertices:
         raise Malformed(f"{count:,} of {num_vertices:,} vertices")
     _check_within(family.numbers, num_vertices - 1)
@@ -148,7 +194,7 @@ def _check_vertices(family: VertexCosts, num_vertices: int, executable: Executab
         if family.shapes is None or family.shape is None:
             raise Malformed("neither slots nor shapes")
         with at(".shapes"):
-            _check_shapes(family.cls, family.shapes, count, executable.layout.size_bytes)
+            _check_shapes(family.cls, family.shapes, count, arena)
         with at(".shape"):
             _check_series(family.shape, count, len(family.shapes) - 1)
     elif family.shapes is not None or family.shape is not None:
@@ -188,17 +234,7 @@ def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> N
                 raise Malformed(f"'{field.name}' of {int(own.min()):,} to {int(own.max()):,}")
 
 
-def _check_tallies(code: Code) -> None:
-    """Check that what is counted is that of the step whose row stands before."""
-    ops = code.ops
-    tallies = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == TALLY))
-    rows = np.sort(code.step_rows)
-    before = np.searchsorted(rows, tallies) - 1
-    if (before < 0).any() or (ops[rows[before], 1] != ops[tallies, 1]).any():
-        raise Malformed("it counts what does not run")
-
-
-def _check_memory(plan: MemoryPlan, tiles: int) -> None:
+def _check_plan(plan: MemoryPlan, tiles: int) -> None:
     if plan.num_tiles != tiles or plan.peak_step.shape != (tiles,):
         raise Malformed(f"memory of {plan.num_tiles:,} tiles, there are {tiles:,}")
     if min(plan.tile_bytes, plan.element_bytes) < 1 or not 0 <= plan.interleaved_begin <= MOST:
