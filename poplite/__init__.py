@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
     from poplite.graph.graph import Graph
-    from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
+    from poplite.graph.host.remote import HostFunction, RemoteBuffer
     from poplite.graph.host.streams import (
         DataStream,
         DataStreamType,
@@ -122,6 +122,7 @@ if TYPE_CHECKING:
         set_floating_point_behaviour,
         set_stochastic_rounding,
     )
+    from poplite.program.function import FunctionBuffer
     from poplite.report import Report
     from poplite.simulator.engine import Engine
     from poplite.source import SourceLocation
@@ -171,7 +172,8 @@ _HOMES = {
     "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
     "set_stochastic_rounding",
     "graph.tensor.rearrange": "TensorRearranger",
-    "graph.host.remote": "FunctionBuffer HostFunction RemoteBuffer",
+    "graph.host.remote": "HostFunction RemoteBuffer",
+    "program.function": "FunctionBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
     "graph.tensor.memory_regions": "SortedRegions TileRegions",

@@ -342,9 +342,9 @@ def _owners(graph: Graph, table: EdgeTable) -> list[int]:
     owners: set[int] = set()
     for field in table.fields():
         low, high = field.edges.envelope()
-        first, last = graph._owner(low), graph._owner(high - 1)
+        first, last = graph.space.owner(low), graph.space.owner(high - 1)
         if first != last:
-            owners.update(np.unique(graph._owners(field.runs.begin)).tolist())
+            owners.update(np.unique(graph.space.owners(field.runs.begin)).tolist())
         else:
             owners.add(first)
     return sorted(owners)

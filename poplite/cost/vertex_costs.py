@@ -87,7 +87,7 @@ class _Part:
         if self.estimates is not None:
             cycles, flops = self.estimates
             return self._known("given", compact(cycles), compact(flops))
-        estimator = estimator_for(cls, graph._estimators)
+        estimator = estimator_for(cls, graph.perf_estimators)
         if estimator is not None:
             return self._estimated(estimator, graph)
         columns = self._columns(words_of(self.family))

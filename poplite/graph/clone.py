@@ -25,8 +25,7 @@ import numpy as np
 from poplite.arrays.digits import Digit, Dim, coalesce, digits_of, pack
 from poplite.arrays.intervals import Int64, merge
 from poplite.errors import ElementTypeError, TensorCreationError
-from poplite.graph.mapping.tile_table import cut_runs, split
-from poplite.graph.tensor.placement import pieces_of
+from poplite.graph.tensor.placement import pieces_of, pieces_of_runs
 from poplite.source import SourceLocation
 from poplite.text import clipped
 from poplite.view import (
@@ -38,10 +37,8 @@ from poplite.view import (
     contains_aliases,
     empty,
     runs,
-    storages,
 )
 from poplite.view.address_sets import in_memory_order
-from poplite.view.contiguous.small import FEW
 
 if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
@@ -205,19 +202,10 @@ def _nothing(shape: tuple[int, ...]) -> Layout:
 
 def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
     """Return `(tile, length)` of the pieces of memory; neighbours differ in tile."""
-    graph = source.graph
+    space = source.graph.space
     if isinstance(memory, View):
-        return pieces_of(graph, memory)
-    begin, length = memory
-    owners = [graph.variable_of(storage) for storage in storages(source.view)]
-    if len(begin) > FEW:
-        cut = cut_runs(graph.directory.table(owners), begin, length)
-        _, tiles, end = cut.pieces(graph.target.tiles)
-        return tiles.astype(np.int64), np.diff(end, prepend=0)
-    tile, _, size = split([(v.storage.base, v.mapping) for v in owners], begin, length)
-    end = np.cumsum(size)
-    low, high, tile = merge(end - size, end, tile)
-    return tile, high - low
+        return pieces_of(space, memory)
+    return pieces_of_runs(space, source.view, *memory)
 
 
 def _by_tile(place: Layout) -> Layout:

@@ -11,47 +11,88 @@ mapping, races) when an engine is made::
     for tile in range(4):
         graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
 
-Variables and clones are in `poplite.graph.graph_variables`, tiles and the order of memory in
-`poplite.graph.graph_mapping`, what the host sees in `poplite.graph.graph_host`, sizes of fields and
-costs of vertices in `poplite.graph.graph_fields`; here are compute sets with their vertices.
+A `Graph` is a face: it owns its parts (`Parts`, tile numbers), finds the user's line, and hands
+on. What is behind is in the packages below: variables in `storage`, their tiles in `mapping`,
+vertices in `compute_sets` and `connect`, streams and remote buffers in `host`.
 
 Semantics: Poplar API reference, "Graph".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
 
 from poplite.display import Displayed
 from poplite.errors import GraphConnectionError
+from poplite.graph import variables
+from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
-from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.compute_sets.cycles_method import checked_estimator, estimate_of
+from poplite.graph.compute_sets.field_sizes import largest_number, max_dim, size_of
+from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
+from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
+from poplite.graph.connect import connect
 from poplite.graph.connect.bulk import block_of
-from poplite.graph.connect.connect import bind, bind_row, field_ref, vertex_class_of
-from poplite.graph.graph_fields import GraphFields
-from poplite.graph.graph_host import GraphHost
-from poplite.graph.graph_variables import MappingLike
-from poplite.graph.host.handles import Handles
-from poplite.graph.storage.names import checked_name
+from poplite.graph.connect.ownership import check_compute_set, check_mapped, check_own, check_vertex
+from poplite.graph.host.handles import Handles, HostHandle, named, written
+from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_of, remote_buffer_of
+from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
+from poplite.graph.host.transfers import TypeLike
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.names import Names, checked_name, checked_scope
+from poplite.graph.storage.space import Space
+from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
+from poplite.graph.storage.variable import ShapeLike, Variable
+from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor
-from poplite.machine.replicas import tiles_text
+from poplite.graph.variables import Declaration, MappingLike
+from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
-from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted
-from poplite.vertex.vertex import Vertex
+from poplite.source import here
+from poplite.text import counted
+from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
+from poplite.vertex.vertex import Vertex, field_of
+from poplite.view import Storage
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from poplite.graph.virtual import VirtualGraph
-    from poplite.program import Function, Program
+    from poplite.program.base import Program
+    from poplite.program.function import Function, FunctionBuffer
 
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
+_Field = FieldRef | tuple[VertexInstance, str]
 
-class Graph(GraphFields, GraphHost, Displayed):
+
+@dataclass(slots=True)
+class Parts:
+    """What a graph is made of; its virtual graphs have the same.
+
+    Attributes:
+        space: variables and their tiles.
+        names: of variables, compute sets and functions.
+        compute_sets: in the order they were made.
+        handles: what the host finds by name.
+        estimators: what vertices cost, by class.
+        function_buffers: by the name of their function.
+    """
+
+    space: Space
+    names: Names
+    compute_sets: list[ComputeSet] = field(default_factory=list)
+    handles: Handles = field(default_factory=Handles)
+    estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
+    function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
+
+
+class Graph(Displayed):
     """Variables, compute sets and vertices for one target.
 
     Args:
@@ -66,27 +107,394 @@ class Graph(GraphFields, GraphHost, Displayed):
     Attributes:
         target: the machine of one replica.
         replication_factor: how many replicas there are.
-        directory: the tiles of all its elements.
+        space: its variables, and the tiles of all their elements.
 
     >>> Graph(Target(tiles=4))
     <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
     """
 
     def __init__(self, target: Target | None = None, replication_factor: int = 1) -> None:
-        super().__init__(target, replication_factor)
-        self._compute_sets: list[ComputeSet] = []
-        self._estimators = {}
-        self._handles = Handles()
+        at = here()
+        machine, replicas = part_of(checked_target(target, at), replication_factor, at)
+        self.target, self.replication_factor = machine, replicas
+        names = Names()
+        self.space = Space(machine.tiles, names)
+        self._parts = Parts(self.space, names)
+        self._tiles: TileNumbers = AllTiles(machine.tiles)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All variables and constants, in the order they were made."""
+        return tuple(self.space.variables)
 
     @property
     def compute_sets(self) -> tuple[ComputeSet, ...]:
         """All compute sets, in the order they were made."""
-        return tuple(self._compute_sets)
+        return tuple(self._parts.compute_sets)
 
     @property
     def num_vertices(self) -> int:
         """Vertices of all compute sets together."""
-        return sum(len(cs.vertices) for cs in self._compute_sets)
+        return sum(len(cs.vertices) for cs in self._parts.compute_sets)
+
+    def scope(self, name: str) -> AbstractContextManager[None]:
+        """Put `name/` in front of the names made inside a `with` block; scopes nest.
+
+        Args:
+            name: one or more parts of a name.
+
+        Raises:
+            TensorCreationError: when the name is empty.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> with graph.scope("conv1"):
+        ...     w = graph.add_variable("float32", (3,), "w")
+        >>> w.name
+        'conv1/w'
+        """
+        return self._parts.names.within(checked_scope(name))
+
+    # Variables
+
+    def add_variable(
+        self,
+        element_type: ElementTypeLike,
+        shape: ShapeLike,
+        name: str = "",
+        *,
+        mapping: Literal["linear"] | MappingLike | None = None,
+        initial_value: npt.ArrayLike | Mapping[int, npt.ArrayLike] | None = None,
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor:
+        """Make a variable, and return the tensor of all of it.
+
+        Args:
+            element_type: element type, or a NumPy dtype that one stores.
+            shape: extents; `()` is one element of rank 0.
+            name: name within the current scopes; a name already taken gets a number.
+            mapping: "linear" spreads the elements evenly and in order over all tiles; a
+                tile number or intervals for each tile as for `set_tile_mapping`. Without
+                it, no element has a tile yet.
+            initial_value: as for `set_initial_value`.
+            metadata: for QUARTER, format and scale: a value, which becomes a constant on tile
+                0, or a tensor of one QUARTER_METADATA element, which programs may change.
+
+        Returns:
+            A tensor of that shape.
+
+        Raises:
+            ElementTypeError: for an unknown element type.
+            TensorMetadataError: for QUARTER without metadata, or another type with some.
+            TensorCreationError: for a shape that is none.
+            InvalidTileMapping: for a mapping that does not fit.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.machine.target import Target
+        >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
+        (2, 4)
+        """
+        new = Declaration(element_type, shape, name, mapping, metadata, here())
+        value, replicas = initial_value, self.replication_factor
+        variable = variables.add_variable(self.space, self._tiles, new, value, replicas)
+        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+
+    def add_constant(
+        self,
+        element_type: ElementTypeLike,
+        shape: ShapeLike,
+        value: npt.ArrayLike,
+        name: str = "",
+        *,
+        mapping: Literal["linear"] | MappingLike | None = None,
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor:
+        """Make a constant, and return the tensor of all of it.
+
+        It needs a tile mapping like a variable.  Nothing may write to it.
+
+        Args:
+            element_type: element type, or a NumPy dtype that one stores.
+            shape: extents; `()` is one element of rank 0.
+            value: a number for all elements, an array of that shape, or a flat list.
+            name: name within the current scopes; a name already taken gets a number.
+            mapping: as for `add_variable`.
+            metadata: as for `add_variable`.
+
+        Raises:
+            ElementTypeError: for an unknown element type, or values of another kind.
+            TensorMetadataError: for QUARTER without metadata, or another type with some.
+            TensorCreationError: for a shape that is none, or values of another count.
+            SizeOverflowError: for a value outside the range of the element type.
+            InvalidTileMapping: for a mapping that does not fit.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> graph.add_constant("int32", (3,), [1, 2, 3], "taps", mapping=0).contains_constant()
+        True
+        """
+        new = Declaration(element_type, shape, name, mapping, metadata, here())
+        variable = variables.add_constant(self.space, self._tiles, new, value)
+        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+
+    def add_replication_index_constant(
+        self, name: str = "", *, mapping: Literal["linear"] | MappingLike | None = None
+    ) -> Tensor:
+        """Make a constant that holds the number of the replica it is in, from 0.
+
+        Args:
+            name: as for `add_variable`.
+            mapping: as for `add_variable`.
+
+        Returns:
+            A scalar of UNSIGNED_INT.
+
+        Raises:
+            InvalidTileMapping: for a mapping that does not fit.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.machine.target import Target
+        >>> graph = Graph(Target(tiles=8, ipus=2), replication_factor=2)
+        >>> graph.add_replication_index_constant("which", mapping=0)
+        <Tensor 'which' uint32[] on tile 0, 4 B>
+        """
+        index = self.add_constant(UNSIGNED_INT, (), 0, name, mapping=mapping)
+        numbers = {n: np.array(n, np.uint32) for n in range(self.replication_factor)}
+        self.space.variables[-1].replica_values = numbers
+        return index
+
+    def set_initial_value(
+        self, target: Tensor | FieldRef, value: npt.ArrayLike | Mapping[int, npt.ArrayLike]
+    ) -> None:
+        """Set what a variable holds when a program is loaded, or the value of a state field.
+
+        Elements that get no initial value start as zero.
+
+        Args:
+            target: a tensor, whole or a view; or a state field, `vertex["count"]`.
+            value: a number for all elements, an array of the tensor's shape, or a flat list.
+                In a dictionary, the same for some of the replicas, by their number.
+
+        Raises:
+            GraphReplicationError: for a replica that does not exist.
+            GraphConnectionError: for constants, and views that hold an element twice.
+            TensorCreationError: for values of another count.
+            ElementTypeError: for values of another kind.
+            SizeOverflowError: for a value outside the range of the element type.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.add_variable("float32", (4,), "x")
+        >>> graph.set_initial_value(x[1:3], 5)
+        >>> graph.variables[0].initial_value
+        array([0., 5., 5., 0.], dtype=float32)
+        """
+        at = here()
+        if isinstance(target, FieldRef):
+            connect.bind_state(target, value, at)
+            return
+        check_own(self, target, "set_initial_value", at, "set_initial_value(tensor, value)")
+        variables.set_values(target, value, self.replication_factor, at)
+
+    def clone(
+        self,
+        tensor: Tensor,
+        name: str = "",
+        *,
+        element_type: ElementTypeLike | None = None,
+        method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor:
+        """Make a variable for the elements of a tensor, with its shape and on its tiles.
+
+        The content is not copied.  Elements without a tile have none in the clone either; what
+        was constant is variable.
+
+        Args:
+            tensor: whole or a view; may hold elements twice.
+            name: name of the variable; by default the tensor's.
+            element_type: of the clone; by default the tensor's.
+            method: the order of the elements in memory.
+            metadata: for QUARTER, as for `add_variable`; by default the tensor's.
+
+        Returns:
+            A tensor of the tensor's shape over a new variable.
+
+        Raises:
+            ElementTypeError: for something that is no tensor, an unknown element type or method.
+            GraphConnectionError: for a tensor of another graph.
+            TensorMetadataError: for QUARTER without metadata, or another type with some.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.add_variable("float32", (2, 3), "x", mapping=1)
+        >>> graph.clone(x.T)
+        <Tensor 'x_1' float32[3, 2] on tile 1, 24 B>
+        >>> graph.clone(x.T).var_str()
+        'VAR:2 DIMSHUFFLE(1,0)'
+        """
+        at = here()
+        check_own(self, tensor, "clone", at, "clone(tensor)")
+        return variables.add_clone(self._tiles, tensor, name, element_type, method, metadata, at)
+
+    def clone_n(
+        self,
+        tensor: Tensor,
+        n: int,
+        name: str = "",
+        *,
+        method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
+        duplication: TensorCloneDuplicationMethod = (
+            TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION
+        ),
+        metadata: Tensor | QuarterMetadata | None = None,
+    ) -> Tensor:
+        """Make n clones of a tensor, as one tensor with a new first dimension.
+
+        Args:
+            tensor: whole or a view.
+            n: how many, from 0.
+            name: name of the variables; by default the tensor's.
+            method: the order of the elements of each clone in memory.
+            duplication: where the clones lie beside each other.
+            metadata: for QUARTER, as for `add_variable`; by default the tensor's.
+
+        Returns:
+            A tensor of shape `(n, *tensor.shape)`.
+
+        Raises:
+            TensorCreationError: when copies are to lie side by side by tile, and the method
+                would make a new order.
+            TensorIndexError: when n is negative or no whole number.
+            PopliteError: as `clone`.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> graph.clone_n(graph.add_variable("float32", (2, 3), "x"), 4).shape
+        (4, 2, 3)
+        """
+        at = here()
+        check_own(self, tensor, "clone_n", at, "clone_n(tensor, n)")
+        return variables.add_clones(self._tiles, tensor, n, name, method, duplication, metadata, at)
+
+    def variable_of(self, storage: Storage) -> Variable:
+        """Return the variable that owns some storage.
+
+        Args:
+            storage: where a view's elements live.
+
+        Raises:
+            GraphConnectionError: when the storage is not of this graph.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.add_variable("float32", (4,), "x")
+        >>> graph.variable_of(graph.variables[0].storage)
+        <Variable 'x' float32[4]>
+        """
+        known = self.space.variables
+        if 0 <= storage.id < len(known) and known[storage.id].storage is storage:
+            return known[storage.id]
+        raise GraphConnectionError(
+            f"{storage!r} is not of {self!r}",
+            at=here(),
+            fix="use the graph that made the tensor: tensor.graph",
+        )
+
+    # Tiles
+
+    def set_tile_mapping(self, target: Tensor | VertexInstance, mapping: MappingLike) -> None:
+        """Put elements of a tensor, or a vertex, on tiles.
+
+        Later calls override earlier ones, element by element.
+
+        Args:
+            target: a tensor, whole or a view; or a vertex.
+            mapping: a tile number; for a tensor also, for each tile, a list of intervals
+                `(begin, end)` over the flattened view. Elements in no interval stay as they
+                were.
+
+        Raises:
+            InvalidTileMapping: for a tile the graph does not have, an interval beyond the
+                view, or an element given to two tiles.
+
+        A `ConstantRemappedWarning` tells of elements of a constant that had another tile.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=2))
+        >>> x = graph.add_variable("float32", (8,), "x")
+        >>> graph.set_tile_mapping(x, 0)
+        >>> graph.set_tile_mapping(x[2:4], 1)
+        >>> graph.tile_mapping(x)[0]
+        [Interval(begin=0, end=2), Interval(begin=4, end=8)]
+        """
+        if type(mapping) is int and isinstance(target, Tensor) and target.graph is self:
+            storage = target.view.space
+            constant = isinstance(storage, Storage) and storage.constant
+            moves = constant and placement.any_mapped(self.space, target.view)
+            if 0 <= mapping < self.target.tiles and not moves:
+                # Nothing can be wrong, so the user's line, slow to find, is not needed. A tensor
+                # is never of a virtual graph, which counts tiles otherwise.
+                placement.paint_view(self.space, target.view, mapping)
+                return
+        at = here()
+        check_mapped(self, target, at)
+        if isinstance(target, VertexInstance):
+            connect.put_on_tile(target, self._tiles, mapping, at)
+        else:
+            placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name, at)
+
+    def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
+        """Return where the elements of a tensor live.
+
+        Args:
+            tensor: whole or a view. An element that occurs twice in the view is listed twice.
+            require_complete: refuse a tensor that has elements without a tile, or on no tile of
+                this virtual graph; else they count as unmapped.
+
+        Returns:
+            For each tile of the graph, intervals over the flattened view.
+
+        Raises:
+            InvalidTileMapping: when elements have no tile and `require_complete` is set.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> x = graph.add_variable("float32", (8,), "x", mapping="linear")
+        >>> graph.tile_mapping(x[1:5])
+        <TileMapping 4 elements, 3 tiles, max 2 min 1, 3 intervals>
+        >>> graph.create_virtual_graph([3, 0]).tile_mapping(x, require_complete=False)
+        <TileMapping 8 elements, 2 tiles, max 2 min 2, 2 intervals, 4 unmapped>
+        """
+        at = here()
+        check_own(self, tensor, "tile_mapping", at)
+        if require_complete:
+            return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name, at)
+        return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
+
+    def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
+        """Return where all elements of the variable under a view live.
+
+        Args:
+            tensor: a view of one variable.
+
+        Returns:
+            For each tile of the graph, intervals over the variable's elements; elements
+            without a tile, or on none of this virtual graph, are in none.
+
+        Raises:
+            TensorCreationError: when the tensor views no variable, or several.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=2))
+        >>> x = graph.add_variable("float32", (8,), "x", mapping="linear")
+        >>> graph.variable_tile_mapping(x[3]) == graph.tile_mapping(x)
+        True
+        """
+        at = here()
+        check_own(self, tensor, "variable_tile_mapping", at)
+        mapping = placement.variable_mapping(self.space, tensor.view, tensor.name, at)
+        return self._tiles.renumbered(mapping)
 
     # Virtual graphs
 
@@ -118,7 +526,224 @@ class Graph(GraphFields, GraphHost, Displayed):
 
         return virtual_graph(self, tiles, upper, here())
 
-    # Vertices
+    @property
+    def top_level_graph(self) -> Graph:
+        """The graph over all tiles, which variables, compute sets and functions belong to.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=8))
+        >>> graph.create_virtual_graph(2).top_level_graph is graph
+        True
+        """
+        return self
+
+    def convert_tile_to_top_level_graph_tile(self, tile: int) -> int:
+        """Return the top-level graph's number of a tile of this graph.
+
+        Args:
+            tile: a tile of this graph.
+
+        Raises:
+            InvalidTileMapping: when this graph has no such tile.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=8))
+        >>> graph.create_virtual_graph(4, 8).convert_tile_to_top_level_graph_tile(1)
+        5
+        """
+        return self._tiles.checked(tile, "convert_tile_to_top_level_graph_tile", here())
+
+    def convert_top_level_graph_tile_to_tile(self, tile: int) -> int:
+        """Return this graph's number of a tile of the top-level graph.
+
+        Args:
+            tile: a tile of the top-level graph.
+
+        Raises:
+            InvalidTileMapping: when the top-level graph has no such tile, or this graph is not
+                over it.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=8))
+        >>> graph.create_virtual_graph(4, 8).convert_top_level_graph_tile_to_tile(5)
+        1
+        """
+        return self._tiles.number_of(tile, "convert_top_level_graph_tile_to_tile", here())
+
+    def convert_virtual_tile_to_physical_tile(self, tile: int) -> int:
+        """Return the machine's number of a tile of this graph.
+
+        The modelled machine numbers its tiles as the top-level graph does.
+
+        Args:
+            tile: a tile of this graph.
+
+        Raises:
+            InvalidTileMapping: when this graph has no such tile.
+        """
+        return self.convert_tile_to_top_level_graph_tile(tile)
+
+    def convert_physical_tile_to_virtual_tile(
+        self, tile: int, tile_of_ipu: int | None = None
+    ) -> int:
+        """Return this graph's number of a tile of the machine.
+
+        Args:
+            tile: the machine's number of the tile; where `tile_of_ipu` is given, an IPU.
+            tile_of_ipu: a tile of that IPU, counted from 0.
+
+        Raises:
+            InvalidTileMapping: when the machine has no such IPU or tile, or this graph is not
+                over it.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=8, ipus=2))
+        >>> graph.create_virtual_graph([5, 0]).convert_physical_tile_to_virtual_tile(1, 1)
+        0
+        """
+        if tile_of_ipu is not None:
+            tile = tile_of_pair(self.top_level_graph.target, tile, tile_of_ipu, here())
+        return self.convert_top_level_graph_tile_to_tile(tile)
+
+    # The order of memory
+
+    def sorted_contiguous_regions(
+        self,
+        tensor: Tensor,
+        intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = None,
+        remove_aliased: bool = False,
+        report_aliases: bool = False,
+    ) -> memory_regions.SortedRegions:
+        """Group elements of a tensor in the order of memory.
+
+        A group is a list of intervals of the flattened tensor that, one after the other, are
+        one contiguous range of memory.  Groups are sorted by address; of equal addresses, what
+        comes first in the tensor comes first.
+
+        Args:
+            tensor: whole or a view.
+            intervals: elements of the flattened tensor, in any order: pairs, or int64[N, 2];
+                all of it when left out.
+            remove_aliased: list an element that occurs several times only once.
+            report_aliases: tell which intervals hold the same memory; they are cut so that two
+                either do, or have none in common.
+
+        Raises:
+            TensorIndexError: for an interval outside the tensor.
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable("float32", (2, 3), "x")
+        >>> for group in graph.sorted_contiguous_regions(x.T, [(0, 2), (4, 6)]):
+        ...     print(group)
+        [Interval(begin=0, end=1)]
+        [Interval(begin=4, end=5), Interval(begin=1, end=2)]
+        [Interval(begin=5, end=6)]
+        >>> twice = graph.sorted_contiguous_regions(x[0].broadcast(2, 0), report_aliases=True)
+        >>> twice[1], twice.aliases.tolist()
+        ([Interval(begin=3, end=6)], [0, 0])
+        """
+        check_own(self, tensor, "sorted_contiguous_regions", here())
+        return memory_regions.sorted_regions(tensor, intervals, remove_aliased, report_aliases)
+
+    def sorted_contiguous_regions_by_tile(
+        self, tensor: Tensor, remove_aliased: bool = False, report_aliases: bool = False
+    ) -> memory_regions.TileRegions:
+        """Group the elements of a tensor in the order of memory, on every tile.
+
+        Far faster than `sorted_contiguous_regions` of each tile's intervals.
+
+        Args:
+            tensor: whole or a view; every element has a tile.
+            remove_aliased: as for `sorted_contiguous_regions`.
+            report_aliases: as for `sorted_contiguous_regions`.
+
+        Raises:
+            InvalidTileMapping: when elements have no tile.
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=2))
+        >>> x = graph.add_variable("float32", (2, 3), "x", mapping="linear")
+        >>> graph.sorted_contiguous_regions_by_tile(x.T)[1]
+        <SortedRegions 3 elements, 1 group, 3 intervals>
+        """
+        at = here()
+        check_own(self, tensor, "sorted_contiguous_regions_by_tile", at)
+        return memory_regions.tile_regions(self._tiles, tensor, remove_aliased, report_aliases, at)
+
+    def reorder_to_simplify(
+        self, tensor: Tensor, others: Sequence[Tensor] = (), require_simplest_order: bool = True
+    ) -> tuple[Tensor, ...]:
+        """Rearrange tensors alike, so that the first has few regions.
+
+        Args:
+            tensor: the one that becomes simple.
+            others: tensors with as many elements.
+            require_simplest_order: put the pieces of a concatenation in order too; without it,
+                only strides are, which takes microseconds.
+
+        Returns:
+            The tensor and the others, each of one dimension.
+
+        Raises:
+            TensorCreationError: for a tensor of another size.
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x, y = graph.add_variable("int32", (2, 3), "x"), graph.add_variable("int32", (3, 2))
+        >>> out, a = graph.reorder_to_simplify(x.T, [y])
+        >>> out.is_contiguous(), out == x.flatten(), a == y.T.flatten()
+        (True, True, True)
+        """
+        at, call = here(), "graph.reorder_to_simplify(tensor, [other])"
+        for each in (tensor, *rearrange.checked_others(others, call, at)):
+            check_own(self, each, "reorder_to_simplify", at, call)
+        return rearrange.reordered(tensor, others, require_simplest_order)
+
+    def simplifying_rearranger(self, tensor: Tensor) -> rearrange.TensorRearranger:
+        """Return what puts tensors in the order in which this one has the fewest regions.
+
+        Args:
+            tensor: whole or a view.
+
+        Raises:
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable("int32", (2, 3), "x")
+        >>> graph.simplifying_rearranger(x.T).rearrange(x.T) == x.flatten()
+        True
+        """
+        check_own(self, tensor, "simplifying_rearranger", here())
+        return rearrange.TensorRearranger(tensor.view)
+
+    def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor:
+        """Return the tensor that this one is a broadcast of.
+
+        Args:
+            tensor: whole or a view.
+
+        Returns:
+            A tensor of the same rank: broadcast along each dimension, it is the tensor given.
+            The tensor itself if it is no broadcast.
+
+        Raises:
+            GraphConnectionError: for a tensor of another graph.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable("int32", (2, 3), "x")
+        >>> graph.find_unbroadcast_tensor(x.broadcast(4, 0)) == x
+        True
+        """
+        check_own(self, tensor, "find_unbroadcast_tensor", here())
+        return rearrange.unbroadcast(tensor)
+
+    # Compute sets and functions
 
     def add_compute_set(self, name: str = "") -> ComputeSet:
         """Make an empty compute set.
@@ -134,10 +759,10 @@ class Graph(GraphFields, GraphHost, Displayed):
         """
         at = here()
         name = checked_name(name, "compute set", at, "graph.add_compute_set('step')")
-        full_name = self._names.unique("compute set", name or f"cs{len(self._compute_sets)}")
-        compute_set = ComputeSet(self.top_level_graph, full_name, at)
-        self._compute_sets.append(compute_set)
-        return compute_set
+        made = self._parts.compute_sets
+        full_name = self._parts.names.unique("compute set", name or f"cs{len(made)}")
+        made.append(ComputeSet(self.top_level_graph, full_name, at))
+        return made[-1]
 
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` runs from many places.
@@ -154,13 +779,14 @@ class Graph(GraphFields, GraphHost, Displayed):
         >>> Call(Graph().add_function(Program(), "blur"))
         <Call 'blur', 0 steps>
         """
-        from poplite.program import Function  # which imports this module
-        from poplite.program.base import child
+        from poplite.program.function import function_of  # which imports this module
 
         at = here()
         name = checked_name(name, "function", at, "graph.add_function(program, 'blur')")
-        full_name = self._names.unique("function", name or "function")
-        return Function(self.top_level_graph, full_name, child(program, "add_function"), at)
+        full_name = self._parts.names.unique("function", name or "function")
+        return function_of(self.top_level_graph, full_name, program, at)
+
+    # Vertices
 
     def add_vertex(
         self,
@@ -203,11 +829,11 @@ class Graph(GraphFields, GraphHost, Displayed):
         <VertexInstance Double 0 on tile 3 of 'double'>
         """
         at = here()
-        self._check_compute_set(compute_set, "add_vertex", at)
-        vertex = VertexInstance(compute_set, vertex_class_of(vertex_class, at), at)
+        check_compute_set(self, compute_set, "add_vertex", at)
+        vertex = VertexInstance(compute_set, connect.vertex_class_of(vertex_class, at), at)
         if tile is not None:
-            vertex.tile = self._tile(tile, vertex.label, at)
-        bind(vertex, fields, at)
+            vertex.tile = self._tiles.checked(tile, vertex.label, at)
+        connect.bind(vertex, fields, at)
         compute_set.vertices.append(vertex)
         return vertex
 
@@ -266,23 +892,11 @@ class Graph(GraphFields, GraphHost, Displayed):
         <VertexBlock 1,000 Sum on 4 tiles of 'sums'>
         """
         at = here()
-        self._check_compute_set(compute_set, "add_vertices", at)
-        cls = vertex_class_of(vertex_class, at)
-        block = block_of(self, compute_set, cls, tile, fields, at)
+        check_compute_set(self, compute_set, "add_vertices", at)
+        cls = connect.vertex_class_of(vertex_class, at)
+        block = block_of(self._tiles, compute_set, cls, tile, fields, at)
         compute_set.vertices.append_block(block)
         return block
-
-    def _check_compute_set(self, value: object, call: str, at: SourceLocation) -> None:
-        graph = value.graph if type(value) is ComputeSet else None
-        if graph is not self and graph is not self.top_level_graph:
-            raise GraphConnectionError(
-                f"{clipped(value, 100)} is no compute set of {self!r}",
-                at=at,
-                found="it is of another graph"
-                if isinstance(value, ComputeSet)
-                else f"its type is {type(value).__name__}",
-                fix=f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
-            )
 
     def connect(
         self, field: FieldRef | tuple[VertexInstance, str], value: Tensor | Sequence[Tensor] | float
@@ -313,35 +927,437 @@ class Graph(GraphFields, GraphHost, Displayed):
         ['x']
         """
         at = here()
-        ref = field_ref(field, at)
-        if not ref.field.is_edge:
-            raise GraphConnectionError(
-                f"{ref.vertex}: field '{ref.field.name}' is state, not an edge",
-                at=at,
-                found=f"declared {ref.field}",
-                fix=f"graph.set_initial_value(vertex['{ref.field.name}'], value)",
-            )
-        if ref.index is None:
-            bind(ref.vertex, {ref.field.name: value}, at)
-        else:
-            bind_row(ref, value, at)
+        connect.bind_edge(connect.field_ref(field, at), value, at)
+
+    # Fields of vertices
+
+    def set_field_size(self, field: _Field, size: int) -> None:
+        """Say how many rows a list of edges has, or how many values a vector of state.
+
+        A list that is connected row by row is complete once it has as many rows. A vector of
+        state holds zeros until it is given values.
+
+        Args:
+            field: `vertex["rows"]`.
+            size: how many.
+
+        Raises:
+            GraphConnectionError: for another kind of field, a size already set, and one that
+                does not fit what is connected, or the field's layout.
+            TensorIndexError: when the size is no whole number from 0.
+
+        >>> import poplite as pl
+        >>> class Total(pl.Vertex):
+        ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+        ...     y: pl.Output[pl.FLOAT]
+        ...     def compute(self) -> None:
+        ...         self.y = self.rows[0][0] + self.rows[1][0]
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.FLOAT, (2, 4), "x", mapping=0)
+        >>> vertex = graph.add_vertex(graph.add_compute_set("total"), Total, tile=0)
+        >>> graph.set_field_size(vertex["rows"], 2)
+        >>> for row in range(2):
+        ...     graph.connect(vertex["rows"][row], x[row])
+        >>> graph.field_size(vertex["rows"]), graph.field_size(vertex["rows"][1])
+        (2, 4)
+        """
+        at = here()
+        connect.set_field_size(connect.field_ref(field, at), size, at)
+
+    def field_size(self, field: _Field) -> int:
+        """Return how many rows a list of edges has, or how many elements another field or a row.
+
+        Args:
+            field: `vertex["x"]`, or a row of a list: `vertex["rows"][2]`.
+
+        Raises:
+            NoSizeSpecified: when nothing tells it yet.
+            TensorIndexError: for a row that the list does not have.
+        """
+        at = here()
+        return size_of(connect.field_ref(field, at), at)
+
+    def max_field_dim(self, vertex_class: type[Vertex], field: str, dim: int = 0) -> int:
+        """Return the largest size that a dimension of a field can have, by its layout.
+
+        Args:
+            vertex_class: the class, or a template.
+            field: the field's name.
+            dim: 0 is the length of a vector; of a list of edges how many there are, and 1 the
+                length of each.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            TensorIndexError: for a dimension that the field does not have.
+
+        >>> from typing import Annotated
+        >>> import poplite as pl
+        >>> class Scale(pl.Vertex):
+        ...     x: Annotated[pl.InOut[pl.Vector[pl.HALF]], pl.Layout(pl.VectorLayout.SHORT_SPAN)]
+        ...     def compute(self) -> None:
+        ...         self.x[0] = 2.0 * self.x[0]
+        >>> graph = pl.Graph()
+        >>> graph.max_field_dim(Scale, "x"), graph.max_vertex_field_value(Scale, "x")
+        (2047, 65504.0)
+        """
+        at = here()
+        cls = connect.vertex_class_of(vertex_class, at)
+        return max_dim(cls, field_of(cls, field, at=at), dim, at)
+
+    def max_vertex_field_value(self, vertex_class: type[Vertex], field: str) -> int | float:
+        """Return the largest number that an element of a field can hold.
+
+        Args:
+            vertex_class: the class; of a template, one for given element types.
+            field: the field's name.
+
+        Raises:
+            UnknownField: for a name the class does not declare.
+            ElementTypeError: for an element type that is not known yet, and for QUARTER, whose
+                largest number depends on format and scale.
+        """
+        at = here()
+        cls = connect.vertex_class_of(vertex_class, at)
+        return largest_number(cls, field_of(cls, field, at=at), at)
+
+    # Costs of vertices
+
+    def set_perf_estimate(
+        self,
+        vertex: VertexInstance | VertexBlock,
+        cycles: int | VertexPerfEstimate | Sequence[int] | npt.NDArray[np.integer[Any]],
+        flops: int | Sequence[int] | npt.NDArray[np.integer[Any]] = 0,
+    ) -> None:
+        """Say what running a vertex once costs.
+
+        Args:
+            vertex: a vertex, or what `add_vertices` returned.
+            cycles: of the thread that runs it; an estimate; for many vertices also an array of
+                one number for each.
+            flops: floating-point operations, likewise.
+
+        Raises:
+            GraphConnectionError: for something else, or one vertex of a block.
+            ElementTypeError: for something that is no whole number, or another count of them.
+            SizeOverflowError: for a number below 0.
+
+        >>> import poplite as pl
+        >>> class Double(pl.Vertex):
+        ...     x: pl.InOut[pl.FLOAT]
+        ...     def compute(self) -> None:
+        ...         self.x = 2.0 * self.x
+        >>> graph = pl.Graph()
+        >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping=0)
+        >>> block = graph.add_vertices(graph.add_compute_set("double"), Double, tile=0, x=x)
+        >>> graph.set_perf_estimate(block, [8, 8, 9, 8])
+        >>> graph.perf_estimate(block[2])
+        VertexPerfEstimate(cycles=9, flops=0)
+        """
+        at = here()
+        check_vertex(self, vertex, VertexInstance | VertexBlock, "set_perf_estimate", at)
+        set_estimate(vertex, cycles, flops, at)
+
+    def perf_estimate(self, vertex: VertexInstance) -> VertexPerfEstimate | None:
+        """Return what running a vertex once is said to cost.
+
+        Args:
+            vertex: the vertex.
+
+        Returns:
+            What was set for it, else what the estimator of its class says, else what the method
+            `cycles` of its class does; None without any.
+
+        Raises:
+            GraphConnectionError: for something that is no vertex of this graph.
+            ElementTypeError: when the estimator returns no estimate.
+            NoSizeSpecified: when `cycles` is asked, and nothing tells how long a field is.
+            VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
+        """
+        at = here()
+        check_vertex(self, vertex, VertexInstance, "perf_estimate", at)
+        return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators, at)
+
+    def register_perf_estimator(self, vertex_class: type[Vertex], estimator: Estimator) -> None:
+        """Say how to find what vertices of a class cost.
+
+        Args:
+            vertex_class: the class; a template for all classes made of it.
+            estimator: takes a vertex, whose `field_info("x")` tells sizes and values, and the
+                target; returns cycles or an estimate. A later one takes its place.
+
+        Raises:
+            ElementTypeError: for something that is no vertex class, or cannot be called.
+
+        >>> import poplite as pl
+        >>> class Double(pl.Vertex):
+        ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+        ...     def compute(self) -> None:
+        ...         for i in range(len(self.x)):
+        ...             self.x[i] = 2.0 * self.x[i]
+        >>> graph = pl.Graph()
+        >>> graph.register_perf_estimator(
+        ...     Double, lambda vertex, target: 12 + 2 * vertex.field_info("x").size
+        ... )
+        >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0)
+        >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=0, x=x)
+        >>> graph.perf_estimate(vertex).cycles
+        28
+        """
+        at = here()
+        cls = connect.vertex_class_of(vertex_class, at)
+        self._parts.estimators[cls] = checked_estimator(estimator, at)
+
+    @property
+    def perf_estimators(self) -> Mapping[type[Vertex], Estimator]:
+        """What tells how much vertices cost, by their class."""
+        return MappingProxyType(self._parts.estimators)
+
+    # Streams
+
+    def add_host_to_device_fifo(
+        self,
+        handle: str,
+        element_type: TypeLike,
+        num_elements: int,
+        replicated_mode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
+        buffering_depth: int = 1,
+    ) -> DataStream:
+        """Make a stream of blocks from the host to the device.
+
+        Args:
+            handle: its name; unique among the graph's streams.
+            element_type: of its elements.
+            num_elements: of one block: what one Copy takes.
+            replicated_mode: whether each replica gets blocks of its own, or all the same.
+            buffering_depth: blocks that a `StreamCallback` may fill ahead.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            StreamMemoryAllocationError: when a block has more than 128 MiB.
+            TensorCreationError: for a number that is none, or a handle that is no text.
+            ElementTypeError: when there is no such element type.
+
+        >>> from poplite.graph import Graph
+        >>> Graph().add_host_to_device_fifo("images", "float32", 784)
+        <DataStream 'images' host to device, float32[784], 3,136 B>
+        """
+        kind, graph, at = DataStreamType.HOST_TO_DEVICE_FIFO, self.top_level_graph, here()
+        block, mode = (element_type, num_elements), replicated_mode
+        stream = stream_of(graph, handle, *block, kind, mode, buffering_depth, at)
+        return named(self._parts.handles.streams, "stream", handle, stream)
+
+    def add_device_to_host_fifo(
+        self, handle: str, element_type: TypeLike, num_elements: int
+    ) -> DataStream:
+        """Make a stream of blocks from the device to the host.
+
+        Args:
+            handle: its name; unique among the graph's streams.
+            element_type: of its elements.
+            num_elements: of one block: what one Copy hands over.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            StreamMemoryAllocationError: when a block has more than 128 MiB.
+            TensorCreationError: for a number that is none, or a handle that is no text.
+            ElementTypeError: when there is no such element type.
+
+        >>> from poplite.graph import Graph
+        >>> Graph().add_device_to_host_fifo("loss", "float32", 1)
+        <DataStream 'loss' device to host, float32[1], 4 B>
+        """
+        kind, graph, at = DataStreamType.DEVICE_TO_HOST_FIFO, self.top_level_graph, here()
+        block, mode = (element_type, num_elements), ReplicatedStreamMode.REPLICATE
+        stream = stream_of(graph, handle, *block, kind, mode, 1, at)
+        return named(self._parts.handles.streams, "stream", handle, stream)
+
+    # Remote memory
+
+    def add_remote_buffer(
+        self,
+        handle: str,
+        element_type: TypeLike,
+        num_elements: int,
+        repeats: int = 1,
+        rearrange_on_host: bool = False,
+        optimise_memory: bool = False,
+    ) -> RemoteBuffer:
+        """Make rows of elements that lie on the host and keep their contents between runs.
+
+        Args:
+            handle: its name; unique among the graph's remote buffers.
+            element_type: of its elements.
+            num_elements: of one row.
+            repeats: how many rows.
+            rearrange_on_host: kept as a wish; it changes no value.
+            optimise_memory: kept as a wish; it changes no value.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            StreamMemoryAllocationError: when a row has more than 128 MiB.
+            TensorCreationError: for a number that is none, or a handle that is no text.
+            ElementTypeError: when there is no such element type; QUARTER rows are refused.
+
+        >>> from poplite.graph import Graph
+        >>> Graph().add_remote_buffer("table", "float32", 64, repeats=1000)
+        <RemoteBuffer 'table' 1,000 rows of float32[64], 256,000 B>
+        """
+        graph, wishes, at = self.top_level_graph, (rearrange_on_host, optimise_memory), here()
+        buffer = remote_buffer_of(graph, handle, element_type, num_elements, repeats, *wishes, at)
+        return named(self._parts.handles.remote_buffers, "remote buffer", handle, buffer)
+
+    def add_function_buffer(self, function: Function) -> FunctionBuffer:
+        """Keep the code of a function on the host until `Copy(buffer, function)` loads it.
+
+        Args:
+            function: whose code it is.
+
+        Raises:
+            StreamConnectionError: when it has a buffer.
+            ControlProgramError: when it is no function of this graph.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.program import Program
+        >>> graph = Graph()
+        >>> graph.add_function_buffer(graph.add_function(Program(), "blur"))
+        <FunctionBuffer of 'blur'>
+        """
+        from poplite.program.function import buffer_of  # which imports this module
+
+        buffer = buffer_of(self.top_level_graph, function, here())
+        buffers = self._parts.function_buffers
+        return named(buffers, "function buffer of", function.name, buffer)
+
+    # Host functions, and tensors that the host knows by name
+
+    def add_host_function(
+        self,
+        handle: str,
+        inputs: Iterable[tuple[TypeLike, int]] = (),
+        outputs: Iterable[tuple[TypeLike, int]] = (),
+    ) -> HostFunction:
+        """Make a function that runs on the host, in the middle of a program.
+
+        Args:
+            handle: its name; unique among the graph's host functions.
+            inputs: element type and number of elements of each array it reads.
+            outputs: the same of each array it fills.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            StreamMemoryAllocationError: when an array has more than 128 MiB.
+            TensorCreationError: for a number that is none, or a handle that is no text.
+            ElementTypeError: when there is no such element type; QUARTER is refused.
+
+        >>> from poplite.graph import Graph
+        >>> Graph().add_host_function("sort", [("int32", 8)], [("int32", 8)])
+        <HostFunction 'sort' int32[8] -> int32[8]>
+        """
+        function = host_function_of(self.top_level_graph, handle, inputs, outputs, here())
+        return named(self._parts.handles.host_functions, "host function", handle, function)
+
+    def create_host_write(self, handle: str, tensor: Tensor) -> None:
+        """Let the host write a tensor by name: `engine.write(handle, array)`.
+
+        Args:
+            handle: the name; unique among those that are written.
+            tensor: any view without aliases and constants.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            GraphConnectionError: when the tensor may not be written, or is of another graph.
+            TensorCreationError: when the handle is no text.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x"))
+        """
+        at = here()
+        check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
+        named(self._parts.handles.writes, "host write", handle, written(tensor, handle, at))
+
+    def create_host_read(self, handle: str, tensor: Tensor) -> None:
+        """Let the host read a tensor by name: `engine.read(handle)`.
+
+        Args:
+            handle: the name; unique among those that are read.
+            tensor: any view.
+
+        Raises:
+            StreamConnectionError: when the handle is taken.
+            GraphConnectionError: when the tensor is of another graph.
+            TensorCreationError: when the handle is no text.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x"))
+        """
+        at = here()
+        check_own(self, tensor, "create_host_read", at, "graph.create_host_read('x', tensor)")
+        named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, at))
+
+    @property
+    def host_reads(self) -> Mapping[str, HostHandle]:
+        """Tensors that the host reads by handle."""
+        return MappingProxyType(self._parts.handles.reads)
+
+    @property
+    def host_writes(self) -> Mapping[str, HostHandle]:
+        """Tensors that the host writes by handle."""
+        return MappingProxyType(self._parts.handles.writes)
+
+    @property
+    def function_buffers(self) -> Mapping[str, FunctionBuffer]:
+        """Function buffers by the name of their function."""
+        return MappingProxyType(self._parts.function_buffers)
 
     def __repr__(self) -> str:
-        variables = len(self._variables) - self._num_constants
-        constants = counted(self._num_constants, "constant") + ", " if self._num_constants else ""
-        tiles = tiles_text(self.target.tiles, self.replication_factor)
+        constants = self.space.num_constants
+        others = len(self.space.variables) - constants
+        also = counted(constants, "constant") + ", " if constants else ""
         return (
-            f"<Graph {tiles}, {counted(variables, 'variable')}, {constants}"
-            f"{counted(len(self._compute_sets), 'compute set')}, "
+            f"<Graph {tiles_text(self.target.tiles, self.replication_factor)}, "
+            f"{counted(others, 'variable')}, {also}"
+            f"{counted(len(self._parts.compute_sets), 'compute set')}, "
             f"{counted(self.num_vertices, 'vertex', 'vertices')}>"
         )
 
     # C++ spelling
 
-    addComputeSet = add_compute_set
-    addVertex = add_vertex
-    addFunction = add_function
+    addVariable = add_variable
+    addConstant = add_constant
+    addReplicationIndexConstant = add_replication_index_constant
+    setInitialValue = set_initial_value
+    cloneN = clone_n
+    setTileMapping = set_tile_mapping
+    getTileMapping = tile_mapping
+    getVariableTileMapping = variable_tile_mapping
     createVirtualGraph = create_virtual_graph
+    convertTileToTopLevelGraphTile = convert_tile_to_top_level_graph_tile
+    convertTopLevelGraphTileToTile = convert_top_level_graph_tile_to_tile
+    convertVirtualTileToPhysicalTile = convert_virtual_tile_to_physical_tile
+    convertPhysicalTileToVirtualTile = convert_physical_tile_to_virtual_tile
+    getSortedContiguousRegions = sorted_contiguous_regions
+    reorderToSimplify = reorder_to_simplify
+    getSimplifyingRearranger = simplifying_rearranger
+    findUnbroadcastTensor = find_unbroadcast_tensor
+    addComputeSet = add_compute_set
+    addFunction = add_function
+    addVertex = add_vertex
+    setFieldSize = set_field_size
+    getFieldSize = field_size
+    getMaxFieldDim = max_field_dim
+    getMaxVertexFieldValue = max_vertex_field_value
+    setPerfEstimate = set_perf_estimate
+    getPerfEstimate = perf_estimate
+    registerPerfEstimator = register_perf_estimator
+    addHostToDeviceFIFO = add_host_to_device_fifo
+    addDeviceToHostFIFO = add_device_to_host_fifo
+    addRemoteBuffer = add_remote_buffer
+    addFunctionBuffer = add_function_buffer
+    addHostFunction = add_host_function
+    createHostWrite = create_host_write
+    createHostRead = create_host_read
 
     def getReplicationFactor(self) -> int:
         """C++ spelling of `replication_factor`."""
@@ -354,3 +1370,7 @@ class Graph(GraphFields, GraphHost, Displayed):
     def getNumVertices(self) -> int:
         """C++ spelling of `num_vertices`."""
         return self.num_vertices
+
+    def getTopLevelGraph(self) -> Graph:
+        """C++ spelling of `top_level_graph`."""
+        return self.top_level_graph

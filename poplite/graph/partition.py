@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.mapping.linear import Linear
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
@@ -113,9 +114,10 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
             found=f"'{tensor.name}' has {counted(tensor.num_elements, 'element')}",
             fix="grain=1, min_elements=1",
         )
-    graph._own(tensor, "map_linearly", here())
+    check_own(graph, tensor, "map_linearly", here())
     least = whole_number(min_elements)
-    paint_linearly(graph, tensor, grain=whole_number(grain), min_elements=least)
+    step = whole_number(grain)
+    paint_linearly(graph.space, graph._tiles, tensor.view, grain=step, min_elements=least)
 
 
 def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None) -> list[Block]:

@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TypeVar
 
-from poplite.errors import GraphReplicationError
+from poplite.errors import GraphReplicationError, InvalidMachineModel
 from poplite.machine.target import Target
 from poplite.source import SourceLocation
 from poplite.text import clipped, counted, integer_or_none
@@ -24,6 +24,29 @@ T = TypeVar("T")
 
 MOST_REPLICAS = 1 << 16
 """More than any machine has IPUs; every replica has memory of its own."""
+
+
+def checked_target(value: object, at: SourceLocation) -> Target:
+    """Return the machine of a graph after checking that it is one; by default `Target()`.
+
+    Args:
+        value: what the user gave, or None.
+        at: the user's line.
+
+    Raises:
+        InvalidMachineModel: when it is no target.
+    """
+    if value is None:
+        return Target()
+    if isinstance(value, Target):
+        return value
+    tiles = value if isinstance(value, int) and value > 0 else 4
+    raise InvalidMachineModel(
+        f"Graph: {clipped(value)} is no target",
+        at=at,
+        found=f"its type is {type(value).__name__}, where a Target is needed",
+        fix=f"Graph(Target(tiles={tiles}))",
+    )
 
 
 def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Target, int]:

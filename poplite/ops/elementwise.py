@@ -11,6 +11,7 @@ is exchanged::
 from __future__ import annotations
 
 from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.partition import cut
 from poplite.graph.tensor.concat import concat
@@ -53,7 +54,7 @@ def add(graph: Graph, a: Tensor, b: Tensor, *, name: str = "add") -> tuple[Tenso
     usage = "add(graph, a, b)"
     check_graph(usage, graph)
     for tensor in (a, b):
-        graph._own(tensor, "add", here(), usage)
+        check_own(graph, tensor, "add", here(), usage)
     if a.shape != b.shape:
         raise TensorCreationError(
             f"add: shapes {a.shape} and {b.shape} differ",

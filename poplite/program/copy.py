@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
-from poplite.graph.host.remote import FunctionBuffer, RemoteBuffer
+from poplite.graph.host.remote import RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import Program, set_once
+from poplite.program.function import FunctionBuffer
 from poplite.source import here
 from poplite.text import clipped, counted, fitted, of_type
-from poplite.types import ElementType
+from poplite.types import QUARTER, ElementType
 
 if TYPE_CHECKING:
     from poplite.program.function import Function
@@ -186,7 +187,8 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
             found=shapes,
             fix="a copy does not convert; use a vertex with an Input and an Output",
         )
-    check_alike(title, source, destination)
+    if source.element_type is QUARTER:
+        check_alike(title, source.graph.space, source.view, destination.view)
     if source.num_elements != destination.num_elements:
         raise ControlProgramError(
             f"{title}: {counted(source.num_elements, 'element')} to {destination.num_elements:,}",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
-from poplite.program.base import Program, set_once
+from poplite.program.base import Program, child, set_once
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted, fitted, of_type
 
@@ -48,6 +48,50 @@ class Function:
     def __repr__(self) -> str:
         steps = counted(self.program.num_steps, "step")
         return fitted(f"<Function '{{}}' {steps}>", self.name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FunctionBuffer:
+    """The code of a function, kept on the host until a Copy loads it.
+
+    Made by `graph.add_function_buffer`. A Call of the function before that is refused.
+
+    Attributes:
+        function: whose code it is.
+        location: the user's line that made it.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> graph.add_function_buffer(graph.add_function(Program(), "blur"))
+    <FunctionBuffer of 'blur'>
+    """
+
+    function: Function
+    location: SourceLocation
+
+    @property
+    def name(self) -> str:
+        """That of the function."""
+        return f"code of {self.function.name}"
+
+    def __repr__(self) -> str:
+        return fitted("<FunctionBuffer of '{}'>", self.function.name)
+
+
+def function_of(graph: Graph, name: str, program: object, at: SourceLocation) -> Function:
+    """Return a function of a graph; see `graph.add_function`."""
+    return Function(graph, name, child(program, "add_function"), at)
+
+
+def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuffer:
+    """Return a buffer for the code of a function; see `graph.add_function_buffer`."""
+    if not isinstance(function, Function) or function.graph is not graph:
+        raise ControlProgramError(
+            f"add_function_buffer: {clipped(function, 80)} is no function of this graph",
+            at=at,
+            fix="graph.add_function_buffer(graph.add_function(program))",
+        )
+    return FunctionBuffer(function, at)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

@@ -20,13 +20,14 @@ from poplite.errors import (
     GraphConnectionError,
     StreamMemoryAllocationError,
 )
-from poplite.graph.host.remote import FunctionBuffer, HostFunction, RemoteBuffer
-from poplite.graph.host.streams import MAX_TRANSFER_BYTES, DataStream, DataStreamType, transfer_text
+from poplite.graph.host.remote import HostFunction, RemoteBuffer
+from poplite.graph.host.streams import DataStream, DataStreamType
+from poplite.graph.host.transfers import MAX_TRANSFER_BYTES, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program.base import NUMBERS, set_once
 from poplite.program.copy import Copy
-from poplite.program.function import Call, Function
+from poplite.program.function import Call, Function, FunctionBuffer
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType

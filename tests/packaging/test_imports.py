@@ -21,17 +21,14 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "machine.facts machine.floating_point machine.library_facts machine.links "
         "machine.target source text types",
         "jit",
-        "arrays.digits arrays.progressions jit.kernels jit.native view",
-        "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping "
-        "graph.storage.directory",
+        "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
+        "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping",
         "machine vertex",
         "vertex.compute",
-        "graph graph.compute_sets.compute_set graph.compute_sets.field_sizes "
-        "graph.compute_sets.perf_estimates graph.compute_sets.vertex_block "
-        "graph.compute_sets.vertex_list graph.storage",
+        "graph graph.storage",
         "program",
         "report",
-        "compile cost executable graph.compute_sets vertices.estimators",
+        "compile cost executable vertices.estimators",
         "simulator vertex.compute.identity_part",
         "vertices",
         "ops",

@@ -59,6 +59,6 @@ def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
     """Return int64[tiles], the bytes of tensors on each tile."""
     total = np.zeros(graph.target.tiles, np.int64)
     for tensor in tensors:
-        held = mapping_of(graph, tensor.view).elements_per_tile
+        held = mapping_of(graph.space, tensor.view).elements_per_tile
         total += held * tensor.element_type.size_bytes
     return total

@@ -79,7 +79,7 @@ class Homes:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.version = graph.directory.version.number
+        self.version = graph.space.version.number
         self._graph = ref(graph)
         self._bases = [variable.storage.base for variable in graph.variables]
         self._mappings = [variable.mapping for variable in graph.variables]
@@ -198,7 +198,7 @@ class Homes:
     def _whole(self) -> Segments:
         graph = self._graph()
         assert graph is not None, "who asks has it"
-        table = graph.directory.whole()
+        table = graph.space.full_table()
         return _segments(table, places_of(table.breaks, table.tiles))
 
     def in_memory(self, at: Int64) -> Int64:
@@ -253,7 +253,7 @@ def homes_of(graph: Graph) -> Homes:
         graph: all of whose elements that are connected or copied have a tile.
     """
     known = _known.get(graph)
-    if known is None or known.version != graph.directory.version.number:
+    if known is None or known.version != graph.space.version.number:
         known = _known[graph] = Homes(graph)
     return known
 

@@ -20,16 +20,79 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never
 from weakref import WeakKeyDictionary
 
-from poplite.errors import PopliteError, TensorIndexError, VertexDefinitionError
-from poplite.graph.compute_sets.perf_estimates import MOST, VertexPerfEstimate
+from poplite.errors import (
+    ElementTypeError,
+    PopliteError,
+    TensorIndexError,
+    VertexDefinitionError,
+)
+from poplite.graph.compute_sets.perf_estimates import (
+    MOST,
+    Estimator,
+    VertexPerfEstimate,
+    estimate_given,
+    estimator_for,
+)
 from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of
+from poplite.graph.compute_sets.vertex_shapes import words_of_vertex
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, counted
+from poplite.types import spelled
 from poplite.vertex.fields import Field, definition_error
+from poplite.vertex.vertex import has_cycles
 
 if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import VertexInstance
     from poplite.machine.target import Target
     from poplite.vertex.vertex import Vertex
+
+
+def checked_estimator(estimator: object, at: SourceLocation) -> Estimator:
+    """Return an estimator after checking that it can be called.
+
+    Args:
+        estimator: what the user gave.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it cannot.
+    """
+    if callable(estimator):
+        return estimator
+    raise ElementTypeError(
+        f"register_perf_estimator: {clipped(estimator)} cannot be called",
+        at=at,
+        found=f"its type is {spelled(type(estimator))}",
+        fix="a function of a vertex and the target that returns cycles",
+    )
+
+
+def estimate_of(
+    vertex: VertexInstance,
+    target: Target,
+    estimators: Mapping[type[Vertex], Estimator],
+    at: SourceLocation,
+) -> VertexPerfEstimate | None:
+    """Return what running a vertex once is said to cost; None where nothing says it.
+
+    Args:
+        vertex: the vertex.
+        target: the machine.
+        estimators: what is registered, by class.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when the estimator returns no estimate.
+        NoSizeSpecified: when `cycles` is asked, and nothing tells how long a field is.
+        VertexDefinitionError: as `cycles_of`.
+    """
+    if vertex.estimate is not None:
+        return vertex.estimate
+    cls = vertex.vertex_class
+    estimator = estimator_for(cls, estimators)
+    if estimator is not None:
+        return estimate_given(f"estimator of {vertex}", estimator(vertex, target), 0, at)
+    return cycles_of(cls, words_of_vertex(vertex), target, set()) if has_cycles(cls) else None
 
 
 def cycles_of(

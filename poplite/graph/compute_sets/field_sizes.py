@@ -14,7 +14,12 @@ from collections.abc import Sized
 
 import numpy as np
 
-from poplite.errors import GraphConnectionError, NoSizeSpecified, TensorIndexError
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    NoSizeSpecified,
+    TensorIndexError,
+)
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
@@ -264,3 +269,32 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
             fix=f"a dimension from 0 to {field.depth - 1}" if field.depth else "a vector field",
         )
     return field.layout.limit if number == field.depth - 1 else LARGEST_COUNT
+
+
+def largest_number(vertex_class: type[Vertex], field: Field, at: SourceLocation) -> int | float:
+    """Return the largest number that an element of a field can hold.
+
+    Args:
+        vertex_class: the class, for the message.
+        field: its field.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: for an element type that is not known yet, and for QUARTER.
+    """
+    element = field.element
+    if field.variable is not None or element.requires_metadata:
+        raise ElementTypeError(
+            f"{vertex_class.__name__}: field '{field.name}' has no largest number",
+            at=at,
+            found=f"declared {field}",
+            fix=f"{vertex_class.__name__}[pl.FLOAT]"
+            if field.variable is not None
+            else "QuarterMetadata tells format and scale",
+        )
+    match element.dtype.kind:
+        case "f":
+            return float(np.finfo(element.dtype.char).max)
+        case "b":
+            return 1
+    return int(np.iinfo(element.dtype.char).max)

@@ -23,9 +23,14 @@ import numpy.typing as npt
 from poplite.arrays.digits import locate, pack
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
+from poplite.errors import GraphConnectionError
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.edges import Edges, Runs
-from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
+from poplite.graph.compute_sets.perf_estimates import (
+    VertexPerfEstimate,
+    estimate_given,
+    estimates_given,
+)
 from poplite.graph.compute_sets.vertex_list import vertex_number
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
@@ -225,7 +230,8 @@ class VertexBlock(Sequence[VertexInstance]):
         return View(shape, (1,) * len(shape), address - storage.base, storage)
 
     def _storage(self, address: int) -> Storage:
-        return self.graph._variables[self.graph._owner(address)].storage
+        space = self.graph.space
+        return space.variables[space.owner(address)].storage
 
     def _tensor(self, field: Field, view: View) -> Tensor:
         return Tensor(self.graph, field.element, view)
@@ -235,3 +241,35 @@ class VertexBlock(Sequence[VertexInstance]):
             low, high = self._part(f"{name} values", values.length, k)
             return values.values[low:high]
         return values[k].item() if isinstance(values, np.ndarray) else values
+
+
+def set_estimate(
+    vertex: VertexInstance | VertexBlock, cycles: Any, flops: Any, at: SourceLocation
+) -> None:
+    """Set what running a vertex once costs, or each of a block.
+
+    Args:
+        vertex: a vertex, or all that were added together.
+        cycles: what the user gave, perhaps an estimate.
+        flops: what the user gave.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: for one vertex of a block.
+        ElementTypeError: for something that is no whole number, or another count of them.
+        SizeOverflowError: for a number below 0.
+    """
+    if isinstance(vertex, VertexBlock):
+        if isinstance(cycles, VertexPerfEstimate):
+            cycles, flops = cycles.cycles, cycles.flops
+        name = vertex.vertex_class.__name__
+        vertex.estimates = estimates_given(name, cycles, flops, len(vertex), at)
+    elif vertex.block is not None:
+        raise GraphConnectionError(
+            f"{vertex} is one of {len(vertex.block):,} vertices that were added together",
+            at=at,
+            found=f"added by add_vertices at {vertex.location}",
+            fix="graph.set_perf_estimate(block, cycles), one number or one for each",
+        )
+    else:
+        vertex.estimate = estimate_given(f"{vertex}", cycles, flops, at)

@@ -13,7 +13,7 @@ Source: Poplar user guide, "Connecting vertices".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,26 +38,25 @@ from poplite.graph.connect.element_types import check_open, deduced
 from poplite.graph.connect.many_given import Given, edges_of, has_constants, item_of, tensors_of
 from poplite.graph.connect.many_probe import Probe
 from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
+from poplite.graph.storage.tile_numbers import TileNumbers
+from poplite.graph.storage.variable import Variable
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
 from poplite.text import counted
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex
-from poplite.view import storages
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
 
 Values = Mapping[str, Any]
 """What the user gave, by field."""
 
 
 def block_of(
-    graph: Graph,
+    tiles: TileNumbers,
     compute_set: ComputeSet,
     vertex_class: type[Vertex],
     tile: object,
@@ -67,7 +66,7 @@ def block_of(
     """Return vertices with all their fields connected; the compute set does not have them yet.
 
     Args:
-        graph: the graph whose tiles are meant, perhaps a virtual one.
+        tiles: numbers of the tiles that are meant.
         compute_set: where they will go.
         vertex_class: their class, or a template.
         tile: a tile number, or one for each vertex.
@@ -85,13 +84,13 @@ def block_of(
     probe = Probe(compute_set, vertex_class, at)
     tile = listed_tiles(probe, tile)
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
-    if isinstance(first, int | np.integer) and 0 <= first < graph.target.tiles:
+    if isinstance(first, int | np.integer) and 0 <= first < tiles.num_tiles:
         # For messages before all are checked.
-        probe.vertex.tile = graph._tile(first, probe.name, at)
+        probe.vertex.tile = tiles.checked(first, probe.name, at)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
-    tiles = tiles_of(probe, graph, tile)
-    probe.tiles = tiles
+    placed = tiles_of(probe, tiles, tile)
+    probe.tiles = placed
     probe.move_to(0)
     fields = _typed_fields(probe, values)
     edges: dict[str, Edges] = {}
@@ -119,18 +118,19 @@ def block_of(
     # Nothing is refused from here on, so that nothing is left behind by a call that fails.
     constants: list[Tensor] = []
     for name, number in numbers.items():
-        constants.append(_constant(probe, fields[name], number, tiles))
+        made = _constant(probe, fields[name], number, placed)
+        constants.append(Tensor(probe.graph, made.element_type, made.view))
         of_each = isinstance(number, np.ndarray)
-        edges[name] = _behind(constants[-1], tiles, of_each=of_each)
+        edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
         if addresses is None:  # there are no elements, so that any metadata will do
-            made = probe.graph._add_metadata(f"{probe.vertex.label}/{name}", _ANY, at)
-            edges[metadata_edge(name)] = _behind(made, tiles, of_each=False)
+            made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0, at)
+            edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
         else:
             edges[metadata_edge(name)] = _one_each(addresses)
     in_order = {name: edges[name] for name in fields if name in edges}
     cls = probe.vertex.vertex_class
-    return VertexBlock(compute_set, cls, tiles, in_order, state, constants, at)
+    return VertexBlock(compute_set, cls, placed, in_order, state, constants, at)
 
 
 _ANY = QuarterMetadata("F143")
@@ -263,18 +263,18 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
         connections: dict[str, Any] = {name: item_of(values[name], k) for name in written}
         check_overlaps(probe.vertex, connections, probe.at)
 
-    probe.refuse(doubly_written(probe.graph, written, constants), check)
+    probe.refuse(doubly_written(probe.graph.space, written, constants), check)
 
 
 def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | None:
     """Return where the metadata of a QUARTER field is; None where any will do."""
-    addresses, faulty = metadata_of(probe.graph, edges)
+    addresses, faulty = metadata_of(probe.graph.space, edges)
 
     def check(k: int) -> None:
         item = item_of(given, k)
         rows = item if isinstance(item, tuple) else (item,)
-        tensors = [row for row in rows if isinstance(row, Tensor)]
-        check_alike(f"{probe.vertex}: field '{name}'", *tensors)
+        views = [row.view for row in rows if isinstance(row, Tensor)]
+        check_alike(f"{probe.vertex}: field '{name}'", probe.graph.space, *views)
 
     probe.refuse(faulty, check)
     return addresses
@@ -283,22 +283,22 @@ def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | N
 # -- what numbers become ---------------------------------------------------------------------
 
 
-def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Tensor:
+def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
     """Make the constant of a number: an element for each vertex, or one a tile for all."""
+    space = probe.graph.space
     if isinstance(number, np.ndarray):
-        return probe.graph._add_numbers(field.element, number, *tiles.runs(), probe.at)
+        return add_numbers(space, field.element, number, *tiles.runs(), probe.at)
     used = tiles.used()
     if len(used) == 1:
-        return probe.graph._add_number(field.element, number, int(used[0]), probe.at)
+        return add_number(space, field.element, number, int(used[0]), probe.at)
     values = np.full(len(used), number, field.element.dtype)
     begin = np.arange(len(used))
-    return probe.graph._add_numbers(field.element, values, begin, begin + 1, used, probe.at)
+    return add_numbers(space, field.element, values, begin, begin + 1, used, probe.at)
 
 
-def _behind(numbers: Tensor, tiles: VertexTiles, *, of_each: bool) -> Edges:
+def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
     """Return the edges that lead each vertex to its own number, or to that of its tile."""
-    storage = storages(numbers.view)
-    first = storage[0].base if storage else 0  # without vertices there may be no elements
+    first = numbers.storage.base
     if of_each:
         return _one_each(counting(first, tiles.count))
     if numbers.num_elements == 1:

@@ -6,7 +6,7 @@ metadata_of       the metadata of what QUARTER fields are connected to, and who 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,21 +16,19 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact
 from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.tensor.metadata import same_meaning
-from poplite.view import address_at
+from poplite.view import View, address_at
 
 if TYPE_CHECKING:
-    from poplite.graph.graph_variables import GraphVariables
+    from poplite.graph.storage.space import Space
 
 NOBODY = np.zeros(0, np.int64)
 
 
-def doubly_written(
-    graph: GraphVariables, written: Mapping[str, Edges], constants: Iterable[str]
-) -> Int64:
+def doubly_written(space: Space, written: Mapping[str, Edges], constants: Iterable[str]) -> Int64:
     """Return the vertices that write an element twice, or a constant.
 
     Args:
-        graph: their graph.
+        space: the variables of their graph.
         written: the edges of the fields they write.
         constants: names of fields that may hold constants.
 
@@ -38,7 +36,7 @@ def doubly_written(
         Their positions, rising.
     """
     filled = [edges for edges in written.values() if edges.num_elements]
-    faulty = [_of_constants(graph, written[name]) for name in constants]
+    faulty = [_of_constants(space, written[name]) for name in constants]
     apart = all(_is_one_run(edges) or edges.are_apart() for edges in filled)
     spans = [edges.envelope() for edges in filled]
     if not apart or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
@@ -68,17 +66,17 @@ def _runs_by_vertex(edges: Edges) -> tuple[Int64, Int64, Int64]:
     return vertex[runs.edge()], runs.begin, runs.begin + runs.size
 
 
-def _of_constants(graph: GraphVariables, edges: Edges) -> Int64:
+def _of_constants(space: Space, edges: Edges) -> Int64:
     vertex, begin, _ = _runs_by_vertex(edges)
-    is_constant = np.array([variable.constant for variable in graph._variables])
-    return np.unique(vertex[is_constant[graph._owners(begin)]])
+    is_constant = np.array([variable.constant for variable in space.variables])
+    return np.unique(vertex[is_constant[space.owners(begin)]])
 
 
-def metadata_of(graph: GraphVariables, edges: Edges) -> tuple[Series | None, Int64]:
+def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
     """Return where the metadata of a QUARTER field is for each vertex.
 
     Args:
-        graph: their graph.
+        space: the variables of their graph.
         edges: of the field.
 
     Returns:
@@ -88,17 +86,13 @@ def metadata_of(graph: GraphVariables, edges: Edges) -> tuple[Series | None, Int
     if not edges.num_elements:
         return None, NOBODY
     low, high = edges.envelope()
-    vertex, owners = np.arange(edges.num_vertices), graph._owners(np.array([low, high - 1]))
+    vertex, owners = np.arange(edges.num_vertices), space.owners(np.array([low, high - 1]))
     if owners[0] != owners[1]:
         vertex, begin, _ = _runs_by_vertex(edges)
-        owners = graph._owners(begin)
+        owners = space.owners(begin)
     used, place = np.unique(owners, return_inverse=True)
-    metadata = [graph._variables[owner].metadata for owner in used.tolist()]
-    # By number in `used`: the first one that means the same, -1 for none.
-    kinds = [
-        -1 if each is None else next(k for k, one in enumerate(metadata) if same_meaning(one, each))
-        for each in metadata
-    ]
+    metadata = [space.variables[owner].metadata for owner in used.tolist()]
+    kinds = [_first_alike(space, metadata, each) for each in metadata]
     of_run = np.array(kinds)[place if len(used) > 1 else 0]
     least = np.full(edges.num_vertices, len(kinds))
     most = np.full(edges.num_vertices, -2)  # stays so without elements
@@ -107,5 +101,12 @@ def metadata_of(graph: GraphVariables, edges: Edges) -> tuple[Series | None, Int
     faulty = (most != -2) & ((most != least) | (least < 0))
     if faulty.any():
         return None, np.flatnonzero(faulty)
-    addresses = [address_at(each.view, 0) for each in metadata if each is not None]
+    addresses = [address_at(each, 0) for each in metadata if each is not None]
     return compact(np.array(addresses)[np.maximum(most, 0)]), NOBODY
+
+
+def _first_alike(space: Space, metadata: Sequence[View | None], one: View | None) -> int:
+    """Return the number of the first metadata that means the same as one of them; -1 for none."""
+    if one is None:
+        return -1
+    return next(k for k, other in enumerate(metadata) if same_meaning(space, other, one))

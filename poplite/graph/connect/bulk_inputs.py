@@ -9,7 +9,7 @@ Of all vertices, or of each::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,11 @@ from poplite.graph.connect.many_probe import Probe
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.user_mapping import no_such_tile
 from poplite.graph.storage.host_values import elements, scalar
+from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import clipped, counted
 from poplite.vertex.fields import Field
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
 
 Array = npt.NDArray[Any]
 
@@ -191,18 +189,18 @@ def listed_tiles(probe: Probe, tile: object) -> object:
         ) from None
 
 
-def tiles_of(probe: Probe, graph: Graph, tile: object) -> VertexTiles:
+def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
     """Return the tiles of all vertices.
 
     Args:
         probe: names vertices at fault, and knows how many there are.
-        graph: the graph whose tiles are meant, perhaps a virtual one.
+        numbers: of the tiles that are meant.
         tile: what the user gave.
 
     Raises:
         InvalidTileMapping: for something else than tiles of the graph.
     """
-    num_tiles, all_tiles = graph.target.tiles, probe.graph.target.tiles
+    num_tiles, all_tiles = numbers.num_tiles, probe.graph.space.num_tiles
     if tile is None:
         raise InvalidTileMapping(
             f"{probe.name}: add_vertices is given no tile",
@@ -211,7 +209,7 @@ def tiles_of(probe: Probe, graph: Graph, tile: object) -> VertexTiles:
             fix="tile=0, or an array of one tile for each vertex",
         )
     if np.ndim(tile) == 0:  # type: ignore[arg-type]
-        number = graph._tile(tile, probe.names, probe.at)
+        number = numbers.checked(tile, probe.names, probe.at)
         return VertexTiles.alike(number, probe.count, all_tiles)
     tiles = np.asarray(tile)
     if tiles.ndim != 1 or (tiles.dtype.kind not in "iu" and len(tiles)):
@@ -226,4 +224,4 @@ def tiles_of(probe: Probe, graph: Graph, tile: object) -> VertexTiles:
         raise no_such_tile(probe.vertex.label, int(tiles[k]), num_tiles, probe.at)
 
     probe.refuse(np.flatnonzero((tiles < 0) | (tiles >= num_tiles)), check)
-    return VertexTiles.of(graph._top_level_tiles(tiles), all_tiles)
+    return VertexTiles.of(numbers.to_top_level(tiles), all_tiles)

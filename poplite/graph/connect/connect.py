@@ -24,7 +24,7 @@ from poplite.errors import (
     VertexDefinitionError,
 )
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
-from poplite.graph.compute_sets.field_sizes import check_row, check_sizes
+from poplite.graph.compute_sets.field_sizes import check_row, check_sizes, set_size
 from poplite.graph.connect.element_types import check_open, deduced
 from poplite.graph.connect.rules import (
     as_number,
@@ -33,8 +33,11 @@ from poplite.graph.connect.rules import (
     check_tensor,
     takes_number,
 )
+from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.tensor.metadata import check_alike
+from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.variables import add_metadata, add_number
 from poplite.source import SourceLocation
 from poplite.text import clipped
 from poplite.types import QuarterMetadata, metadata_edge
@@ -169,6 +172,72 @@ def check_single(vertex: VertexInstance, at: SourceLocation) -> None:
     )
 
 
+def bind_edge(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    """Connect an edge of a vertex, or a row of a list of edges; see `Graph.connect`."""
+    if not ref.field.is_edge:
+        raise GraphConnectionError(
+            f"{ref.vertex}: field '{ref.field.name}' is state, not an edge",
+            at=at,
+            found=f"declared {ref.field}",
+            fix=f"graph.set_initial_value(vertex['{ref.field.name}'], value)",
+        )
+    if ref.index is None:
+        bind(ref.vertex, {ref.field.name: value}, at)
+    else:
+        bind_row(ref, value, at)
+
+
+def bind_state(ref: FieldRef, value: object, at: SourceLocation) -> None:
+    """Set a state field of a vertex; see `Graph.set_initial_value`."""
+    if ref.field.is_edge:
+        raise GraphConnectionError(
+            f"{ref.vertex}: field '{ref.field.name}' is an edge, not state",
+            at=at,
+            found=f"declared {ref.field}",
+            fix=f"graph.connect(vertex['{ref.field.name}'], tensor)",
+        )
+    bind(ref.vertex, {ref.field.name: value}, at)
+
+
+def set_field_size(ref: FieldRef, size: int, at: SourceLocation) -> None:
+    """Set how many rows or values a field has; a list of none is connected with that.
+
+    Args:
+        ref: the field.
+        size: what the user gave.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: for one vertex of a block, and as `set_size`.
+        TensorIndexError: when the size is no whole number from 0.
+    """
+    check_single(ref.vertex, at)
+    set_size(ref, size, at)
+    if size == 0 and ref.field.is_edge and ref.field.name not in ref.vertex.connections:
+        bind(ref.vertex, {ref.field.name: ()}, at)
+
+
+def put_on_tile(
+    vertex: VertexInstance, tiles: TileNumbers, tile: object, at: SourceLocation
+) -> None:
+    """Put a vertex on a tile, with the constants that were made for its numbers.
+
+    Args:
+        vertex: the vertex.
+        tiles: numbers of the tiles that are meant.
+        tile: what the user gave.
+        at: the user's line.
+
+    Raises:
+        GraphConnectionError: for one vertex of a block.
+        InvalidTileMapping: when there is no such tile.
+    """
+    check_single(vertex, at)
+    vertex.tile = tiles.checked(tile, vertex.label, at)
+    for constant in vertex.constants:
+        paint_view(vertex.graph.space, constant.view, vertex.tile)
+
+
 def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
     edges: dict[str, Tensor | tuple[Tensor, ...]] = {}
     numbers: dict[str, bool | int | float] = {}
@@ -237,11 +306,13 @@ def _metadata_edges(
         field = vertex.vertex_class.fields[name]
         if field.variable is None and field.element.requires_metadata:
             rows = value if isinstance(value, tuple) else (value,)
-            check_alike(f"{vertex}: field '{name}'", *rows)
+            views = [row.view for row in rows]
+            check_alike(f"{vertex}: field '{name}'", vertex.graph.space, *views)
             metadata = next((row.metadata for row in rows if row.has_metadata()), None)
             if metadata is None:  # of no elements, so that any will do
                 any_ = QuarterMetadata("F143")
-                metadata = vertex.graph._add_metadata(f"{vertex.label}/{name}", any_, at)
+                made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0, at)
+                metadata = Tensor(vertex.graph, made.element_type, made.view)
             beside[metadata_edge(name)] = metadata
     return beside
 
@@ -251,7 +322,8 @@ def _connect_numbers(
 ) -> None:
     for name, number in numbers.items():
         element = vertex.vertex_class.fields[name].element
-        constant = vertex.graph._add_number(element, number, vertex.tile, at)
+        made = add_number(vertex.graph.space, element, number, vertex.tile, at)
+        constant = Tensor(vertex.graph, element, made.view)
         vertex.connections[name] = constant
         vertex.constants.append(constant)
 

@@ -1,10 +1,10 @@
-"""What lies beside the device on the host: rows of data, and the code of functions.
+"""What lies beside the device on the host: rows of data, and functions that a program calls.
 
     table = graph.add_remote_buffer("table", FLOAT, 64, repeats=100_000)
     Copy(table, x, row)          the row whose number the scalar `row` holds
     Copy(x, table, row)          and back
 
-Source: Poplar API reference, "RemoteBuffer", "FunctionBuffer" and "HostFunction".
+Source: Poplar API reference, "RemoteBuffer" and "HostFunction".
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poplite.text import counted, fitted
+from poplite.graph.host.transfers import TypeLike, check_size, plain_type, positive, signature
+from poplite.text import clipped, counted, fitted
 from poplite.types import ElementType
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.program import Function
     from poplite.source import SourceLocation
 
 
@@ -123,30 +123,59 @@ class HostFunction:
         return fitted("<HostFunction '{}' {}>", self.handle, " -> ".join(sides))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FunctionBuffer:
-    """The code of a function, kept on the host until a Copy loads it.
+def remote_buffer_of(
+    graph: Graph,
+    handle: str,
+    like: TypeLike,
+    num_elements: int,
+    repeats: int,
+    rearrange_on_host: bool,
+    optimise_memory: bool,
+    at: SourceLocation,
+) -> RemoteBuffer:
+    """Return a remote buffer of what the user gave; its handle is not entered yet.
 
-    Made by `graph.add_function_buffer`. A Call of the function before that is refused.
+    Args:
+        graph: the graph.
+        handle: its name.
+        like: element type.
+        num_elements: of one row.
+        repeats: how many rows.
+        rearrange_on_host: a wish.
+        optimise_memory: another.
+        at: the user's line.
 
-    Attributes:
-        function: whose code it is.
-        location: the user's line that made it.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.program import Program
-    >>> graph = Graph()
-    >>> graph.add_function_buffer(graph.add_function(Program(), "blur"))
-    <FunctionBuffer of 'blur'>
+    Raises:
+        StreamMemoryAllocationError: when a row has more than 128 MiB.
+        TensorCreationError: for a number that is none.
+        ElementTypeError: when there is no such element type; QUARTER rows are refused.
     """
+    what = f"remote buffer {clipped(handle)}"
+    element = plain_type(like, what, at)
+    count = positive(num_elements, what, "elements in a row", at)
+    rows = positive(repeats, what, "rows", at)
+    check_size(what, count, element, at)
+    wishes = bool(rearrange_on_host), bool(optimise_memory)
+    return RemoteBuffer(graph, handle, element, count, rows, *wishes, at)
 
-    function: Function
-    location: SourceLocation
 
-    @property
-    def name(self) -> str:
-        """That of the function."""
-        return f"code of {self.function.name}"
+def host_function_of(
+    graph: Graph, handle: str, inputs: object, outputs: object, at: SourceLocation
+) -> HostFunction:
+    """Return a host function of what the user gave; its handle is not entered yet.
 
-    def __repr__(self) -> str:
-        return fitted("<FunctionBuffer of '{}'>", self.function.name)
+    Args:
+        graph: the graph.
+        handle: its name.
+        inputs: element type and number of elements of each array it reads.
+        outputs: the same of each array it fills.
+        at: the user's line.
+
+    Raises:
+        StreamMemoryAllocationError: when an array has more than 128 MiB.
+        TensorCreationError: for a number that is none.
+        ElementTypeError: when there is no such element type; QUARTER is refused.
+    """
+    what = f"host function {clipped(handle)}"
+    sides = [signature(side, what, at) for side in (inputs, outputs)]
+    return HostFunction(graph, handle, sides[0], sides[1], at)

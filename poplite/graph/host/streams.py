@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from poplite.text import counted, fitted
-from poplite.types import ElementType
+from poplite.errors import ElementTypeError
+from poplite.graph.host.transfers import TypeLike, check_size, positive
+from poplite.text import clipped, fitted
+from poplite.types import ElementType, element_type
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
     from poplite.source import SourceLocation
-
-MAX_TRANSFER_BYTES = 128 << 20
-"""Bytes of one block at most, of streams and of remote buffers; source: Poplar user guide."""
 
 
 class DataStreamType(Enum):
@@ -159,16 +158,42 @@ class StreamCallback:
     invalidatePrefetched = invalidate_prefetched
 
 
-def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
-    """Return how large a block is, in words.
+def stream_of(
+    graph: Graph,
+    handle: str,
+    like: TypeLike,
+    num_elements: int,
+    kind: DataStreamType,
+    mode: ReplicatedStreamMode,
+    depth: int,
+    at: SourceLocation,
+) -> DataStream:
+    """Return a stream of what the user gave; its handle is not entered yet.
 
     Args:
-        count: elements.
-        element: their type.
+        graph: the graph.
+        handle: its name.
+        like: element type.
+        num_elements: of one block.
+        kind: which way it goes.
+        mode: what replicas get.
+        depth: blocks that may be fetched ahead.
+        at: the user's line.
 
-    >>> from poplite.types import FLOAT
-    >>> transfer_text(2, FLOAT)
-    '2 elements of FLOAT, 8 B'
+    Raises:
+        StreamMemoryAllocationError: when a block has more than 128 MiB.
+        TensorCreationError: for a number that is none.
+        ElementTypeError: when there is no such element type, or mode.
     """
-    size = count * element.size_bytes
-    return f"{counted(count, 'element')} of {element!r}, {size:,} B"
+    if not isinstance(mode, ReplicatedStreamMode):
+        raise ElementTypeError(
+            f"stream {clipped(handle)}: {clipped(mode)} is no ReplicatedStreamMode",
+            at=at,
+            fix="pl.ReplicatedStreamMode.REPLICATE or BROADCAST",
+        )
+    what = f"stream {clipped(handle)}"
+    element = element_type(like)
+    count = positive(num_elements, what, "elements in a block", at)
+    ahead = positive(depth, what, "blocks of buffering", at)
+    check_size(what, count, element, at)
+    return DataStream(graph, handle, element, count, kind, mode, ahead, at)

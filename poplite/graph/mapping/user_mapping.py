@@ -12,7 +12,7 @@ from poplite.arrays.sweep import sorted_order
 from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted
+from poplite.text import clipped, counted, integer_or_none
 
 
 def intervals_of(
@@ -107,6 +107,34 @@ def _unfit(
         else f"{counted(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
         fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
     )
+
+
+def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> int:
+    """Return a tile number after checking it.
+
+    Args:
+        tile: what the user gave.
+        what: the name of what is put there, for the message.
+        num_tiles: tiles of the graph.
+        at: the user's line.
+
+    Raises:
+        InvalidTileMapping: when it is no whole number, or the graph has no such tile.
+
+    >>> from poplite.source import here
+    >>> tile_number(np.int32(3), "'x'", 4, here())
+    3
+    """
+    number = integer_or_none(tile)
+    if number is None:
+        raise InvalidTileMapping(
+            f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
+            at=at,
+            fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
+        )
+    if not 0 <= number < num_tiles:
+        raise no_such_tile(what, number, num_tiles, at)
+    return number
 
 
 def unmapped_error(

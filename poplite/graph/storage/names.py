@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from poplite.errors import TensorCreationError
-from poplite.source import SourceLocation
+from poplite.source import SourceLocation, here
 from poplite.text import clipped
 
 
@@ -111,4 +111,26 @@ def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:
         at=at,
         found=f"its type is {type(name).__name__}",
         fix=call,
+    )
+
+
+def checked_scope(name: object) -> str:
+    """Return a name for a scope after checking that it is text.
+
+    Args:
+        name: what the user gave.
+
+    Raises:
+        TensorCreationError: when it is something else, or empty.
+
+    >>> checked_scope("conv1")
+    'conv1'
+    """
+    if isinstance(name, str) and name:
+        return name
+    raise TensorCreationError(
+        f"{clipped(name)} is no name for a scope",
+        at=here(),
+        found=f"its type is {type(name).__name__}" if name != "" else "an empty name",
+        fix="graph.scope('layer1')",
     )

@@ -6,28 +6,22 @@ makes one with every `add_variable` and `add_constant`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import numpy as np
-
-from poplite.errors import GraphConnectionError, TensorCreationError
+from poplite.errors import TensorCreationError
 from poplite.graph.mapping.edits import VariableMapping, Version
-from poplite.graph.storage.host_values import ElementClass, elements
-from poplite.graph.tensor.metadata import initial_metadata
-from poplite.graph.tensor.text import why_not_writeable
+from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, fitted
+from poplite.text import clipped, fitted
 from poplite.types import type_text
-from poplite.view import Storage, address_at, addresses, num_runs, storages
+from poplite.view import Storage, View
+from poplite.view import whole as all_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from poplite.graph.tensor.tensor import Tensor
 
 ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 """Extents; a plain number is a shape of rank 1."""
@@ -47,7 +41,7 @@ class Variable:
         mapping: the tiles of its elements.
         initial_value: what it holds when a program is loaded, in its shape; None is zeros.
         replica_values: the same of replicas that have another one, by their number.
-        metadata: of a QUARTER variable, the tensor of its format and scale.
+        metadata: of a QUARTER variable, the element that holds its format and scale.
     """
 
     __slots__ = (
@@ -76,7 +70,7 @@ class Variable:
         self.mapping = VariableMapping(storage.num_elements, version)
         self.initial_value: npt.NDArray[Any] | None = None
         self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
-        self.metadata: Tensor | None = None
+        self.metadata: View | None = None
 
     def initial_value_of(self, replica: int) -> npt.NDArray[Any] | None:
         """Return what it holds in a replica when a program is loaded; None is zeros.
@@ -85,6 +79,11 @@ class Variable:
             replica: its number.
         """
         return self.replica_values.get(replica, self.initial_value)
+
+    @property
+    def view(self) -> View:
+        """All its elements, in its shape."""
+        return all_of(self.storage, self.shape)
 
     @property
     def constant(self) -> bool:
@@ -132,114 +131,3 @@ def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]
             fix="whole numbers from 0, e.g. (64, 128); () is one element",
         )
     return extents
-
-
-def values_for(
-    tensor: Tensor, value: npt.ArrayLike, at: SourceLocation, replica: int = 0
-) -> npt.NDArray[Any]:
-    """Return host values in the shape of a tensor: one number for all, or one for each.
-
-    Args:
-        tensor: what is given the values.
-        value: a number, an array of the tensor's shape, or a flat list.
-        at: the user's line.
-        replica: the one whose metadata counts.
-
-    Raises:
-        TensorCreationError: for values of another count.
-        ElementTypeError: for values of another kind.
-        SizeOverflowError: for a value outside the range of the element type.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.source import here
-    >>> values_for(Graph().add_variable("int32", (2, 2), "x"), [1, 2, 3, 4], here())
-    array([[1, 2],
-           [3, 4]], dtype=int32)
-    """
-    what, shape = f"'{tensor.name}'", tensor.shape
-    metadata = initial_metadata(tensor, replica)
-    values = elements(tensor.element_type, value, what=what, at=at, metadata=metadata)
-    if values.ndim == 0:
-        return np.full(shape, values)
-    if values.shape not in (shape, (math.prod(shape),)):
-        raise TensorCreationError(
-            f"{what}: {counted(values.size, 'value')} of shape {list(values.shape)} for "
-            f"{counted(tensor.num_elements, 'element')} of shape {list(shape)}",
-            at=at,
-            fix=f"one number for all, or an array of shape {shape}",
-        )
-    return values.reshape(shape)
-
-
-def set_values(
-    tensor: Tensor, value: npt.ArrayLike | Mapping[int, npt.ArrayLike], at: SourceLocation
-) -> None:
-    """Set the initial values of a tensor's elements, in the variables below it.
-
-    Args:
-        tensor: whole or a view.
-        value: as for `values_for`; or that of each of some replicas, by their number.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for constants, and views that hold an element twice.
-        PopliteError: as `values_for`.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.source import here
-    >>> graph = Graph()
-    >>> set_values(graph.add_variable("int32", (4,), "x")[1::2], [5, 6], here())
-    >>> graph.variables[0].initial_value
-    array([0, 5, 0, 6], dtype=int32)
-    """
-    if not tensor.is_parallel_writeable():
-        reason, fact = why_not_writeable(tensor)
-        raise GraphConnectionError(
-            f"'{tensor.name}': an initial value for a view that {reason}",
-            at=at,
-            found=fact,
-            fix="a constant has its value from add_constant; make it a variable to set another"
-            if tensor.contains_constant()
-            else "set the view before broadcast, upsample or concat with itself",
-        )
-    view = tensor.view
-    owners = [tensor.graph.variable_of(storage) for storage in storages(view)]
-    differ = {n for variable in owners for n in variable.replica_values}
-    if tensor.metadata is not None:
-        differ.update(*(owner.replica_values for owner, _, _ in tensor.metadata.var_regions()))
-    given: Iterable[tuple[int | None, npt.ArrayLike]]
-    if isinstance(value, Mapping):
-        given = value.items()
-    else:
-        given = [(number, value) for number in (None, *sorted(differ))]
-    # All of them are checked before any is stored.
-    checked = [(number, values_for(tensor, own, at, number or 0)) for number, own in given]
-    for number, own in checked:
-        values = own.reshape(-1)
-        for variable in owners:
-            stored, storage = _stored(variable, number), variable.storage
-            if len(owners) == 1 and num_runs(view) == 1:
-                first = address_at(view, 0) - storage.base
-                stored[first : first + len(values)] = values
-            else:
-                where = addresses(view).reshape(-1) - storage.base
-                mine = (where >= 0) & (where < storage.num_elements)
-                stored[where[mine]] = values[mine]
-
-
-def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
-    """Return the initial values of a replica, flat and to be changed; None is all others."""
-    values = variable.initial_value
-    if replica is not None:
-        values = variable.replica_values.get(replica)
-        if values is None and variable.initial_value is not None:
-            values = variable.initial_value.copy()
-    if values is None:
-        values = np.zeros(variable.shape, variable.element_type.dtype)
-    elif not values.flags.writeable:  # an engine has them
-        values = values.copy()
-    if replica is None:
-        variable.initial_value = values
-    else:
-        variable.replica_values = {**variable.replica_values, replica: values}
-    return values.reshape(-1)

@@ -23,9 +23,11 @@ import numpy as np
 from poplite.arrays.intervals import Int64, place
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
+from poplite.graph.tensor.placement import complete_mapping
 from poplite.graph.tensor.slices import slices_of
+from poplite.source import SourceLocation
 from poplite.text import counted
-from poplite.view import Cat, Intervals, contains_aliases, storages
+from poplite.view import Cat, Intervals, View, contains_aliases, storages
 from poplite.view.address_sets import Part, Runs, ranges_of
 from poplite.view.memory_order import (
     ANYWHERE,
@@ -37,7 +39,8 @@ from poplite.view.memory_order import (
 )
 
 if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
+    from poplite.graph.storage.space import Space
+    from poplite.graph.storage.tile_numbers import TileNumbers
     from poplite.graph.tensor.tensor import Tensor
 
 
@@ -190,32 +193,40 @@ def sorted_regions(
 
 
 def tile_regions(
-    graph: Graph, tensor: Tensor, remove_aliased: bool, report_aliases: bool
+    tiles: TileNumbers,
+    tensor: Tensor,
+    remove_aliased: bool,
+    report_aliases: bool,
+    at: SourceLocation,
 ) -> TileRegions:
     """Group the elements of a tensor in the order of memory, on each tile.
 
     Args:
-        graph: the tensor's graph, or a virtual graph of it, whose tiles are meant.
+        tiles: numbers of the tiles that are meant.
         tensor: whole or a view.
         remove_aliased: list memory only once.
         report_aliases: tell which intervals hold the same memory.
+        at: the user's line.
 
     Raises:
-        InvalidTileMapping: when elements have no tile.
+        InvalidTileMapping: when elements are on none of the tiles.
 
     >>> import poplite as pl
+    >>> from poplite.graph.storage.tile_numbers import AllTiles
+    >>> from poplite.source import here
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
-    >>> [list(groups) for groups in tile_regions(graph, x[::3], False, False)]
+    >>> [list(groups) for groups in tile_regions(AllTiles(2), x[::3], False, False, here())]
     [[[Interval(begin=0, end=1)]], [[Interval(begin=1, end=2)]]]
     """
+    space, view = tensor.graph.space, tensor.view
     order, aliases = _ordered(
-        [(tensor.view, 0)], _tile_breaks(tensor), remove_aliased, report_aliases
+        [(view, 0)], _tile_breaks(space, view), remove_aliased, report_aliases
     )
     ptr, _, tile, begin, length = order
-    tile = graph._own_tiles(tile)
+    tile = tiles.from_top_level(tile)
     if (tile == NO_TILE).any():
-        graph.tile_mapping(tensor)  # raises, and says which elements
+        complete_mapping(space, tiles, view, tensor.name, at)  # raises, and says which elements
     if (tile[1:] < tile[:-1]).any():
         by_tile = np.argsort(tile, kind="stable")
         count = np.diff(ptr)[by_tile]
@@ -224,7 +235,7 @@ def tile_regions(
         ptr, tile = np.append(0, end), tile[by_tile]
         begin, length = begin[members], length[members]
         aliases = None if aliases is None else aliases[members]
-    tile_ptr = np.searchsorted(tile, np.arange(graph.target.tiles + 1))
+    tile_ptr = np.searchsorted(tile, np.arange(tiles.num_tiles + 1))
     return TileRegions(tile_ptr, SortedRegions(ptr, begin, length, aliases))
 
 
@@ -259,14 +270,12 @@ def _parts(
     ]
 
 
-def _tile_breaks(tensor: Tensor) -> tuple[Int64, Int64]:
-    """Return where tiles change in memory, as far as a tensor's variables reach."""
-    graph = tensor.graph
-    space = tensor.view.space
-    below = space.storages if isinstance(space, Cat) else storages(tensor.view)
+def _tile_breaks(space: Space, view: View) -> tuple[Int64, Int64]:
+    """Return where tiles change in memory, as far as a view's variables reach."""
+    below = view.space.storages if isinstance(view.space, Cat) else storages(view)
     if not below:
         return ANYWHERE
-    table = graph.directory.table([graph.variable_of(storage) for storage in below])
+    table = space.table([space.variable_of(storage) for storage in below])
     return (
         np.concatenate([[-FARTHEST], table.breaks, [FARTHEST]]),
         np.concatenate([[NO_TILE], table.tiles, [NO_TILE]]),

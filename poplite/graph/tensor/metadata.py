@@ -16,103 +16,69 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poplite.errors import TensorMetadataError
-from poplite.source import SourceLocation, here
-from poplite.text import clipped
-from poplite.types import QUARTER, QUARTER_METADATA, QuarterMetadata
-from poplite.view import storages
+from poplite.source import here
+from poplite.types import QuarterMetadata
+from poplite.view import View, address_at, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
+    from poplite.graph.storage.space import Space
     from poplite.graph.storage.variable import Variable
-    from poplite.graph.tensor.tensor import Tensor
 
-_EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
+EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
 
-def attach(graph: Graph, variable: Variable, metadata: object, at: SourceLocation) -> None:
-    """Give a new variable its metadata, or check that it needs none.
+def metadata_of(space: Space, view: View) -> View | None:
+    """Return the metadata of a view of codes; None of one without elements, or of other codes.
 
     Args:
-        graph: the variable's graph.
-        variable: of any element type.
-        metadata: a `QuarterMetadata`, which becomes a constant on tile 0; a tensor of one
-            QUARTER_METADATA element; or None.
-        at: the user's line.
-
-    Raises:
-        TensorMetadataError: when a QUARTER variable is given none, another one some, or
-            something that is no metadata.
+        space: the variables of the graph.
+        view: of variables that have one metadata, or none.
     """
-    name = f"'{variable.name}'"
-    if variable.element_type is not QUARTER:
-        if metadata is not None:
-            raise TensorMetadataError(
-                f"{name} is of {variable.element_type!r} and given metadata",
-                at=at,
-                found=f"metadata={clipped(metadata, 60)}",
-                fix="leave it out: only QUARTER has format and scale",
-            )
-        return
-    if isinstance(metadata, QuarterMetadata):
-        variable.metadata = graph._add_metadata(f"{variable.name}/metadata", metadata, at)
-        return
-    if metadata is None:
-        raise TensorMetadataError(
-            f"{name} is of QUARTER and has no metadata",
-            at=at,
-            found="the bits of a QUARTER element mean nothing without format and scale",
-            fix=_EXAMPLE,
-        )
-    tensor = _one_element(name, metadata, at)
-    if tensor.graph is not graph.top_level_graph:
-        raise TensorMetadataError(
-            f"{name}: its metadata '{tensor.name}' belongs to another graph",
-            at=at,
-            fix="make it with this graph's add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
-        )
-    variable.metadata = tensor
+    below = storages(view)
+    return space.variable_of(below[0]).metadata if below else None
 
 
-def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
-    from poplite.graph.tensor.tensor import Tensor
-
-    if isinstance(metadata, Tensor):
-        one_element = metadata.num_elements == 1
-        if one_element and metadata.element_type is QUARTER_METADATA:
-            return metadata
-    raise TensorMetadataError(
-        f"{name}: {clipped(metadata, 80)} is not the metadata of a QUARTER tensor",
-        at=at,
-        found="metadata is one element of QUARTER_METADATA",
-        fix=f"{_EXAMPLE}, or a tensor of add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
-    )
-
-
-def initial_metadata(tensor: Tensor, replica: int = 0) -> QuarterMetadata | None:
-    """Return format and scale of a QUARTER tensor when a program is loaded; None of others.
+def initial_metadata(space: Space, metadata: View, replica: int = 0) -> QuarterMetadata:
+    """Return format and scale when a program is loaded.
 
     Args:
-        tensor: whole or a view.
+        space: the variables of the graph.
+        metadata: one element of QUARTER_METADATA.
         replica: the one it is in.
 
     >>> import poplite as pl
-    >>> metadata = pl.QuarterMetadata("F152", scale=3)
-    >>> initial_metadata(pl.Graph().add_variable(pl.QUARTER, (4,), metadata=metadata))
+    >>> quarter = pl.QuarterMetadata("F152", scale=3)
+    >>> x = pl.Graph().add_variable(pl.QUARTER, (4,), metadata=quarter)
+    >>> initial_metadata(x.graph.space, x.metadata.view)
     QuarterMetadata('F152', scale=3)
     """
-    if tensor.metadata is None:
-        return None
-    ((variable, begin, _),) = tensor.metadata.var_regions()
+    return QuarterMetadata.from_byte(_byte(space, metadata, replica))
+
+
+def _byte(space: Space, metadata: View, replica: int = 0) -> int:
+    variable = variable_below(space, metadata)
     stored = variable.initial_value_of(replica)
-    return QuarterMetadata.from_byte(0 if stored is None else int(stored.reshape(-1)[begin]))
+    element = address_at(metadata, 0) - variable.storage.base
+    return 0 if stored is None else int(stored.reshape(-1)[element])
 
 
-def check_alike(what: str, *tensors: Tensor) -> None:
+def variable_below(space: Space, metadata: View) -> Variable:
+    """Return the variable that holds format and scale.
+
+    Args:
+        space: the variables of the graph.
+        metadata: one element of QUARTER_METADATA.
+    """
+    return space.variable_of(storages(metadata)[0])
+
+
+def check_alike(what: str, space: Space, *codes: View) -> None:
     """Refuse to bring codes together that mean other values, or that have no meaning.
 
     Args:
         what: the operation.
-        tensors: of one element type; only those of QUARTER matter.
+        space: the variables of the graph.
+        codes: views that are read as QUARTER.
 
     Raises:
         TensorMetadataError: when a variable below has no metadata, or when the metadata of two
@@ -124,27 +90,36 @@ def check_alike(what: str, *tensors: Tensor) -> None:
     poplite.errors.TensorMetadataError: reinterpret as QUARTER: 'codes' has no metadata ...
     """
     first: Variable | None = None
-    for tensor in tensors:
-        for storage in storages(tensor.view) if tensor.element_type is QUARTER else ():
-            variable = tensor.graph.variable_of(storage)
+    for view in codes:
+        for storage in storages(view):
+            variable = space.variable_of(storage)
             if variable.metadata is None:
                 raise _bare(what, variable)
             first = first or variable
-            if not same_meaning(first.metadata, variable.metadata):
-                raise _unlike(what, first, variable)
+            if not same_meaning(space, first.metadata, variable.metadata):
+                raise _unlike(what, space, first, variable)
 
 
-def same_meaning(one: Tensor | None, other: Tensor | None) -> bool:
-    """Tell whether two metadata tensors are one, or equal constants.
+def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
+    """Tell whether two metadata views are one, or equal constants.
 
     Args:
+        space: the variables of the graph.
         one: of a variable; None where it has none.
         other: of another.
     """
     if one == other or one is None or other is None:
         return one == other
-    value = one.constant_value()
-    return value is not None and value == other.constant_value()
+    value = _constant(space, one)
+    return value is not None and value == _constant(space, other)
+
+
+def _constant(space: Space, metadata: View) -> int | None:
+    """Return the byte that no program may change, and that all replicas have."""
+    variable = variable_below(space, metadata)
+    if not variable.constant or variable.replica_values:
+        return None
+    return _byte(space, metadata)
 
 
 def _bare(what: str, variable: Variable) -> TensorMetadataError:
@@ -152,16 +127,16 @@ def _bare(what: str, variable: Variable) -> TensorMetadataError:
         f"{what}: '{variable.name}' has no metadata",
         at=here(),
         found=f"{variable!r} was not made of QUARTER  ({variable.location})",
-        fix=f"make it of QUARTER, with {_EXAMPLE}; reinterpret reads its codes",
+        fix=f"make it of QUARTER, with {EXAMPLE}; reinterpret reads its codes",
     )
 
 
-def _unlike(what: str, first: Variable, other: Variable) -> TensorMetadataError:
+def _unlike(what: str, space: Space, first: Variable, other: Variable) -> TensorMetadataError:
     assert first.metadata is not None
     assert other.metadata is not None
     return TensorMetadataError(
-        f"{what}: '{first.name}' has {_shown(first.metadata)}, "
-        f"but '{other.name}' has {_shown(other.metadata)}",
+        f"{what}: '{first.name}' has {_shown(space, first.metadata)}, "
+        f"but '{other.name}' has {_shown(space, other.metadata)}",
         at=here(),
         found="their codes may mean other values: the metadata is neither one tensor nor "
         "equal constants",
@@ -170,8 +145,8 @@ def _unlike(what: str, first: Variable, other: Variable) -> TensorMetadataError:
     )
 
 
-def _shown(metadata: Tensor) -> str:
-    value = metadata.constant_value()
+def _shown(space: Space, metadata: View) -> str:
+    value = _constant(space, metadata)
     if value is None:
-        return f"'{metadata.name}', which programs may change"
-    return repr(QuarterMetadata.from_byte(int(value)))
+        return f"'{variable_below(space, metadata).name}', which programs may change"
+    return repr(QuarterMetadata.from_byte(value))

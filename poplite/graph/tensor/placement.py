@@ -12,27 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TypeGuard
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
-from poplite.errors import InvalidTileMapping
+from poplite.errors import TensorCreationError, warn
 from poplite.graph.mapping.linear import Linear
+from poplite.graph.mapping.remapped import remapped
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
-from poplite.graph.mapping.user_mapping import intervals_of, no_such_tile
+from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
+from poplite.graph.storage.space import Space
+from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.source import SourceLocation
-from poplite.text import clipped, integer_or_none
+from poplite.text import counted
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
 from poplite.view.contiguous.small import FEW, few_runs
 from poplite.view.view import NOWHERE
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.graph.tensor.tensor import Tensor
 
 MANY_PIECES = 2**13
 """Pieces of a variable's mapping from which on compiled code cuts even a view of one run."""
@@ -41,49 +40,20 @@ Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened view."""
 
 
-def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> int:
-    """Return a tile number after checking it.
-
-    Args:
-        tile: what the user gave.
-        what: the name of what is put there, for the message.
-        num_tiles: tiles of the graph.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: when it is no whole number, or the graph has no such tile.
-
-    >>> from poplite.source import here
-    >>> tile_number(np.int32(3), "'x'", 4, here())
-    3
-    """
-    number = integer_or_none(tile)
-    if number is None:
-        raise InvalidTileMapping(
-            f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
-            at=at,
-            fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
-        )
-    if not 0 <= number < num_tiles:
-        raise no_such_tile(what, number, num_tiles, at)
-    return number
-
-
-def paint_tensor(tensor: Tensor, tile: int) -> None:
-    """Put every element of a tensor on one tile.
+def paint_view(space: Space, view: View, tile: int) -> None:
+    """Put every element of a view on one tile of the top-level graph.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (4,), "x")
-    >>> paint_tensor(x[::2], 7)
-    >>> mapping_of(x.graph, x.view)[7]
+    >>> paint_view(x.graph.space, x[::2].view, 7)
+    >>> mapping_of(x.graph.space, x.view)[7]
     [Interval(begin=0, end=1), Interval(begin=2, end=3)]
     """
-    view = tensor.view
-    space = view.space
-    if isinstance(space, Storage):
-        if space is NOWHERE:
+    storage = view.space
+    if isinstance(storage, Storage):
+        if storage is NOWHERE:
             return
-        mapping = tensor.graph.variable_of(space).mapping
+        mapping = space.variable_of(storage).mapping
         digits = view.flat_digits()
         if not digits or (len(digits) == 1 and digits[0][1] == 1):
             mapping.paint(view.off, view.off + (digits[0][0] if digits else 1), tile)
@@ -94,106 +64,176 @@ def paint_tensor(tensor: Tensor, tile: int) -> None:
             view = in_memory_order(view)
             few = few_runs(view)
         if few is not None:
-            mapping.paint_runs([begin - space.base for begin in few[0]], few[1], tile)
+            mapping.paint_runs([begin - storage.base for begin in few[0]], few[1], tile)
             return
     begin, length = runs(in_memory_order(view))
-    _paint(tensor, begin, begin + length, np.full(len(begin), tile))
+    _paint(space, view, begin, begin + length, np.full(len(begin), tile))
 
 
-def paint_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: int = 1) -> None:
-    """Spread the flattened elements of a tensor evenly and in order over all tiles of a graph.
-
-    Args:
-        graph: the tensor's graph, or a virtual graph of it.
-        tensor: whole or a view.
-        grain: elements that stay together.
-        min_elements: least elements of a tile, as far as there are enough.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (2, 4), "x")
-    >>> paint_linearly(x.graph, x[1], grain=2)
-    >>> mapping_of(x.graph, x.view)[1]
-    [Interval(begin=6, end=8)]
-    """
-    view, count = tensor.view, tensor.num_elements
-    if not count:
-        return
-    linear = Linear.over(count, graph.target.tiles, grain=grain, min_elements=min_elements)
-    space = view.space
-    is_own = isinstance(space, Storage) and graph is tensor.graph
-    if is_own and space.num_elements == count and num_runs(view) == 1:
-        graph.variable_of(storages(view)[0]).mapping.paint_linearly(linear)
-        return
-    breaks, numbers = linear.pieces()
-    _paint_flat(tensor, breaks[:-1], breaks[1:], graph._top_level_tiles(numbers))
-
-
-def paint_intervals(
-    graph: Graph, tensor: Tensor, mapping: Nested, what: str, at: SourceLocation
+def paint_mapping(
+    space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
 ) -> None:
-    """Put intervals of a flattened tensor on tiles; other elements stay where they are.
+    """Put elements of a view on tiles; warn when they are a constant's, and had others.
 
     Args:
-        graph: the tensor's graph, or a virtual graph of it, whose tiles are meant.
-        tensor: whole or a view.
-        mapping: for each tile, intervals.
-        what: the tensor's name, for the message.
+        space: the variables of the graph.
+        tiles: numbers of the tiles that are meant.
+        view: of the graph's variables.
+        mapping: a tile, or for each tile intervals.
+        name: the view's, for messages.
         at: the user's line.
 
     Raises:
-        InvalidTileMapping: as `intervals_of`.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.source import here
-    >>> x = Graph().add_variable("int32", (2, 2), "x")
-    >>> paint_intervals(x.graph, x.T, [[(0, 2)], [(2, 4)]], "'x'", here())
-    >>> mapping_of(x.graph, x.view)[0]
-    [Interval(begin=0, end=1), Interval(begin=2, end=3)]
+        InvalidTileMapping: for a tile the graph does not have, and as `intervals_of`.
     """
-    num_tiles = graph.target.tiles
-    begin, end, tile = intervals_of(mapping, num_tiles, tensor.num_elements, what=what, at=at)
+    storage = view.space
+    if isinstance(storage, Storage) and storage.constant and any_mapped(space, view):
+        before = mapping_of(space, view)
+        _paint_as_given(space, tiles, view, mapping, name, at)
+        made_at = space.variable_of(storage).location
+        warning = remapped(name, made_at, before, mapping_of(space, view), at)
+        if warning is not None:
+            warn(warning)
+    else:
+        _paint_as_given(space, tiles, view, mapping, name, at)
+
+
+def _paint_as_given(
+    space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
+) -> None:
+    if not _is_nested(mapping):
+        paint_view(space, view, tiles.checked(mapping, f"'{name}'", at))
+        return
+    what = f"'{name}'"
+    begin, end, tile = intervals_of(mapping, tiles.num_tiles, view.num_elements, what=what, at=at)
     if len(begin):
-        _paint_flat(tensor, begin, end, graph._top_level_tiles(tile))
+        _paint_flat(space, view, begin, end, tiles.to_top_level(tile))
 
 
-def _paint_flat(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
-    """Paint intervals of a flattened tensor, in order."""
-    run_begin, run_length = runs(tensor.view)
+def _is_nested(mapping: object) -> TypeGuard[Nested]:
+    return isinstance(mapping, TileMapping) or (
+        isinstance(mapping, Sequence) and not isinstance(mapping, str)
+    )
+
+
+def paint_linearly(
+    space: Space, tiles: TileNumbers, view: View, *, grain: int = 1, min_elements: int = 1
+) -> None:
+    """Spread the flattened elements of a view evenly and in order over all tiles of a graph.
+
+    Args:
+        space: the variables of the graph.
+        tiles: numbers of the tiles that are meant.
+        view: of the graph's variables.
+        grain: elements that stay together.
+        min_elements: least elements of a tile, as far as there are enough.
+
+    >>> import poplite as pl
+    >>> from poplite.graph.storage.tile_numbers import AllTiles
+    >>> x = pl.Graph(pl.Target(tiles=4)).add_variable("int32", (2, 4), "x")
+    >>> paint_linearly(x.graph.space, AllTiles(4), x[1].view, grain=2)
+    >>> mapping_of(x.graph.space, x.view)[1]
+    [Interval(begin=6, end=8)]
+    """
+    count = view.num_elements
+    if not count:
+        return
+    linear = Linear.over(count, tiles.num_tiles, grain=grain, min_elements=min_elements)
+    storage = view.space
+    is_variable = isinstance(storage, Storage) and storage.num_elements == count
+    if is_variable and isinstance(tiles, AllTiles) and num_runs(view) == 1:
+        space.variable_of(storages(view)[0]).mapping.paint_linearly(linear)
+        return
+    breaks, numbers = linear.pieces()
+    _paint_flat(space, view, breaks[:-1], breaks[1:], tiles.to_top_level(numbers))
+
+
+def _paint_flat(space: Space, view: View, begin: Int64, end: Int64, tile: Int64) -> None:
+    """Paint intervals of a flattened view, in order."""
+    run_begin, run_length = runs(view)
     breaks = np.concatenate([[0], np.cumsum(run_length)])
     source, run, piece_begin, piece_end = overlay(begin, end, breaks)
     to_address = run_begin[run] - breaks[run]
-    _paint(tensor, piece_begin + to_address, piece_end + to_address, tile[source])
+    _paint(space, view, piece_begin + to_address, piece_end + to_address, tile[source])
 
 
-def mapping_of(graph: Graph, view: View) -> TileMapping:
+def mapping_of(space: Space, view: View) -> TileMapping:
     """Return where the elements of a view live, whether or not all have a tile.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (4,), "x")
-    >>> mapping_of(x.graph, x.view)
+    >>> mapping_of(x.graph.space, x.view)
     <TileMapping 4 elements, 0 tiles, 0 intervals, 4 unmapped>
     """
-    cut = _cut(graph, view)
+    cut = _cut(space, view)
     if isinstance(cut, Cut):
-        return TileMapping.of(graph.target.tiles, cut)
-    return TileMapping(graph.target.tiles, *cut)
+        return TileMapping.of(space.num_tiles, cut)
+    return TileMapping(space.num_tiles, *cut)
 
 
-def any_mapped(tensor: Tensor) -> bool:
-    """Tell whether any element of a view of one variable has a tile.
+def complete_mapping(
+    space: Space, tiles: TileNumbers, view: View, name: str, at: SourceLocation
+) -> TileMapping:
+    """Return where the elements of a view live, or refuse those that have no tile.
 
     Args:
-        tensor: whole or a view.
+        space: the variables of the graph.
+        tiles: numbers of the tiles that are meant.
+        view: of the graph's variables.
+        name: the view's, for messages.
+        at: the user's line.
+
+    Raises:
+        InvalidTileMapping: when elements have no tile, or none of these.
+    """
+    mapping = mapping_of(space, view)
+    # Looking at the view costs a pass; a hole in it is one in a variable.
+    owners = [space.variable_of(storage) for storage in storages(view)]
+    holes = [variable for variable in owners if not variable.mapping.is_complete]
+    if holes and not mapping.is_complete:
+        line, is_view = holes[0].location, view.shape != owners[0].shape
+        raise unmapped_error(name, mapping, space.num_tiles, line, view=is_view)
+    own = tiles.renumbered(mapping)
+    tiles.check_complete(name, own, mapping, at)
+    return own
+
+
+def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) -> TileMapping:
+    """Return where all elements of the variable under a view live.
+
+    Args:
+        space: the variables of the graph.
+        view: of one variable.
+        name: the view's, for messages.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: when it views no variable, or several.
+    """
+    owners = storages(view)
+    if len(owners) != 1:
+        raise TensorCreationError(
+            f"'{name}' views {counted(len(owners), 'variable')}, but exactly 1 is needed",
+            at=at,
+            found=f"shape {view.shape}",
+            fix="graph.tile_mapping(tensor) answers for any view",
+        )
+    breaks, tiles = space.variable_of(owners[0]).mapping.pieces()
+    return TileMapping(space.num_tiles, tiles, np.diff(breaks))
+
+
+def any_mapped(space: Space, view: View) -> bool:
+    """Tell whether any element of a view of one variable has a tile.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
-    >>> any_mapped(x[2:]), any_mapped(x[3:])
+    >>> any_mapped(x.graph.space, x[2:].view), any_mapped(x.graph.space, x[3:].view)
     (True, False)
     """
-    view, space = tensor.view, tensor.view.space
-    if not isinstance(space, Storage) or space is NOWHERE:
+    storage = view.space
+    if not isinstance(storage, Storage) or storage is NOWHERE:
         return False
-    mapping, base = tensor.graph.variable_of(space).mapping, space.base
+    mapping, base = space.variable_of(storage).mapping, storage.base
     if mapping.is_new:
         return False
     few = few_runs(view)
@@ -203,17 +243,32 @@ def any_mapped(tensor: Tensor) -> bool:
     return any(mapping.any_mapped(slice(at - base, at - base + n)) for at, n in runs_)
 
 
-def pieces_of(graph: Graph, view: View) -> tuple[Int64, Int64]:
+def pieces_of(space: Space, view: View) -> tuple[Int64, Int64]:
     """Return the tile, or `NO_TILE`, and the length of each piece of a view; neighbours differ.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
-    >>> [a.tolist() for a in pieces_of(x.graph, x.reverse(0).view)]
+    >>> [a.tolist() for a in pieces_of(x.graph.space, x.reverse(0).view)]
     [[-1, 0], [1, 3]]
     """
-    cut = _cut(graph, view)
+    return _pieces(space, _cut(space, view))
+
+
+def pieces_of_runs(space: Space, view: View, begin: Int64, length: Int64) -> tuple[Int64, Int64]:
+    """Return the same of runs of addresses, which lie in the variables of a view.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
+    >>> runs_ = np.array([2, 0]), np.array([2, 1])
+    >>> [a.tolist() for a in pieces_of_runs(x.graph.space, x.view, *runs_)]
+    [[0, -1, 0], [1, 1, 1]]
+    """
+    return _pieces(space, _cut_runs(space, view, begin, length))
+
+
+def _pieces(space: Space, cut: Cut | tuple[Int64, Int64]) -> tuple[Int64, Int64]:
     if isinstance(cut, Cut):
-        _, tiles, end = cut.pieces(graph.target.tiles)
+        _, tiles, end = cut.pieces(space.num_tiles)
         return tiles.astype(np.int64), np.diff(end, prepend=0)
     tile, length = cut
     end = np.cumsum(length)
@@ -221,24 +276,27 @@ def pieces_of(graph: Graph, view: View) -> tuple[Int64, Int64]:
     return tile, high - low
 
 
-def _cut(graph: Graph, view: View) -> Cut | tuple[Int64, Int64]:
+def _cut(space: Space, view: View) -> Cut | tuple[Int64, Int64]:
     """Cut a view by tile; where there is little to cut, into tiles and lengths at once."""
-    space = view.space
-    if isinstance(space, Storage) and space is not NOWHERE:
-        mapping = graph.variable_of(space).mapping
+    storage = view.space
+    if isinstance(storage, Storage) and storage is not NOWHERE:
+        mapping = space.variable_of(storage).mapping
         if num_runs(view) > FEW or mapping.num_pieces > MANY_PIECES:
             return cut_strided(mapping.table(), view.flat_digits(), view.off)
-    begin, length = runs(view)
-    owners = [graph.variable_of(storage) for storage in storages(view)]
+    return _cut_runs(space, view, *runs(view))
+
+
+def _cut_runs(space: Space, view: View, begin: Int64, length: Int64) -> Cut | tuple[Int64, Int64]:
+    owners = [space.variable_of(storage) for storage in storages(view)]
     if len(begin) > FEW:
-        return cut_runs(graph.directory.table(owners), begin, length)
+        return cut_runs(space.table(owners), begin, length)
     tile, _, length = split([(v.storage.base, v.mapping) for v in owners], begin, length)
     return tile, length
 
 
-def _paint(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
-    """Paint intervals of addresses, each within one variable of a tensor, in order."""
-    owners = sorted(storages(tensor.view), key=lambda storage: storage.base)
+def _paint(space: Space, view: View, begin: Int64, end: Int64, tile: Int64) -> None:
+    """Paint intervals of addresses, each within one variable of a view, in order."""
+    owners = sorted(storages(view), key=lambda storage: storage.base)
     bases = np.array([storage.base for storage in owners])
     if len(owners) > 1:
         number = np.searchsorted(bases, begin, side="right") - 1
@@ -249,5 +307,5 @@ def _paint(tensor: Tensor, begin: Int64, end: Int64, tile: Int64) -> None:
         cuts = np.array([0, len(begin)])
     for storage, (first, last) in zip(owners, pairwise(cuts.tolist()), strict=True):
         mine = slice(first, last)
-        mapping = tensor.graph.variable_of(storage).mapping
+        mapping = space.variable_of(storage).mapping
         mapping.paint_many(begin[mine] - storage.base, end[mine] - storage.base, tile[mine])

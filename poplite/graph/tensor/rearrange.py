@@ -24,12 +24,12 @@ import numpy as np
 
 from poplite.arrays.digits import digits_of
 from poplite.arrays.intervals import Int64, overlay
-from poplite.errors import TensorCreationError
-from poplite.graph.tensor.indexing import described
+from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.source import here
-from poplite.text import counted
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, counted
 from poplite.view import Intervals, Storage, View, runs, whole
 from poplite.view.simplify import simplification, walk
 from poplite.view.view import NOWHERE
@@ -145,6 +145,26 @@ Interval(begin=20, end=21)]
 
     def __repr__(self) -> str:
         return f"<TensorRearranger {counted(self.num_elements, 'element')}>"
+
+
+def checked_others(others: Sequence[Tensor], call: str, at: SourceLocation) -> Sequence[Tensor]:
+    """Return the tensors that are rearranged with another one, or refuse what is no list.
+
+    Args:
+        others: what the user gave.
+        call: how the call is written.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it is no list.
+    """
+    if is_sequence(others):
+        return others
+    raise ElementTypeError(
+        f"reorder_to_simplify: others is {clipped(others)}, not a list of tensors",
+        at=at,
+        fix=call,
+    )
 
 
 def reordered(

@@ -36,11 +36,18 @@ from poplite import view as views
 from poplite.display import Displayed
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
-from poplite.graph.tensor.metadata import check_alike, initial_metadata
+from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
 from poplite.graph.tensor.refused import no_length, no_tensor, no_values, refuse_operators
 from poplite.graph.tensor.slices import slices_of
 from poplite.graph.tensor.variable_regions import VarRegions, region_chunks, var_regions
-from poplite.types import ElementType, ElementTypeLike, decode, element_type
+from poplite.types import (
+    QUARTER,
+    QUARTER_METADATA,
+    ElementType,
+    ElementTypeLike,
+    decode,
+    element_type,
+)
 from poplite.view import Intervals, View
 
 if TYPE_CHECKING:
@@ -120,8 +127,10 @@ class Tensor(Displayed):
         >>> x[1:3].metadata
         <Tensor 'x/metadata' QUARTER_METADATA[] on tile 0, 1 B>
         """
-        below = views.storages(self.view) if self.element_type.requires_metadata else ()
-        return self.graph.variable_of(below[0]).metadata if below else None
+        if not self.element_type.requires_metadata:
+            return None
+        below = metadata_of(self.graph.space, self.view)
+        return None if below is None else Tensor(self.graph, QUARTER_METADATA, below)
 
     def has_metadata(self) -> bool:
         """Tell whether format and scale of the elements stand in a tensor beside it."""
@@ -466,7 +475,8 @@ class Tensor(Displayed):
         if new.size_bytes != self.element_type.size_bytes:
             raise shaping.of_other_size(new, self.element_type, self)
         read = Tensor(self.graph, new, self.view)
-        check_alike(f"reinterpret as {new!r}", read)
+        if new is QUARTER:
+            check_alike(f"reinterpret as {new!r}", self.graph.space, self.view)
         return read
 
     # What is read, and whether it can be written
@@ -546,7 +556,7 @@ class Tensor(Displayed):
         >>> [(v.name, begin, end) for v, begin, end in t[:, 2:4].var_regions()]
         [('t', 2, 4), ('t', 8, 10)]
         """
-        return var_regions(self.graph, self.view)
+        return var_regions(self.graph.space, self.view)
 
     def region_chunks(self, most: int = 2**20) -> Iterator[VarRegions]:
         """Stream what `var_regions` returns, for tensors of more regions than fit.
@@ -566,7 +576,7 @@ class Tensor(Displayed):
         10000
         """
         limit = indexing.positive(most, "most", self, "region_chunks of at most 0 regions", _PARTS)
-        return region_chunks(self.graph, self.view, limit)
+        return region_chunks(self.graph.space, self.view, limit)
 
     def constant_value(self) -> np.generic | None:
         """Return the value of a one-element constant; None for anything else.
@@ -584,8 +594,8 @@ class Tensor(Displayed):
             return None
         assert variable.initial_value is not None
         value = variable.initial_value.reshape(-1)[begin]
-        metadata = initial_metadata(self)
-        if metadata is not None:
+        if variable.metadata is not None and self.element_type is QUARTER:
+            metadata = initial_metadata(self.graph.space, variable.metadata)
             return np.float32(decode(value, metadata))
         return value.view(self.element_type.dtype)  # type: ignore[no-any-return]
 

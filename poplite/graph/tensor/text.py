@@ -134,7 +134,7 @@ def _mapping(tensor: Tensor, regions: int, most: int) -> TileMapping | None:
         ):
             return None
         view = whole(space, (space.num_elements,))
-    return mapping_of(tensor.graph, view)
+    return mapping_of(tensor.graph.space, view)
 
 
 def _tiles(mapping: TileMapping) -> str:

@@ -18,7 +18,7 @@ from poplite.text import counted, fitted
 from poplite.view import View, chunks, runs, storages
 
 if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
+    from poplite.graph.storage.space import Space
     from poplite.graph.storage.variable import Variable
 
 SHOWN = 100
@@ -100,9 +100,9 @@ class VarRegions(Sequence[VariableInterval]):
 class _Owners:
     """The variables below a view, which turn addresses into their elements."""
 
-    def __init__(self, graph: Graph, view: View) -> None:
+    def __init__(self, space: Space, view: View) -> None:
         below = sorted(storages(view), key=lambda storage: storage.base)
-        self.variables = tuple([graph.variable_of(storage) for storage in below])
+        self.variables = tuple([space.variable_of(storage) for storage in below])
         self.bases = [storage.base for storage in below]
 
     def regions(self, begin: Int64, length: Int64) -> VarRegions:
@@ -116,24 +116,24 @@ class _Owners:
         return VarRegions(self.variables, number, first, first + length)
 
 
-def var_regions(graph: Graph, view: View) -> VarRegions:
+def var_regions(space: Space, view: View) -> VarRegions:
     """Return the ranges of variables that a view reads.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
-    >>> var_regions(t.graph, t[:, 2:4].view)
+    >>> var_regions(t.graph.space, t[:, 2:4].view)
     [<VariableInterval 't' [2, 4)>, <VariableInterval 't' [8, 10)>]
     """
-    return _Owners(graph, view).regions(*runs(view))
+    return _Owners(space, view).regions(*runs(view))
 
 
-def region_chunks(graph: Graph, view: View, most: int) -> Iterator[VarRegions]:
+def region_chunks(space: Space, view: View, most: int) -> Iterator[VarRegions]:
     """Return the same, at most so many at a time.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (40, 40), "t")
-    >>> sum(len(part) for part in region_chunks(t.graph, t.T.view, 100))
+    >>> sum(len(part) for part in region_chunks(t.graph.space, t.T.view, 100))
     1600
     """
-    owners = _Owners(graph, view)
+    owners = _Owners(space, view)
     return (owners.regions(begin, length) for begin, length in chunks(view, most))

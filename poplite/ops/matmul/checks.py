@@ -10,6 +10,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
 )
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
@@ -101,7 +102,7 @@ def check_operands(graph: Graph, left: Tensor, right: Tensor, program: Sequence)
     at, usage = here(), "matmul(graph, left, right, program)"
     check_appended(usage, graph, program)
     for tensor in (left, right):
-        graph._own(tensor, "matmul", at, usage)
+        check_own(graph, tensor, "matmul", at, usage)
     if left.element_type is not right.element_type or left.element_type not in (HALF, FLOAT):
         raise ElementTypeError(
             f"matmul: '{left.name}' is {left.element_type!r} and '{right.name}' is "

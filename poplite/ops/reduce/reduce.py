@@ -25,6 +25,7 @@ import math
 from collections.abc import Sequence
 
 from poplite.errors import ElementTypeError, GraphConnectionError, TensorCreationError
+from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.partition import map_linearly
 from poplite.graph.tensor import indexing
@@ -117,7 +118,7 @@ def _checked(
     """Return the shape of the result, and the dimensions that disappear."""
     at, usage = here(), "reduce(graph, tensor, [0], 'add', program)"
     check_appended(usage, graph, program)
-    graph._own(tensor, "reduce", at, usage)
+    check_own(graph, tensor, "reduce", at, usage)
     chosen = [indexing.dimension(d, tensor) for d in indexing.numbers(dims, "dims", tensor)]
     if len({*chosen}) < len(chosen):
         twice = next(d for d in chosen if chosen.count(d) > 1)
@@ -162,7 +163,7 @@ def _check_output(
 ) -> None:
     """Refuse an output that the result does not fit, or that cannot take it."""
     at = here()
-    graph._own(output, "reduce, output", at, "reduce(..., output=tensor)")
+    check_own(graph, output, "reduce, output", at, "reduce(..., output=tensor)")
     if output.element_type is not tensor.element_type:
         raise ElementTypeError(
             f"reduce: output '{output.name}' is {output.element_type!r}, "

@@ -298,12 +298,12 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
     if not edges.num_elements:
         return []
     low, high = edges.envelope()
-    first, last = graph._owners(np.array([low, high - 1])).tolist()
+    first, last = graph.space.owners(np.array([low, high - 1])).tolist()
     if first == last:
         return [(first, edges.num_elements)]
     _, begin, count = edges.runs()
     elements = np.zeros(last + 1, np.int64)
-    np.add.at(elements, graph._owners(begin), count)
+    np.add.at(elements, graph.space.owners(begin), count)
     used = np.flatnonzero(elements)
     return list(zip(used.tolist(), elements[used].tolist(), strict=True))
 

@@ -1,0 +1,134 @@
+"""What one transfer between host and device moves, checked: how many elements, of which type.
+
+Source: Poplar user guide, "Data streams".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy.typing as npt
+
+from poplite.errors import ElementTypeError, StreamMemoryAllocationError, TensorCreationError
+from poplite.source import SourceLocation
+from poplite.text import clipped, counted, integer_or_none
+from poplite.types import QUARTER, ElementType, element_type
+
+TypeLike = type[ElementType[Any]] | npt.DTypeLike
+"""What is taken as an element type."""
+
+MAX_TRANSFER_BYTES = 128 << 20
+"""Bytes of one block at most, of streams and of remote buffers; source: Poplar user guide."""
+
+
+def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
+    """Return a whole number from 1.
+
+    Args:
+        value: what the user gave.
+        what: what it is given for, for the message.
+        of: what is counted.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: when it is something else.
+    """
+    number = integer_or_none(value)
+    if number is None or number < 1:
+        raise TensorCreationError(
+            f"{what}: {clipped(value)} {of}, but it has at least 1",
+            at=at,
+            fix="a whole number from 1",
+        )
+    return number
+
+
+def check_size(what: str, count: int, element: type[ElementType[Any]], at: SourceLocation) -> None:
+    """Refuse what is more than one transfer moves.
+
+    Args:
+        what: what has that size, for the message.
+        count: elements.
+        element: their type.
+        at: the user's line.
+
+    Raises:
+        StreamMemoryAllocationError: when it is.
+    """
+    if count * element.size_bytes > MAX_TRANSFER_BYTES:
+        most = MAX_TRANSFER_BYTES // element.size_bytes
+        raise StreamMemoryAllocationError(
+            f"{what}: {transfer_text(count, element)}, but one transfer has at most "
+            f"{MAX_TRANSFER_BYTES:,} B",
+            at=at,
+            found=f"that is {most:,} elements of {element!r}",
+            fix="transfer a part at a time, in a Repeat",
+        )
+
+
+def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
+    """Return how large a block is, in words.
+
+    Args:
+        count: elements.
+        element: their type.
+
+    >>> from poplite.types import FLOAT
+    >>> transfer_text(2, FLOAT)
+    '2 elements of FLOAT, 8 B'
+    """
+    size = count * element.size_bytes
+    return f"{counted(count, 'element')} of {element!r}, {size:,} B"
+
+
+def plain_type(like: TypeLike, what: str, at: SourceLocation) -> type[ElementType[Any]]:
+    """Return an element type whose bits mean something by themselves.
+
+    Args:
+        like: what the user gave.
+        what: what it is given for, for the message.
+        at: the user's line.
+
+    Raises:
+        ElementTypeError: when it is none.
+    """
+    element = element_type(like)
+    if element is QUARTER:
+        raise ElementTypeError(
+            f"{what}: QUARTER elements mean nothing without their metadata, which it does not hold",
+            at=at,
+            fix="UNSIGNED_CHAR, and t.reinterpret(pl.UNSIGNED_CHAR) for the codes of a tensor",
+        )
+    return element
+
+
+def signature(
+    side: object, what: str, at: SourceLocation
+) -> tuple[tuple[type[ElementType[Any]], int], ...]:
+    """Return element type and number of elements of each array of a host function.
+
+    Args:
+        side: what the user gave.
+        what: the host function, for the message.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: when it is no list of such pairs.
+        ElementTypeError: when an element type is none, or QUARTER.
+        StreamMemoryAllocationError: when an array is more than one transfer moves.
+    """
+    pairs = list(side) if isinstance(side, Iterable) and not isinstance(side, str) else [side]
+    made = []
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TensorCreationError(
+                f"{what}: {clipped(pair)} is no (element type, number of elements)",
+                at=at,
+                fix="graph.add_host_function('sort', [(pl.INT, 8)], [(pl.INT, 8)])",
+            )
+        element = plain_type(pair[0], what, at)
+        count = positive(pair[1], what, "elements in an array", at)
+        check_size(what, count, element, at)
+        made.append((element, count))
+    return tuple(made)

@@ -1,0 +1,535 @@
+"""Making variables, constants and clones, and what they hold when a program is loaded.
+
+    x = graph.add_variable(FLOAT, (8,), "x", initial_value=1)
+    taps = graph.add_constant(FLOAT, (3,), [1, 2, 1], "taps", mapping=0)
+    y = graph.clone(x.T)
+
+Everything is checked before anything is stored; a variable whose mapping, metadata or value is
+refused is taken back.
+
+Semantics: Poplar API reference, "Graph"; a variable has no tile until it is given one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    InvalidTileMapping,
+    PopliteError,
+    SizeOverflowError,
+    TensorCreationError,
+    TensorMetadataError,
+    did_you_mean,
+)
+from poplite.graph.clone import (
+    Layout,
+    TensorCloneDuplicationMethod,
+    TensorCloneMethod,
+    check_keeps_order,
+    check_method,
+    interleaved,
+    layout,
+)
+from poplite.graph.mapping.linear import Linear
+from poplite.graph.storage.host_values import ElementClass, elements
+from poplite.graph.storage.names import checked_name
+from poplite.graph.storage.space import MAX_ADDRESS, Space
+from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
+from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
+from poplite.graph.tensor import indexing
+from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, metadata_of, variable_below
+from poplite.graph.tensor.placement import Nested, paint_linearly, paint_mapping
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import why_not_writeable
+from poplite.machine.replicas import by_replica
+from poplite.source import SourceLocation
+from poplite.text import clipped, counted
+from poplite.types import (
+    QUARTER,
+    QUARTER_METADATA,
+    ElementType,
+    ElementTypeLike,
+    QuarterMetadata,
+    element_type,
+)
+from poplite.view import View, address_at, addresses, num_runs, storages
+
+MappingLike = SupportsIndex | Nested
+"""A tile for all elements, or for each tile intervals over the flattened view."""
+
+Value = npt.ArrayLike | Mapping[int, npt.ArrayLike]
+"""What elements hold when a program is loaded: in all replicas, or in each of some."""
+
+
+class Declaration(NamedTuple):
+    """What a user says of a new variable.
+
+    Attributes:
+        element_type: element type, or what stands for one.
+        shape: extents.
+        name: name within the current scopes.
+        mapping: its tiles; None for none yet.
+        metadata: of QUARTER, format and scale.
+        at: the user's line.
+    """
+
+    element_type: ElementTypeLike
+    shape: ShapeLike
+    name: object
+    mapping: Literal["linear"] | MappingLike | None
+    metadata: Tensor | QuarterMetadata | None
+    at: SourceLocation
+
+
+def add_variable(
+    space: Space, tiles: TileNumbers, new: Declaration, value: Value | None, replicas: int
+) -> Variable:
+    """Make a variable; see `Graph.add_variable`."""
+    variable = _declared(space, new, constant=False)
+    try:
+        _attach(space, tiles, variable, new.metadata, new.at)
+        if new.mapping is not None:
+            _map(space, tiles, variable, new.mapping, new.at)
+        if value is not None:
+            value = _of_replicas(value, variable.name, replicas, new.at)
+            _store(space, variable.element_type, variable.view, value, variable.name, new.at)
+    except PopliteError:
+        space.take_back(variable)
+        raise
+    return variable
+
+
+def add_constant(
+    space: Space, tiles: TileNumbers, new: Declaration, value: npt.ArrayLike
+) -> Variable:
+    """Make a constant; see `Graph.add_constant`."""
+    variable = _declared(space, new, constant=True)
+    try:
+        _attach(space, tiles, variable, new.metadata, new.at)
+        kind, view = variable.element_type, variable.view
+        metadata = metadata_of(space, view) if kind is QUARTER else None
+        codes = None if metadata is None else initial_metadata(space, metadata)
+        _fix(variable, values_for(kind, view.shape, value, codes, variable.name, new.at))
+        if new.mapping is not None:
+            _map(space, tiles, variable, new.mapping, new.at)
+    except PopliteError:
+        space.take_back(variable)
+        raise
+    return variable
+
+
+def add_clone(
+    tiles: TileNumbers,
+    source: Tensor,
+    name: str,
+    like: ElementTypeLike | None,
+    method: object,
+    metadata: Tensor | QuarterMetadata | None,
+    at: SourceLocation,
+) -> Tensor:
+    """Make a variable for the elements of a tensor; see `Graph.clone`."""
+    kind = check_method("clone", "method", method, TensorCloneMethod, at)
+    return _clone(tiles, source, name, like, metadata, layout(source, kind), at)
+
+
+def add_clones(
+    tiles: TileNumbers,
+    source: Tensor,
+    n: int,
+    name: str,
+    method: object,
+    duplication: object,
+    metadata: Tensor | QuarterMetadata | None,
+    at: SourceLocation,
+) -> Tensor:
+    """Make n clones of a tensor, as one tensor; see `Graph.clone_n`."""
+    kind = check_method("clone_n", "method", method, TensorCloneMethod, at)
+    duplicate = check_method(
+        "clone_n", "duplication", duplication, TensorCloneDuplicationMethod, at
+    )
+    count = indexing.number(n, "n", source)
+    indexing.check_size(count * source.num_elements, source, "fewer clones")
+    if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:
+        check_keeps_order(source, kind, at)
+        many = interleaved(source, layout(source, kind), count)
+        return _clone(tiles, source, name, None, metadata, many, at)
+    one = layout(source, kind)
+    clones = [
+        _clone(tiles, source, name, None, metadata, one, at).expand([0]) for _ in range(count)
+    ]
+    return concat(clones) if clones else source.expand([0]).broadcast(0, 0)
+
+
+def _clone(
+    tiles: TileNumbers,
+    source: Tensor,
+    name: str,
+    like: ElementTypeLike | None,
+    metadata: Tensor | QuarterMetadata | None,
+    place: Layout,
+    at: SourceLocation,
+) -> Tensor:
+    """Make a variable for the elements of a tensor, laid out on tiles as a layout says."""
+    space = source.graph.space
+    kind = source.element_type if like is None else like
+    if metadata is None and kind is source.element_type:
+        metadata = source.metadata
+    local = name or space.names.local(source.name)
+    variable = _declared(
+        space, Declaration(kind, (place.size,), local, None, metadata, at), constant=False
+    )
+    try:
+        _attach(space, tiles, variable, metadata, at)
+    except PopliteError:
+        space.take_back(variable)
+        raise
+    end = np.cumsum(place.length)
+    variable.mapping.paint_many(end - place.length, end, place.tile)
+    return Tensor(source.graph, variable.element_type, place.view(variable.view))
+
+
+def add_number(
+    space: Space,
+    kind: ElementClass,
+    number: bool | int | float,
+    tile: int | None,
+    at: SourceLocation,
+) -> Variable:
+    """Make a scalar constant quickly, for a number connected to a vertex.
+
+    Args:
+        space: the variables of the graph.
+        kind: its element type.
+        number: its value, already checked and rounded.
+        tile: where it lives, if known.
+        at: the user's line.
+    """
+    variable = space.make("", kind, (), True, at)
+    variable.initial_value = np.array(number, kind.dtype)
+    variable.initial_value.flags.writeable = False
+    if tile is not None:
+        variable.mapping.paint(0, 1, tile)
+    return variable
+
+
+def add_numbers(
+    space: Space,
+    kind: ElementClass,
+    numbers: npt.NDArray[Any],
+    begin: Int64,
+    end: Int64,
+    tile: Int64,
+    at: SourceLocation,
+) -> Variable:
+    """Make a constant of numbers connected to many vertices.
+
+    Args:
+        space: the variables of the graph.
+        kind: its element type.
+        numbers: its values, already checked and rounded, and never written again.
+        begin: first elements of runs that live on one tile.
+        end: one past the last.
+        tile: where they live.
+        at: the user's line.
+    """
+    variable = space.make("", kind, numbers.shape, True, at)
+    _fix(variable, numbers)
+    variable.mapping.paint_many(begin, end, tile)
+    return variable
+
+
+def add_metadata(
+    space: Space, name: str, metadata: QuarterMetadata, tile: int, at: SourceLocation
+) -> Variable:
+    """Make the constant of a QUARTER variable's format and scale.
+
+    Args:
+        space: the variables of the graph.
+        name: full name.
+        metadata: its value.
+        tile: where it lives.
+        at: the user's line.
+    """
+    variable = space.make(space.names.local(name), QUARTER_METADATA, (), True, at)
+    _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
+    variable.mapping.paint(0, 1, tile)
+    return variable
+
+
+def _fix(constant: Variable, values: npt.NDArray[Any]) -> None:
+    values.flags.writeable = False
+    constant.initial_value = values
+
+
+def _declared(space: Space, new: Declaration, *, constant: bool) -> Variable:
+    """Make a variable of a type and shape that the user gave."""
+    like, shape, at = new.element_type, new.shape, new.at
+    if isinstance(shape, type) and issubclass(shape, ElementType):
+        raise ElementTypeError(
+            f"a shape is needed, but {shape!r} is an element type",
+            at=at,
+            found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(new.name)}",
+            fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
+        )
+    name = checked_name(new.name, "variable", at, "name='x'; a tile goes to mapping=")
+    title = name or space.default_name(constant)
+    kind, extents = _element_type(like, title, at), shape_of(shape, title, at)
+    size = math.prod(extents)
+    if space.next_base + size >= MAX_ADDRESS:
+        raise SizeOverflowError(
+            f"'{title}': shape {extents} has {counted(size, 'element')}, "
+            "more than addresses are left",
+            at=at,
+            found=f"a graph has {MAX_ADDRESS:,} addresses; {space.next_base:,} are used",
+            fix="a smaller shape",
+        )
+    return space.make(name, kind, extents, constant, at)
+
+
+def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> ElementClass:
+    try:
+        return element_type(like)
+    except ElementTypeError as error:
+        raise ElementTypeError(
+            f"'{name}': {error.what}" if name else error.what,
+            at=at,
+            found=error.found or f"given {clipped(like)} as the element type",
+            fix=error.fix,
+        ) from None
+
+
+def _map(
+    space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
+) -> None:
+    """Put a new variable on tiles."""
+    if not isinstance(mapping, str):
+        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
+    elif mapping != "linear":
+        raise InvalidTileMapping(
+            f"'{variable.name}': mapping '{mapping}' is not known"
+            f"{did_you_mean(mapping, ['linear'])}",
+            at=at,
+            fix="mapping='linear', a tile number, or a list of intervals for each tile",
+        )
+    elif isinstance(tiles, AllTiles):
+        variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
+    else:
+        paint_linearly(space, tiles, variable.view)
+
+
+# Metadata
+
+
+def _attach(
+    space: Space, tiles: TileNumbers, variable: Variable, metadata: object, at: SourceLocation
+) -> None:
+    """Give a new variable its metadata, or check that it needs none.
+
+    Args:
+        space: the variables of the graph.
+        tiles: numbers of its tiles.
+        variable: of any element type.
+        metadata: a `QuarterMetadata`, which becomes a constant on tile 0; a tensor of one
+            QUARTER_METADATA element; or None.
+        at: the user's line.
+
+    Raises:
+        TensorMetadataError: when a QUARTER variable is given none, another one some, or
+            something that is no metadata.
+    """
+    if variable.element_type is not QUARTER and metadata is None:
+        return
+    name = f"'{variable.name}'"
+    if variable.element_type is not QUARTER:
+        raise TensorMetadataError(
+            f"{name} is of {variable.element_type!r} and given metadata",
+            at=at,
+            found=f"metadata={clipped(metadata, 60)}",
+            fix="leave it out: only QUARTER has format and scale",
+        )
+    if isinstance(metadata, QuarterMetadata):
+        tile = int(tiles.to_top_level(np.zeros(1, np.int64))[0])
+        made = add_metadata(space, f"{variable.name}/metadata", metadata, tile, at)
+        variable.metadata = made.view
+        return
+    if metadata is None:
+        raise TensorMetadataError(
+            f"{name} is of QUARTER and has no metadata",
+            at=at,
+            found="the bits of a QUARTER element mean nothing without format and scale",
+            fix=EXAMPLE,
+        )
+    tensor = _one_element(name, metadata, at)
+    if tensor.graph.space is not space:
+        raise TensorMetadataError(
+            f"{name}: its metadata '{tensor.name}' belongs to another graph",
+            at=at,
+            fix="make it with this graph's add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
+        )
+    variable.metadata = tensor.view
+
+
+def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
+    if isinstance(metadata, Tensor):
+        one_element = metadata.num_elements == 1
+        if one_element and metadata.element_type is QUARTER_METADATA:
+            return metadata
+    raise TensorMetadataError(
+        f"{name}: {clipped(metadata, 80)} is not the metadata of a QUARTER tensor",
+        at=at,
+        found="metadata is one element of QUARTER_METADATA",
+        fix=f"{EXAMPLE}, or a tensor of add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
+    )
+
+
+# What they hold when a program is loaded
+
+
+def set_values(tensor: Tensor, value: Value, replicas: int, at: SourceLocation) -> None:
+    """Set the initial values of a tensor's elements, in the variables below it.
+
+    Args:
+        tensor: whole or a view.
+        value: a number for all elements, an array of the tensor's shape, or a flat list; or the
+            same for each of some replicas, by their number.
+        replicas: how many there are.
+        at: the user's line.
+
+    Raises:
+        GraphReplicationError: for a replica that does not exist.
+        GraphConnectionError: for constants, and views that hold an element twice.
+        PopliteError: as `values_for`.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.source import here
+    >>> graph = Graph()
+    >>> set_values(graph.add_variable("int32", (4,), "x")[1::2], [5, 6], 1, here())
+    >>> graph.variables[0].initial_value
+    array([0, 5, 0, 6], dtype=int32)
+    """
+    value = _of_replicas(value, tensor.name, replicas, at)
+    if not tensor.is_parallel_writeable():
+        reason, fact = why_not_writeable(tensor)
+        raise GraphConnectionError(
+            f"'{tensor.name}': an initial value for a view that {reason}",
+            at=at,
+            found=fact,
+            fix="a constant has its value from add_constant; make it a variable to set another"
+            if tensor.contains_constant()
+            else "set the view before broadcast, upsample or concat with itself",
+        )
+    _store(tensor.graph.space, tensor.element_type, tensor.view, value, tensor.name, at)
+
+
+def values_for(
+    kind: ElementClass,
+    shape: tuple[int, ...],
+    value: npt.ArrayLike,
+    metadata: QuarterMetadata | None,
+    name: str,
+    at: SourceLocation,
+) -> npt.NDArray[Any]:
+    """Return host values in a shape: one number for all, or one for each element.
+
+    Args:
+        kind: their element type.
+        shape: of a tensor or variable.
+        value: a number, an array of that shape, or a flat list.
+        metadata: for QUARTER, format and scale.
+        name: what is given the values.
+        at: the user's line.
+
+    Raises:
+        TensorCreationError: for values of another count.
+        ElementTypeError: for values of another kind.
+        SizeOverflowError: for a value outside the range of the element type.
+
+    >>> from poplite.source import here
+    >>> from poplite.types import INT
+    >>> values_for(INT, (2, 2), [1, 2, 3, 4], None, "x", here())
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    what = f"'{name}'"
+    values = elements(kind, value, what=what, at=at, metadata=metadata)
+    if values.ndim == 0:
+        return np.full(shape, values)
+    if values.shape not in (shape, (math.prod(shape),)):
+        raise TensorCreationError(
+            f"{what}: {counted(values.size, 'value')} of shape {list(values.shape)} for "
+            f"{counted(math.prod(shape), 'element')} of shape {list(shape)}",
+            at=at,
+            fix=f"one number for all, or an array of shape {shape}",
+        )
+    return values.reshape(shape)
+
+
+def _of_replicas(value: Value, name: str, replicas: int, at: SourceLocation) -> Value:
+    if not isinstance(value, Mapping):
+        return value
+    return by_replica(value, replicas, f"initial value of '{name}'", at)
+
+
+def _store(
+    space: Space, kind: ElementClass, view: View, value: Value, name: str, at: SourceLocation
+) -> None:
+    """Set the initial values of a view's elements; all are checked before any is stored."""
+    owners = [space.variable_of(storage) for storage in storages(view)]
+    metadata = metadata_of(space, view) if kind is QUARTER else None
+    given: Iterable[tuple[int | None, npt.ArrayLike]]
+    if isinstance(value, Mapping):
+        given = value.items()
+    else:
+        differ = {n for variable in owners for n in variable.replica_values}
+        if metadata is not None:
+            differ.update(variable_below(space, metadata).replica_values)
+        given = [(number, value) for number in (None, *sorted(differ))]
+    checked = []
+    for number, own in given:
+        codes = None if metadata is None else initial_metadata(space, metadata, number or 0)
+        checked.append((number, values_for(kind, view.shape, own, codes, name, at)))
+    for number, values in checked:
+        _write(owners, view, values.reshape(-1), number)
+
+
+def _write(
+    owners: list[Variable], view: View, values: npt.NDArray[Any], replica: int | None
+) -> None:
+    """Put values in the variables below a view, of one replica or of all others."""
+    for variable in owners:
+        stored, storage = _stored(variable, replica), variable.storage
+        if len(owners) == 1 and num_runs(view) == 1:
+            first = address_at(view, 0) - storage.base
+            stored[first : first + len(values)] = values
+        else:
+            where = addresses(view).reshape(-1) - storage.base
+            mine = (where >= 0) & (where < storage.num_elements)
+            stored[where[mine]] = values[mine]
+
+
+def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
+    """Return the initial values of a replica, flat and to be changed; None is all others."""
+    values = variable.initial_value
+    if replica is not None:
+        values = variable.replica_values.get(replica)
+        if values is None and variable.initial_value is not None:
+            values = variable.initial_value.copy()
+    if values is None:
+        values = np.zeros(variable.shape, variable.element_type.dtype)
+    elif not values.flags.writeable:  # an engine has them
+        values = values.copy()
+    if replica is None:
+        variable.initial_value = values
+    else:
+        variable.replica_values = {**variable.replica_values, replica: values}
+    return values.reshape(-1)
