@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.connect.ownership import check_own
-from poplite.graph.mapping.linear import Linear
+from poplite.graph.mapping.edits import Linear
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor

@@ -19,7 +19,7 @@ takes another, and memory for the pieces.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
     from poplite.arrays.digits import Digit
-    from poplite.graph.mapping.edits import VariableMapping
 
 Int32 = npt.NDArray[np.int32]
 
@@ -44,6 +43,22 @@ CAREFREE_PIECES = 2**26
 
 MOST_PIECES = 2**28
 """Pieces that are listed; 28 bytes each."""
+
+
+class Pieces(Protocol):
+    """The tiles of one variable's elements, as breaks and the tiles between them.
+
+    Attributes:
+        num_elements: elements of the variable.
+    """
+
+    num_elements: int
+
+    def pieces(self) -> tuple[Int64, Int32]:
+        """Return all breaks, and the tile or `NO_TILE` between each two."""
+
+    def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
+        """Return those of pieces that have elements of `[begin, end)`."""
 
 
 class TileTable:
@@ -74,7 +89,7 @@ class TileTable:
         np.cumsum(held, out=self.buckets[1:])
 
 
-def joined_table(mappings: Iterable[tuple[int, VariableMapping]]) -> TileTable:
+def joined_table(mappings: Iterable[tuple[int, Pieces]]) -> TileTable:
     """Make the table of several variables.
 
     Args:
@@ -195,7 +210,7 @@ def cut_runs(table: TileTable, begin: Int64, length: Int64) -> Cut:
 
 
 def split(
-    mappings: Sequence[tuple[int, VariableMapping]], begin: Int64, length: Int64
+    mappings: Sequence[tuple[int, Pieces]], begin: Int64, length: Int64
 ) -> tuple[Int64, Int64, Int64]:
     """Cut a few runs of element addresses where the tile changes.
 
