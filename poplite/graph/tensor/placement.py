@@ -20,8 +20,7 @@ from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
 from poplite.errors import TensorCreationError, warn
 from poplite.graph.mapping.edits import Linear
-from poplite.graph.mapping.remapped import remapped
-from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.mapping.tile_mapping import TileMapping, remapped
 from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
 from poplite.graph.storage.space import Space
