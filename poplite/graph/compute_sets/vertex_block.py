@@ -24,14 +24,13 @@ from poplite.arrays.digits import locate, pack
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
 from poplite.errors import GraphConnectionError
-from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance, vertex_number
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
     estimate_given,
     estimates_given,
 )
-from poplite.graph.compute_sets.vertex_list import vertex_number
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
