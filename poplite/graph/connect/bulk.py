@@ -24,7 +24,7 @@ from poplite.graph.compute_sets.edges import Edges
 from poplite.graph.compute_sets.field_sizes import check_sizes
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, VertexBlock
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.graph.connect.bulk_checks import doubly_written, metadata_of
+from poplite.graph.connect.bulk_checks import Probe, doubly_written, metadata_of
 from poplite.graph.connect.bulk_inputs import (
     count_of,
     is_numbers,
@@ -36,7 +36,6 @@ from poplite.graph.connect.bulk_inputs import (
 from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.element_types import check_open, deduced
 from poplite.graph.connect.many_given import Given, edges_of, has_constants, item_of, tensors_of
-from poplite.graph.connect.many_probe import Probe
 from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.storage.variable import Variable

@@ -18,7 +18,7 @@ from poplite.arrays.series import compact, constant
 from poplite.errors import GraphConnectionError, InvalidTileMapping, PopliteError
 from poplite.graph.compute_sets.vertex_block import StateValues, Vectors
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.graph.connect.many_probe import Probe
+from poplite.graph.connect.bulk_checks import Probe
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.mapping.user_mapping import no_such_tile
 from poplite.graph.storage.host_values import elements, scalar
