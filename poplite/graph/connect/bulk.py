@@ -26,16 +26,20 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, Vertex
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.bulk_checks import Probe, doubly_written, metadata_of
 from poplite.graph.connect.bulk_inputs import (
+    Given,
     count_of,
+    edges_of,
+    has_constants,
     is_numbers,
+    item_of,
     listed_tiles,
     numbers_of,
     state_of,
+    tensors_of,
     tiles_of,
 )
 from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.element_types import check_open, deduced
-from poplite.graph.connect.many_given import Given, edges_of, has_constants, item_of, tensors_of
 from poplite.graph.connect.rules import as_state, check_overlaps, check_tensor
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.storage.variable import Variable

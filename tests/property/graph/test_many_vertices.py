@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.compile import rows
-from poplite.graph.connect.many_given import item_of
+from poplite.graph.connect.bulk_inputs import item_of
 
 # What `Vectors` leaves unwritten is compared as well.
 pytestmark = pytest.mark.filterwarnings("ignore::poplite.errors.UnwrittenOutputWarning")
