@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from poplite.graph.mapping.tile_mapping import TileMapping
     from poplite.graph.partition import (
         cut,
+        detect_innermost_grouping,
         grid_blocks,
         map_blocks,
         map_linearly,
@@ -179,7 +180,8 @@ _HOMES = {
     "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
     "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
-    "graph.partition": "cut grid_blocks map_blocks map_linearly near_square_grid spread",
+    "graph.partition": "cut detect_innermost_grouping grid_blocks map_blocks map_linearly "
+    "near_square_grid spread",
     "machine.target": "Target",
     "graph.tensor.tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
@@ -323,6 +325,7 @@ __all__ = [
     "cut",
     "cycle_count",
     "cycle_stamp",
+    "detect_innermost_grouping",
     "get_and_modify_floating_point_behaviour",
     "grid_blocks",
     "map_blocks",

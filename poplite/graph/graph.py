@@ -41,7 +41,7 @@ from poplite.graph.compute_sets.vertex_block import VertexBlock, set_estimate
 from poplite.graph.connect import connect
 from poplite.graph.connect.bulk import block_of
 from poplite.graph.connect.ownership import check_compute_set, check_mapped, check_own, check_vertex
-from poplite.graph.host.handles import Handles, HostHandle, named, written
+from poplite.graph.host.handles import Handles, HostHandle, named, write_handle
 from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_of, remote_buffer_of
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfers import TypeLike
@@ -1274,7 +1274,7 @@ class Graph(Displayed):
         """
         at = here()
         check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
-        named(self._parts.handles.writes, "host write", handle, written(tensor, handle, at))
+        named(self._parts.handles.writes, "host write", handle, write_handle(tensor, handle, at))
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
         """Let the host read a tensor by name: `engine.read(handle)`.

@@ -12,27 +12,32 @@ connect vertices with::
     for tile, (rows, cols) in enumerate(map_blocks(graph, image, (32, 46))):
         graph.add_vertex(cs, Blur, tile=tile, out=image[rows, cols], ...)
 
-Source: poplibs `mapTensorLinearly` for the meaning of grain and minimum.
+`detect_innermost_grouping` tells how many elements of the innermost dimension such pieces keep
+together.
+
+Source: poplibs `mapTensorLinearly` for the meaning of grain and minimum;
+`poputil::detectInnermostGrouping`.
 """
 
 from __future__ import annotations
 
 import math
 from operator import index as whole_number
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
 from poplite.graph.mapping.edits import Linear
+from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
 from poplite.text import clipped, counted
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
+from poplite.view import Storage, View, runs
 
 Block = tuple[slice, slice]
 
@@ -230,13 +235,54 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     return min(candidates, key=rank)
 
 
+def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
+    """Return how many elements of the innermost dimension belong together.
+
+    Fast vertices take channels in groups that are contiguous, such as the 16 channels that a tile
+    convolves at once.  Which groups a tensor has follows from its view, and from its tiles: they
+    are of the greatest common divisor of the first contiguous range of the first row and its
+    longest range on one tile, if it divides the row.
+
+    Args:
+        graph: the graph of the tensor.
+        tensor: of rank 1 or more; its first row has tiles.
+
+    Returns:
+        Elements of a group; 1 where there is no grouping.
+
+    Raises:
+        ElementTypeError: for something that is no tensor.
+        TensorCreationError: for a tensor of rank 0.
+        InvalidTileMapping: when elements of the first row have no tile.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x = graph.add_variable(pl.FLOAT, (4, 2, 16), "x", mapping=0)
+    >>> detect_innermost_grouping(graph, x.dim_shuffle((1, 0, 2)).reshape((2, 64)))
+    16
+    >>> detect_innermost_grouping(graph, x.dim_shuffle((1, 0, 2)).reshape((8, 16)).T)
+    1
+    """
+    _check_pair("detect_innermost_grouping", graph, tensor)
+    if tensor.rank == 0:
+        raise TensorCreationError(
+            "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",
+            at=here(),
+            found=described(tensor),
+            fix="t.reshape((1,)) has one",
+        )
+    if tensor.num_elements == 0:
+        return 1
+    row = tensor.index([0] * (tensor.rank - 1))
+    mapping = graph.tile_mapping(row)
+    group = math.gcd(_first_run(row.view), int(np.max(mapping.end - mapping.begin)))
+    return group if row.num_elements % group == 0 else 1
+
+
 def _check_pair(what: str, graph: object, tensor: object) -> None:
     """Refuse anything but a graph and a tensor, in this order."""
     if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, f"{what}(graph, tensor)")
-    # The graph stands above.
-    from poplite.graph.graph import Graph
-
     if not isinstance(graph, Graph):
         raise ElementTypeError(
             f"{what}: {clipped(graph)} is not a graph",
@@ -266,3 +312,17 @@ def _check_two(what: str, pair: object) -> None:
             found=f"its type is {type(pair).__name__}",
             fix="rows and columns: (2, 3)",
         )
+
+
+def _first_run(row: View) -> int:
+    """Return the elements of the first region of a view of one dimension."""
+    if isinstance(row.space, Storage):
+        digits = row.flat_digits()
+        return digits[-1][0] if digits and digits[-1][1] == 1 else 1
+    size = row.num_elements
+    most = 1
+    while True:
+        most = min(2 * most, size)
+        first = int(runs(row.slice(0, most, 0))[1][0])
+        if first < most or most == size:
+            return first

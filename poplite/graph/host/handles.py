@@ -85,7 +85,7 @@ def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
     return made
 
 
-def written(tensor: Tensor, handle: object, at: SourceLocation) -> HostHandle:
+def write_handle(tensor: Tensor, handle: object, at: SourceLocation) -> HostHandle:
     """Return a tensor for the host to write; its handle is not entered yet.
 
     Args:

@@ -88,16 +88,16 @@ def paint_mapping(
     storage = view.space
     if isinstance(storage, Storage) and storage.constant and any_mapped(space, view):
         before = mapping_of(space, view)
-        _paint_as_given(space, tiles, view, mapping, name, at)
+        _paint_checked(space, tiles, view, mapping, name, at)
         made_at = space.variable_of(storage).location
         warning = remapped(name, made_at, before, mapping_of(space, view), at)
         if warning is not None:
             warn(warning)
     else:
-        _paint_as_given(space, tiles, view, mapping, name, at)
+        _paint_checked(space, tiles, view, mapping, name, at)
 
 
-def _paint_as_given(
+def _paint_checked(
     space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
 ) -> None:
     if not _is_nested(mapping):

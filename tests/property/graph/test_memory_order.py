@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.graph.grouping import detect_innermost_grouping
+from poplite.graph.partition import detect_innermost_grouping
 from poplite.graph.tensor import memory_regions
 from poplite.view import address_sets as sets
 from poplite.view import addresses, memory_order, num_runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import poplite as pl
-from poplite.graph.grouping import detect_innermost_grouping
+from poplite.graph.partition import detect_innermost_grouping
 
 
 @pytest.fixture

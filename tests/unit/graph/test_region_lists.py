@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.graph.grouping import detect_innermost_grouping
+from poplite.graph.partition import detect_innermost_grouping
 
 
 def two_variables() -> tuple[pl.Tensor, pl.Tensor]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.graph.grouping import detect_innermost_grouping
+from poplite.graph.partition import detect_innermost_grouping
 from poplite.view import chunks, num_runs, runs_of_many, storages
 
 TIMES = 2**40
