@@ -125,7 +125,7 @@ class Engine:
                 interpret=self.interpret,
                 progress=progress,
             )
-            self._accounts = Accounts(executable, self._runs.counts, self._runs.counted)
+            self._accounts = Accounts(executable, self._runs.counts, self._runs.slot_totals)
             self._host.cycles = self._accounts.cycles
             if any(isinstance(action, Stamp) for action in executable.actions):
                 self._accounts.cycles()  # vertices are priced now, not in the middle of a run

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, SCATTER, TALLY, Code
+from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, SCATTER, SUM_SLOTS, Code
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes
-from poplite.simulator.run.interpreted_counting import VertexCounter
+from poplite.simulator.run.interpreted_counting import InterpretedSlots
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.vertex.vertex import Vertex
@@ -28,7 +28,7 @@ class InterpretedProgram:
         counts: int64[rows], increased for each time a launch runs.
         arena: the memory.
         computes: the interpreted form of each vertex class.
-        counter: counts vertices.
+        slots: counts vertices.
         checks: the strict checks, if there are any.
     """
 
@@ -39,11 +39,11 @@ class InterpretedProgram:
         counts: npt.NDArray[np.int64],
         arena: Arena,
         computes: Mapping[type[Vertex], interpreted_vertices.Compute],
-        counter: VertexCounter,
+        slots: InterpretedSlots,
         checks: StrictChecks | None = None,
     ) -> None:
         self._executable, self._code, self._counts = executable, code, counts
-        self._arena, self._computes, self._counter = arena, computes, counter
+        self._arena, self._computes, self._slots = arena, computes, slots
         self._actions: Sequence[Callable[[], object]] = ()
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._at = 0, list[int]()
@@ -90,7 +90,7 @@ class InterpretedProgram:
         """Run a few launches, written as a program."""
         counts = np.zeros(len(code.ops), np.int64)
         program = InterpretedProgram(
-            self._executable, code, counts, self._arena, self._computes, self._counter
+            self._executable, code, counts, self._arena, self._computes, self._slots
         )
         program._returned = self._returned
         program._goes_on[:] = True  # they are parts of one step
@@ -160,9 +160,9 @@ class InterpretedProgram:
         first: interpreted_vertices.VertexFault | None = None
         try:
             if phase == COUNT:
-                self._counter.count(number, self._watch)
-            elif phase == TALLY:
-                self._counter.add_up(self._code, row)
+                self._slots.count(number, self._watch)
+            elif phase == SUM_SLOTS:
+                self._slots.add_up(self._code, row)
             for part in phases_of(step)[phase]:
                 if isinstance(part, Moves):
                     to = step.replica_map if isinstance(step, CopyStep) else None
@@ -191,11 +191,11 @@ class InterpretedProgram:
                     step.restore if phase == COMPUTE else step.scatter, self._arena
                 )
                 if phase == SCATTER:
-                    self._counter.add_up(self._code, row)
+                    self._slots.add_up(self._code, row)
             raise
         if first is not None:
             code = self._code.called_from(calls)
-            faults.raise_plain(self._executable, code, row, first, self._arena)
+            faults.raise_interpreted_fault(self._executable, code, row, first, self._arena)
         self._note((row,))
 
     def _note(self, rows: Iterable[int]) -> None:

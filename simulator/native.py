@@ -106,15 +106,15 @@ def mover(streamed: bool) -> int:
 
 
 @cache
-def tally() -> int:
+def slot_summer() -> int:
     """Return the address of the driver that writes down what a compute set took."""
 
     def source() -> _Source:
-        from poplite.simulator.counting.slot_sums import tally_source
+        from poplite.simulator.counting.slot_sums import sum_slots_source
 
-        return tally_source()
+        return sum_slots_source()
 
-    return _built("the tally of compute sets", digest([__name__], "tally"), source)
+    return _built("the tally of compute sets", digest([__name__], "slot sums"), source)
 
 
 @cache

@@ -81,13 +81,13 @@ class Lines(Progress):
         if self._done is not None:
             self.draw(self._done())
 
-    def counted(self, done: int) -> str:
+    def steps_done(self, done: int) -> str:
         """Return how many steps are done, in words."""
         return f"{done:,}{'' if self.total is None else f' of {self.total:,}'} {self.unit}"
 
     def draw(self, done: int) -> None:
         """Write how many steps are done."""
-        _write(f"{self.title}: {self.counted(done)}, {monotonic() - self.begin:.0f} s")
+        _write(f"{self.title}: {self.steps_done(done)}, {monotonic() - self.begin:.0f} s")
 
 
 class Bar(Lines):
@@ -124,7 +124,7 @@ class Bar(Lines):
 
     def draw(self, done: int) -> None:
         """Draw how many steps are done."""
-        counted = self.counted(done)
+        counted = self.steps_done(done)
         self._bar.update(self._task, completed=done, total=self.total, counted=counted)
 
 

@@ -21,7 +21,7 @@ from poplite.simulator.interpreted_program import InterpretedProgram
 from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.interpreted_counting import VertexCounter
+from poplite.simulator.run.interpreted_counting import InterpretedSlots
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.stopping import Running, Stopped
@@ -47,7 +47,7 @@ class Runs:
         programs: the programs by name.
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
-        counted: returns what vertices took that were counted, as `Accounts` takes it.
+        slot_totals: returns what vertices took that were counted, as `Accounts` takes it.
         ended: how many runs reached their end, or were stopped.
     """
 
@@ -71,22 +71,22 @@ class Runs:
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
         if interpret:
-            counter = VertexCounter(executable, arena)
-            tallies = counter.tallies
+            slots = InterpretedSlots(executable, arena)
+            slot_counts = slots.slot_counts
             self.programs = {
                 name: InterpretedProgram(
-                    executable, code, self.counts[name], arena, self.computes, counter, checks
+                    executable, code, self.counts[name], arena, self.computes, slots, checks
                 )
                 for name, code in self._codes.items()
             }
         else:
             steps = CompiledSteps(executable, arena, self.computes, progress)
-            tallies = steps.tallies
+            slot_counts = steps.slot_counts
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks)
                 for name, code in self._codes.items()
             }
-        self.counted = tallies.counted
+        self.slot_totals = slot_counts.totals
 
     def run(self, program: object, *, progress: bool) -> None:
         """Run a program, as `Engine.run`.

@@ -18,7 +18,7 @@ from poplite.compile.host_steps import (
 from poplite.compile.lower import lower_compute_sets, lower_copy, origins_of, stored
 from poplite.compile.options import engine_options
 from poplite.cost.memory.plan import MemoryPlan
-from poplite.cost.step_cost import StepCost, counted_steps
+from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, UnknownName
 from poplite.executable.actions import Action
 from poplite.executable.executable import Checks, Executable
@@ -157,8 +157,13 @@ def compile_graph(
         may_overflow = asked.may_overflow is True
         memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
     is_random = any(mode & STOCHASTIC for mode in float_modes)
-    counted = counted_steps(costs)
-    emitter = Emitter(steps, number_of, layout, is_random=is_random, counted=counted)
+    emitter = Emitter(
+        steps,
+        number_of,
+        layout,
+        is_random=is_random,
+        data_dependent=data_dependent_steps(costs),
+    )
     for program in named.values():
         program.mark_used(here())
     return Executable(

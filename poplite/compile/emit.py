@@ -45,8 +45,8 @@ from poplite.executable.opcodes import (
     SAME,
     SAVE,
     SCATTER,
+    SUM_SLOTS,
     SWITCH,
-    TALLY,
     Code,
 )
 from poplite.executable.step import ComputeStep, CopyStep
@@ -84,7 +84,7 @@ class Emitter:
         number_of: step number of compute sets and copies, action number of what Python does.
         layout: where the scalars lie that decide.
         is_random: whether results hang on how many compute sets have run.
-        counted: numbers of the steps whose vertices are counted while they run.
+        data_dependent: numbers of the steps whose vertices are counted while they run.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class Emitter:
         layout: ArenaLayout,
         *,
         is_random: bool = False,
-        counted: Collection[int] = (),
+        data_dependent: Collection[int] = (),
     ) -> None:
         self._steps, self._number_of, self._layout = steps, number_of, layout
-        self._counted = counted
+        self._data_dependent = data_dependent
         self._is_random = is_random
 
     def code(self, program: Program) -> Code:
@@ -258,7 +258,7 @@ class Emitter:
                 self._emit(FLOATS, 0, 0, 1)
             optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
             wanted = {phase for phase, moves in optional.items() if len(moves.records)} | {COMPUTE}
-            wanted |= {COUNT, TALLY} if number in self._counted else set()
+            wanted |= {COUNT, SUM_SLOTS} if number in self._data_dependent else set()
             if leaf.result is not None:
                 self._emit(EXPECT, number)
             for phase in sorted(wanted):
@@ -289,7 +289,7 @@ class Emitter:
             self._step_rows += [row] if isinstance(leaf, Copy) else []
 
 
-_COUNTED = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy
+_WORK = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy
 """Programs that have one of the rows that do the work."""
 
 
@@ -300,7 +300,7 @@ def _num_runs(program: Program) -> int | None:
         below = [runs[id(part)] for part in node.children]
         known = [number for number in below if number is not None]
         number = sum(known) if len(known) == len(below) else None
-        if isinstance(node, _COUNTED):
+        if isinstance(node, _WORK):
             number = 1
         elif isinstance(node, Repeat):
             number = 0 if node.count == 0 else number and number * node.count

@@ -5,7 +5,7 @@
     after       copies, sync, exchange, copies              what brings their results home
 
 A Copy has a `before` only.  The slots of vertices that come without a formula are found later,
-from their compiled code, or counted while they run where data decide them (`counted_steps`);
+from their compiled code, or counted while they run where data decide them (`data_dependent_steps`);
 everything else of a `StepCost` is known when a graph is compiled.  A `StepTotal` is what reports
 are made of: the same phases, summed over the executions of a step.
 """
@@ -194,14 +194,14 @@ class StepTotal:
     cycles: int
 
 
-def counted_steps(costs: Sequence[StepCost]) -> frozenset[int]:
+def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     """Return the numbers of steps of whose vertices data may decide what they do.
 
     Args:
         costs: of each step.
     """
     automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
-    varying = {cls for cls in automatic if may_hang_on_data(cls)}
+    varying = {cls for cls in automatic if may_depend_on_data(cls)}
     return frozenset(
         number
         for number, cost in enumerate(costs)
@@ -209,7 +209,7 @@ def counted_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     )
 
 
-def may_hang_on_data(cls: type[Vertex]) -> bool:
+def may_depend_on_data(cls: type[Vertex]) -> bool:
     """Tell, by its text, whether data may decide what vertices of a class do.
 
     Args:

@@ -47,8 +47,8 @@ import numpy.typing as npt
 
 OP_WORDS = 4
 
-GATHER, SAVE, COUNT, COMPUTE, SCATTER, TALLY = range(6)
-"""Phases of a compute set; a copy has the first only.  COUNT and TALLY are there where data may
+GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
+"""Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS are there where data may
 decide what vertices take: in the first those are counted that cannot count while they run, in the
 second what all of them took is written down."""
 

@@ -28,9 +28,9 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import CALLBACK, Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
-from poplite.simulator.counting.slot_tables import CountedTotals, beside, known_slots
+from poplite.simulator.counting.slot_tables import SlotTotals, beside, known_slots
 
-Counted = Callable[[str, int], CountedTotals | None]
+SlotTotalsOf = Callable[[str, int], SlotTotals | None]
 
 
 def _nothing(program: str, row: int) -> None:
@@ -91,14 +91,17 @@ class Accounts:
     Args:
         executable: what it runs.
         counts: int64[rows] of each program, how often each row ran.
-        counted: returns what vertices took that were counted, by the name of a program and the
+        slot_totals: returns what vertices took that were counted, by the name of a program and the
             row of the step; None where nothing was.
     """
 
     def __init__(
-        self, executable: Executable, counts: Mapping[str, Int64], counted: Counted = _nothing
+        self,
+        executable: Executable,
+        counts: Mapping[str, Int64],
+        slot_totals: SlotTotalsOf = _nothing,
     ) -> None:
-        self._executable, self._counts, self._counted = executable, counts, counted
+        self._executable, self._counts, self._slot_totals = executable, counts, slot_totals
         self._steps: dict[int, _Priced] = {}
         self._actions: dict[int, _Priced] = {}
 
@@ -138,7 +141,7 @@ class Accounts:
         return total
 
     def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
-        counted = self._counted(program, row)
+        counted = self._slot_totals(program, row)
         if counted is None:
             return count * priced.cycles
         number = int(self._executable.programs[program].ops[row, 1])
@@ -160,7 +163,7 @@ class Accounts:
         found = {}
         for name, code in self._executable.programs.items():
             priced = tuple(self._costly(code))
-            is_counted = [self._counted(name, row) is not None for row, _ in priced]
+            is_counted = [self._slot_totals(name, row) is not None for row, _ in priced]
             counted = tuple(compress(priced, is_counted))
             known = [pair for pair, own in zip(priced, is_counted, strict=True) if not own]
             found[name] = _Rows(
@@ -191,7 +194,7 @@ class Accounts:
     def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
         code = self._executable.programs[program]
         number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == CALLBACK
-        counted = self._counted(program, row)
+        counted = self._slot_totals(program, row)
         return StepTotal(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,
             kind=self._kind(number, is_host=is_host),
@@ -237,7 +240,7 @@ class Accounts:
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
 
 
-def _ran_for(counted: CountedTotals) -> PhaseTotal:
+def _ran_for(counted: SlotTotals) -> PhaseTotal:
     """Return the phase in which vertices ran that were counted."""
     cycles = Spread.of(counted.tile_cycles)
     return PhaseTotal("compute", counted.slowest, 0, cycles, NOTHING, NOTHING, NOTHING, ())

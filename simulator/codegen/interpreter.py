@@ -63,7 +63,7 @@ from poplite.simulator.codegen.launcher import (
     collect,
     expect,
     faulted,
-    measure_again,
+    forget_cost,
     record,
     run_launch,
 )
@@ -221,7 +221,7 @@ def interpret(
         now = clock(state)
         if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
             for number in range(recent):
-                measure_again(state[STATE_RECENT + number])
+                forget_cost(state[STATE_RECENT + number])
     state[STATE_ROW], state[STATE_REASON] = row, PAUSED
     return PAUSED
 

@@ -245,7 +245,7 @@ def run_launch(launch: Any, state: Any) -> Any:
     return word(launch, LAUNCH_COST)
 
 
-def measure_again(launch: Any) -> None:
+def forget_cost(launch: Any) -> None:
     """Forget what a launch costs, and let its next run be measured."""
     set_word(launch, LAUNCH_COST, 0)
     set_word(launch, LAUNCH_UNMEASURED, max(1, word(launch, LAUNCH_UNMEASURED)))

@@ -15,12 +15,12 @@ class Counting:
     """How a driver counts what each vertex takes.
 
     Attributes:
-        apart: whether it does nothing else: vertices work on copies, and other drivers run them, or
-            Python does.
+        on_copies: whether it does nothing else: vertices work on copies, and other drivers run
+            them, or Python does.
         costs: what the prices are made of, and the other numbers of the machine that are needed.
     """
 
-    apart: bool
+    on_copies: bool
     costs: tuple[tuple[str, float], ...]
 
 

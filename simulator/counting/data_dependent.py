@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from poplite.cost.step_cost import may_hang_on_data
+from poplite.cost.step_cost import may_depend_on_data
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep
 from poplite.machine.facts import CODE_FACTS
@@ -40,7 +40,7 @@ def counting_of(
     automatic = {each.cls: None for each in costs[number].vertices if each.source == "automatic"}
     found = {}
     for cls in automatic:
-        if may_hang_on_data(cls) and _is_data_dependent(cls, target) and _has_code(cls):
+        if may_depend_on_data(cls) and _is_data_dependent(cls, target) and _has_code(cls):
             found[cls] = Counting(interpret or _runs_apart(executable, cls), _costs(target))
     return found
 

@@ -63,15 +63,17 @@ class _CountingEmitter(DriverEmitter):
         assert counting is not None
         self.costs = dict(counting.costs)
         self.parameters = parameters_of(cls, self.kind.forms)
-        self.is_apart = counting.apart
+        self.is_on_copies = counting.on_copies
         name = f"counted.{id(cls)}"
         cost, forms = self.costs.__getitem__, self.kind.forms
         library = self.context.codegen().create_library(name)
-        library.add_llvm_module(running_module(cls, forms, cost, name, apart=counting.apart))
+        library.add_llvm_module(
+            running_module(cls, forms, cost, name, on_copies=counting.on_copies)
+        )
         library.finalize()
         self.context.active_code_library.add_linking_library(library)
         kinds = [BYTES if p.what in POINTERS else INDEX for p in self.parameters]
-        kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.apart else []
+        kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
         self.compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), name)
         # The first word before the table is the size of the arena.
         place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
@@ -91,7 +93,7 @@ class _CountingEmitter(DriverEmitter):
             for p in self.parameters
         ]
         copies = VertexCopies(builder, given)
-        apart = self._apart(copies, fields) if self.is_apart else []
+        apart = self._apart(copies, fields) if self.is_on_copies else []
         builder.store(INDEX(0), self.most)
         if self.worker:
             number = next(p for p in self.parameters if p.field == "num_workers")
@@ -100,7 +102,7 @@ class _CountingEmitter(DriverEmitter):
                 self._count([worker.index if p is None else p for p in given], apart)
         else:
             self._count(given, apart)
-        if self.is_apart:
+        if self.is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
 

@@ -66,7 +66,9 @@ def _pack(record: Any, table: Any) -> None:
         _add(cycles, tile, slowest * workers)
 
 
-def tally(arena: Any, record: Any, low: Any, high: Any, first: Any, last: Any, faults: Any) -> None:
+def sum_slots(
+    arena: Any, record: Any, low: Any, high: Any, first: Any, last: Any, faults: Any
+) -> None:
     """Add what one execution took to the totals of a record.
 
     Args:
@@ -104,6 +106,6 @@ def tally(arena: Any, record: Any, low: Any, high: Any, first: Any, last: Any, f
         _add(totals, TOTAL_WORDS + tiles + family, word(record[TABLE], vertex))
 
 
-def tally_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `tally`."""
-    return tally, ARGUMENTS, types.none
+def sum_slots_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return what `poplite.jit.build` compiles for `sum_slots`."""
+    return sum_slots, ARGUMENTS, types.none

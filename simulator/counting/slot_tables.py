@@ -55,7 +55,7 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedTotals:
+class SlotTotals:
     """What a row took over all its executions.
 
     Attributes:
@@ -75,7 +75,7 @@ class CountedTotals:
     is_counted: tuple[bool, ...]
 
 
-class StepTally:
+class SlotTable:
     """The table of a compute set of which some vertices are counted.
 
     Args:
@@ -163,7 +163,7 @@ class StepTally:
         }
         return np.array([words[word] for word in range(RECORD_WORDS)], np.int64), totals
 
-    def totals(self, words: Int64) -> CountedTotals:
+    def totals(self, words: Int64) -> SlotTotals:
         """Return what totals say.
 
         Args:
@@ -171,7 +171,7 @@ class StepTally:
         """
         tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
         tile_cycles[self._used] = words[TOTAL_WORDS : TOTAL_WORDS + len(self._used)]
-        return CountedTotals(
+        return SlotTotals(
             int(words[TOTAL_EXECUTIONS]),
             int(words[TOTAL_SLOWEST]),
             int(words[TOTAL_SEGMENT]),

@@ -19,7 +19,12 @@ from poplite.simulator.pricing.blocks import Block, blocks_of
 from poplite.simulator.pricing.module import priced_module
 from poplite.simulator.pricing.native_slots import block_costs
 from poplite.simulator.pricing.parameters import PRICED, parameters_of
-from poplite.simulator.pricing.slot_function import as_it_is, counted_text, declarations, within
+from poplite.simulator.pricing.slot_function import (
+    as_it_is,
+    declarations,
+    slot_counting_text,
+    within,
+)
 
 if TYPE_CHECKING:
     from poplite.executable.descriptor import Forms
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def running_module(
-    cls: type[Vertex], forms: Forms, cost: Cost, name: str, *, apart: bool
+    cls: type[Vertex], forms: Forms, cost: Cost, name: str, *, on_copies: bool
 ) -> llvm.ModuleRef:
     """Return a module whose function runs a vertex and returns what it took.
 
@@ -37,8 +42,8 @@ def running_module(
         forms: of each field, how the rows of a list are found.
         cost: facts of the machine.
         name: of the function.
-        apart: whether it only counts: it takes, behind the arguments of `parameters_of`, a budget,
-            memory that it reads and memory that it changes, each with its bytes
+        on_copies: whether it only counts: it takes, behind the arguments of `parameters_of`, a
+            budget, memory that it reads and memory that it changes, each with its bytes
             (`poplite.simulator.pricing.slot_function.within`).
     """
     module, parameters = priced_module(cls, forms), parameters_of(cls, forms)
@@ -46,14 +51,14 @@ def running_module(
     lengths = {p.name for p in parameters if p.what in ("length", "rows")}
     tables = {p.name for p in parameters if p.what in ("pairs", "wide")}
     costs = block_costs(blocks, frozenset(lengths | _looked_up(blocks, tables)), cost)
-    if not apart:  # what runs may take for ever
+    if not on_copies:  # what runs may take for ever
         costs = {block: replace(each, may_not_end=False) for block, each in costs.items()}
     arguments = [parameter.declared for parameter in parameters]
-    if apart:
+    if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
-    memory, declared = within if apart else as_it_is, declarations(module)
-    return llvm.parse_assembly(counted_text(name, arguments, blocks, costs, declared, memory))
+    memory, declared = within if on_copies else as_it_is, declarations(module)
+    return llvm.parse_assembly(slot_counting_text(name, arguments, blocks, costs, declared, memory))
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:

@@ -22,8 +22,8 @@ from poplite.simulator.pricing.pointers import pointers_of
 from poplite.simulator.pricing.schedule import FREE, PARTS, block_parts
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
-    counted_text,
     declarations,
+    slot_counting_text,
     without_memory,
 )
 from poplite.simulator.pricing.slots import Cost, prices_of
@@ -60,7 +60,7 @@ def compile_slots(
     arguments = [*(parameter.declared for parameter in parameters), "i64 %budget"]
     # What is loaded counts as zero, but not where it divides.
     body, declared = without_checks(blocks), declarations(module)
-    text = counted_text(PRICED, arguments, body, costs, declared, without_memory)
+    text = slot_counting_text(PRICED, arguments, body, costs, declared, without_memory)
     counted = llvm.parse_assembly(text)
     counted.link_in(llvm.parse_assembly(str(_over_shapes(parameters, exported))))
     for function in counted.functions:

@@ -52,7 +52,7 @@ class BlockCost:
     may_not_end: bool = False
 
 
-def counted_text(
+def slot_counting_text(
     exported: str,
     arguments: Iterable[str],
     blocks: Sequence[Block],

@@ -17,7 +17,7 @@ from poplite.executable.opcodes import (
     LAUNCH_COST,
     LAUNCH_SPENT,
     SCATTER,
-    TALLY,
+    SUM_SLOTS,
     Code,
 )
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
@@ -29,7 +29,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.launches import LaunchTable
-from poplite.simulator.run.slot_counts import Tallies
+from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
@@ -50,7 +50,7 @@ class CompiledSteps:
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
-        tallies: what counts vertices.
+        slot_counts: what counts vertices.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class CompiledSteps:
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
         phases = [phases_of(step) for step in executable.steps]
-        self.tallies = Tallies(executable, arena.addresses, interpret=False)
-        drivers = _drivers(executable, self.tallies, progress)
+        self.slot_counts = SlotCounts(executable, arena.addresses, interpret=False)
+        drivers = _drivers(executable, self.slot_counts, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         falling = False
@@ -73,7 +73,7 @@ class CompiledSteps:
             is_falling = falling and issubclass(group.cls, MultiVertex)
             return drivers[group.cls, group.columns, is_falling, counting.get(group.cls)]
 
-        rows = sum(map(len, phases)) + len(has_workers) + len(self.tallies)
+        rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
         self.launches: dict[tuple[int, int], int] = {}
@@ -83,11 +83,13 @@ class CompiledSteps:
                 checked = may_fault and phase == COMPUTE
                 to = step.replica_map if isinstance(step, CopyStep) else None
                 slots: Mapping[int, int] = {}
-                if phase in (COUNT, COMPUTE) and number in self.tallies.steps:
-                    tally, apart = self.tallies.steps[number], phase == COUNT
-                    slots, found = tally.slots, tally.counting
-                    counting = {cls: each for cls, each in found.items() if each.apart == apart}
-                    if apart:
+                if phase in (COUNT, COMPUTE) and number in self.slot_counts.steps:
+                    table, on_copies = self.slot_counts.steps[number], phase == COUNT
+                    slots, found = table.slots, table.counting
+                    counting = {
+                        cls: each for cls, each in found.items() if each.on_copies == on_copies
+                    }
+                    if on_copies:
                         assert isinstance(step, ComputeStep), "nothing else has vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
                 launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
@@ -97,21 +99,21 @@ class CompiledSteps:
         for number in has_workers:
             parts = phases[number][COMPUTE]
             self.launches[number, FALLING] = self.table.add(parts, checked=True)
-        self.tallies.add_to(self.table)
+        self.slot_counts.add_to(self.table)
         self._ran_ns = 0
         self._may_share = np.ones(len(self.table.words), np.bool_)
         guesses = np.array([launch.work for launch in self.table.launches]) / ELEMENTS_PER_NS
         self._share(guesses)
 
     def launch_of(self, code: Code, row: int) -> int:
-        """Return the launch of a row: of a tally its own, of others that of the phase.
+        """Return the launch of a row: of one that sums slots its own, of others that of the phase.
 
         Args:
             code: the program.
             row: the row, a LAUNCH.
         """
         step, phase = code.ops[row, 1:3].tolist()
-        own = self.tallies.launch_of(code, row)
+        own = self.slot_counts.launch_of(code, row)
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
@@ -162,8 +164,8 @@ class CompiledSteps:
         if isinstance(lowered, ComputeStep) and phase >= COMPUTE:
             is_undone = phase in (COMPUTE, FALLING) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
-            if phase in (SCATTER, TALLY):
-                self.tallies.finish(code, row)
+            if phase in (SCATTER, SUM_SLOTS):
+                self.slot_counts.finish(code, row)
 
     def _move(self, moves: Moves) -> None:
         rows = moves.words()
@@ -184,15 +186,15 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None]
 
 def _drivers(
     executable: Executable,
-    tallies: Tallies,
+    slot_counts: SlotCounts,
     progress: Progress,
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, compiled where they are not."""
     kinds: dict[_Kind, None] = {}
     for number, step in enumerate(executable.steps):
         for group in step.groups if isinstance(step, ComputeStep) else ():
-            counting = tallies.counting(number).get(group.cls)
-            if counting is None or counting.apart:
+            counting = slot_counts.counting(number).get(group.cls)
+            if counting is None or counting.on_copies:
                 kinds[group.cls, group.columns, False, None] = None
             if counting is not None:
                 kinds[group.cls, group.columns, False, counting] = None

@@ -95,7 +95,7 @@ def raise_fault(
                 )
     except interpreted_vertices.VertexFault as fault:
         fault.replica = record.replica
-        raise_plain(executable, code, row, fault, arena)
+        raise_interpreted_fault(executable, code, row, fault, arena)
     finally:
         interpreted_vertices.move(step.restore, arena)
     replica = _of_replica(record.replica, arena)
@@ -130,7 +130,7 @@ def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str
     )
 
 
-def raise_plain(
+def raise_interpreted_fault(
     executable: Executable,
     code: Code,
     row: int,

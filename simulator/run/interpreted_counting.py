@@ -1,8 +1,8 @@
 """Counts vertices where Python runs them: compiled code follows each, and changes nothing.
 
-    COUNT      this: what each vertex takes, on copies of what it changes
-    COMPUTE    the vertices, as plain Python (`poplite.simulator.run.interpreted_vertices`)
-    TALLY      this: what they took together is added up
+    COUNT        this: what each vertex takes, on copies of what it changes
+    COMPUTE      the vertices, as plain Python (`poplite.simulator.run.interpreted_vertices`)
+    SUM_SLOTS    this: what they took together is added up
 
 It is the code that counts where strict checks run vertices (`poplite.simulator.counting.driver`),
 so that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
@@ -20,30 +20,30 @@ from poplite.simulator import native
 from poplite.simulator.codegen.variant import Variant
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.launches import LaunchTable
-from poplite.simulator.run.slot_counts import Tallies
+from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import Vertex
 
 
-class VertexCounter:
-    """Counts the vertices of an engine that Python runs.
+class InterpretedSlots:
+    """Counts the slots of vertices that Python runs.
 
     Args:
         executable: what it runs.
         arena: its memory.
 
     Attributes:
-        tallies: what is counted.
+        slot_counts: what they take.
     """
 
     def __init__(self, executable: Executable, arena: Arena) -> None:
-        self.tallies = Tallies(executable, arena.addresses, interpret=True)
+        self.slot_counts = SlotCounts(executable, arena.addresses, interpret=True)
         parts: dict[int, list[Vertices]] = {}
         variants: dict[type[Vertex], Variant] = {}
-        for number, tally in self.tallies.steps.items():
+        for number, table in self.slot_counts.steps.items():
             step = executable.steps[number]
             assert isinstance(step, ComputeStep), "nothing else has vertices"
-            parts[number] = [group for group in step.groups if group.cls in tally.counting]
-            variants |= {cls: Variant(counting=each) for cls, each in tally.counting.items()}
+            parts[number] = [group for group in step.groups if group.cls in table.counting]
+            variants |= {cls: Variant(counting=each) for cls, each in table.counting.items()}
         kinds = [(group.cls, group.columns) for groups in parts.values() for group in groups]
         places = {kind: number for number, kind in enumerate(dict.fromkeys(kinds), 1)}
 
@@ -51,13 +51,13 @@ class VertexCounter:
             place = f"{places[group.cls, group.columns]:,} of {len(places):,}"
             return native.driver(group.cls, group.columns, variants[group.cls], place)
 
-        rows, floats = len(parts) + len(self.tallies), arena.floats.address
+        rows, floats = len(parts) + len(self.slot_counts), arena.floats.address
         self._table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
         self._launches = {}
         for number, groups in parts.items():
-            slots = self.tallies.steps[number].slots
+            slots = self.slot_counts.steps[number].slots
             self._launches[number] = self._table.add(groups, checked=False, slots=slots)
-        self.tallies.add_to(self._table)
+        self.slot_counts.add_to(self._table)
 
     def count(self, step: int, watch: Callable[[], None]) -> None:
         """Write down what the vertices of a compute set are about to take.
@@ -84,4 +84,4 @@ class VertexCounter:
             code: the program.
             row: of a launch behind that of the vertices.
         """
-        self.tallies.finish(code, row)
+        self.slot_counts.finish(code, row)

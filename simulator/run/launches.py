@@ -86,7 +86,7 @@ class BoundPart:
     vertices: Integers
     weights: Integers
 
-    def whole(self) -> list[int]:
+    def one_chunk(self) -> list[int]:
         """Return the chunk row of all vertices."""
         words = dict(enumerate(self.call, CHUNK_DRIVER))
         words |= {CHUNK_HIGH: len(self.vertices), CHUNK_LAST: int(self.vertices[-1])}
@@ -224,7 +224,7 @@ class LaunchTable:
     def _append(
         self, bound: list[BoundPart], varies: bool, checked: bool, slots: Mapping[int, int]
     ) -> int:
-        chunks = np.array([part.whole() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        chunks = np.array([part.one_chunk() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
         work = sum(int(part.weights.sum()) for part in bound)
         measured = ALL_RUNS if varies else MEASURED_RUNS
         launch = Launch(bound, chunks, _NONE, work, measured, slots)

@@ -8,16 +8,16 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import LAUNCH, TALLY, Code
+from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
 from poplite.simulator import native
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.data_dependent import counting_of
-from poplite.simulator.counting.slot_tables import CountedTotals, StepTally
+from poplite.simulator.counting.slot_tables import SlotTable, SlotTotals
 from poplite.simulator.run.launches import LaunchTable
 from poplite.vertex.vertex import Vertex
 
 
-class Tallies:
+class SlotCounts:
     """What an engine needs to count vertices.
 
     Args:
@@ -37,12 +37,12 @@ class Tallies:
             for number in sorted({number for _, _, number in rows})
         }
         self.steps = {
-            number: StepTally(executable, number, arenas, counting)
+            number: SlotTable(executable, number, arenas, counting)
             for number, counting in found.items()
             if counting
         }
         self._rows = [row for row in rows if row[2] in self.steps]
-        self._totals: dict[tuple[str, int], tuple[StepTally, Int64]] = {}
+        self._totals: dict[tuple[str, int], tuple[SlotTable, Int64]] = {}
         self._records: dict[int, Int64] = {}
         self._launches: dict[tuple[int, int], int] = {}
 
@@ -69,7 +69,7 @@ class Tallies:
             record, totals = self.steps[number].record()
             work_row = int(code.step_rows[code.step_rows < row].max())
             self._totals[name, work_row] = self.steps[number], totals
-            launch = table.add_call(native.tally(), record)
+            launch = table.add_call(native.slot_summer(), record)
             self._launches[id(code), row] = launch
             self._records[launch] = record
 
@@ -89,13 +89,13 @@ class Tallies:
             code: the program.
             row: of a launch behind that of the vertices.
         """
-        while code.ops[row, 2] < TALLY and code.goes_on[row + 1]:
+        while code.ops[row, 2] < SUM_SLOTS and code.goes_on[row + 1]:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
-            native.DRIVER(native.tally())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
+            native.DRIVER(native.slot_summer())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
 
-    def counted(self, program: str, row: int) -> CountedTotals | None:
+    def totals(self, program: str, row: int) -> SlotTotals | None:
         """Return what the vertices of a step took that were counted.
 
         Args:
@@ -107,8 +107,8 @@ class Tallies:
 
 
 def _rows(executable: Executable) -> Iterator[tuple[str, int, int]]:
-    """Yield the program, the row and the step of each tally."""
+    """Yield the program, the row and the step of each launch that sums slots."""
     for name, code in executable.programs.items():
-        is_tally = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == TALLY)
-        for row in np.flatnonzero(is_tally).tolist():
+        is_sum = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == SUM_SLOTS)
+        for row in np.flatnonzero(is_sum).tolist():
             yield name, row, int(code.ops[row, 1])

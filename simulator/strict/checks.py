@@ -26,8 +26,8 @@ from poplite.executable.opcodes import (
     JUMP_IF_ZERO,
     LAUNCH,
     SAME,
+    SUM_SLOTS,
     SWITCH,
-    TALLY,
     Code,
 )
 from poplite.executable.step import ComputeStep, vertex_classes
@@ -115,7 +115,7 @@ class StrictChecks:
         elif op in DECIDING:
             if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
                 raise place.undecided(scalar)
-        elif op == LAUNCH and scalar != TALLY and self._armed[number]:
+        elif op == LAUNCH and scalar != SUM_SLOTS and self._armed[number]:
             return _end(code, row) if self._ran_here(place, number, runner) else row
         return row
 
@@ -216,17 +216,17 @@ def lookable(code: Code) -> list[int]:
     ops, found, row = code.ops, [], 0
     while row < len(ops):
         op = int(ops[row, 0])
-        is_tally = op == LAUNCH and ops[row, 2] == TALLY
-        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_tally:
+        is_sum = op == LAUNCH and ops[row, 2] == SUM_SLOTS
+        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_sum:
             found.append(row)
         row = _end(code, row) if op == LAUNCH else row + 1
     return found
 
 
 def _end(code: Code, row: int) -> int:
-    """Return the row behind the launches of a step that begin at a row, but for its tally."""
+    """Return the row behind the launches of a step from a row on, but for the sum of slots."""
     ops = code.ops
     end = row + 1
-    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < TALLY:
+    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
         end += 1
     return end

@@ -35,7 +35,9 @@ MOST_RUNS = 1 << 20
 """Runs of a regular view that are looked at together."""
 
 
-def apart(part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Homes) -> Rows | None:
+def rows_to_gather(
+    part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Homes
+) -> Rows | None:
     """Return what of a vector field lies on the tile of its vertex, but is not all there is.
 
     Edges that hold the same are put together once on a tile.

@@ -24,13 +24,13 @@ import numpy as np
 from poplite.arrays.series import Steps
 from poplite.cost.exchange.between_ipus import global_phase
 from poplite.cost.exchange.copies import paired, parts_of, phases_of_few, rows_of, summed
-from poplite.cost.exchange.gathers import apart
+from poplite.cost.exchange.gathers import rows_to_gather
 from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.internal import FEW, exchange_phase, load_of
 from poplite.cost.exchange.locations import Homes, homes_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, together
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
-from poplite.cost.exchange.remote_reads import Wanted, touched
+from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -137,13 +137,13 @@ class _Moved(NamedTuple):
     Attributes:
         family: whose field it is.
         part: the field.
-        wanted: of what vertices touch, what lives on other tiles.
+        remote: of what vertices touch, what lives on other tiles.
         rows: of what vertices touch, what must be put together or taken apart on their tile.
     """
 
     family: Family
     part: FieldEdges
-    wanted: Wanted
+    remote: RemoteElements
     rows: Rows | None
 
     def at(self, tile: int) -> SourceLocation:
@@ -189,10 +189,10 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
             if _is_at_home(part.edges, tiles, home):
                 continue
             seen = touched(part, tiles)
-            wanted = Wanted(seen, home, part.field.element.size_bytes, graph.target.tiles)
-            rows = apart(part, tiles, seen, home) if part.field.depth else None
-            if rows is not None or wanted.count:
-                yield _Moved(family, part, wanted, rows)
+            remote = RemoteElements(seen, home, part.field.element.size_bytes, graph.target.tiles)
+            rows = rows_to_gather(part, tiles, seen, home) if part.field.depth else None
+            if rows is not None or remote.count:
+                yield _Moved(family, part, remote, rows)
 
 
 def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Homes) -> bool:
@@ -217,7 +217,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
                 _add(room, rows.tile, rows.bytes)
         every = together([rows for _, rows in copied])
         yield copy_phase(target, every, _causes(found), Spread.of(room))
-    some = [each for each in moved if each.wanted.count]
+    some = [each for each in moved if each.remote.count]
     if some:
         room = np.zeros(target.tiles, np.int64)
         found = [_Sums(each, way.pieces) for each in some]
@@ -230,13 +230,13 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
 def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[Pieces]:
     """Yield all pieces, those that live on some tiles at a time; add up bytes by field and tile."""
     stops = [len(room)]
-    if sum(sums.moved.wanted.count for sums in found) > MOST_PIECES:
-        held = np.sum([sums.moved.wanted.held() for sums in found], axis=0)
+    if sum(sums.moved.remote.count for sums in found) > MOST_PIECES:
+        held = np.sum([sums.moved.remote.held() for sums in found], axis=0)
         stops = [*(np.flatnonzero(np.diff(np.cumsum(held) // MOST_PIECES)) + 1).tolist(), *stops]
     for low, high in zip([0, *stops], stops, strict=False):
         several = []
         for sums in found:
-            pieces = sums.moved.wanted.pieces(low, high)
+            pieces = sums.moved.remote.pieces(low, high)
             if len(pieces.to):
                 sums.add(pieces.to, pieces.bytes)
                 several.append(pieces)

@@ -180,7 +180,7 @@ def edge_tiles(edges: Edges, tiles: VertexTiles) -> Int64:
     return every if edges.rows.only == 1 else np.repeat(every, edges.rows.array())
 
 
-class Wanted:
+class RemoteElements:
     """What vertices touch that lives on other tiles.
 
     Args:

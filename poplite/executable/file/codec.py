@@ -36,8 +36,8 @@ from poplite.executable.file.coders import (
     ItemsCoder,
     Json,
     NumberedCoder,
-    PlainCoder,
     RecordCoder,
+    ScalarCoder,
     SeriesCoder,
     TableCoder,
 )
@@ -67,7 +67,7 @@ def coder_of(annotation: Any) -> Coder:
     if hasattr(origin, "__value__"):  # an alias as of Python 3.12, which NumPy 2.5 has for NDArray
         return coder_of(origin.__value__[arguments] if arguments else origin.__value__)
     if annotation in (bool, int, float, str):
-        return PlainCoder(annotation)
+        return ScalarCoder(annotation)
     if annotation is SourceLocation:
         return NumberedCoder(SourceLocation)
     if origin is Literal:

@@ -73,7 +73,7 @@ class Coder(ABC):
         """
 
 
-class PlainCoder(Coder):
+class ScalarCoder(Coder):
     """Numbers and texts."""
 
     def __init__(self, kind: type) -> None:

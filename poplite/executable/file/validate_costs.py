@@ -25,7 +25,7 @@ from poplite.cost.step_cost import Phase, StepCost, VertexCosts
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
 from poplite.executable.file.archive import Malformed, at
-from poplite.executable.opcodes import LAUNCH, TALLY, Code
+from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
@@ -115,7 +115,7 @@ def check_slot_sums(code: Code) -> None:
         Malformed: where they are not.
     """
     ops = code.ops
-    sums = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == TALLY))
+    sums = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == SUM_SLOTS))
     rows = np.sort(code.step_rows)
     before = np.searchsorted(rows, sums) - 1
     if (before < 0).any() or (ops[rows[before], 1] != ops[sums, 1]).any():

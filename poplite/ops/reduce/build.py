@@ -25,7 +25,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
-from poplite.ops.reduce.stage import Work, stage, whole_rows
+from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage
 from poplite.program import Execute
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
@@ -103,7 +103,7 @@ class Builder:
         mapping = graph.tile_mapping(order.tensor)
         held = np.stack([repeated(np.diff(mapping.ptr))[0], mapping.begin, mapping.end])
         if order.inner == 1:
-            work, homes, held = whole_rows(held, order.reduced, workers)
+            work, homes, held = plan_contiguous_outputs(held, order.reduced, workers)
             self._add("tiles", work, homes, None)
         tile, begin, end = held
         pieces = pieces_of(tile, begin, end, order.reduced, order.inner)
@@ -206,7 +206,7 @@ def _next(pieces: Pieces, has_shares: bool) -> tuple[str, Int64]:
     """Return which pieces are joined next, and what that step is called."""
     if has_shares:
         return "workers", pieces.tile
-    most = int(pieces.counted()[1].max())
+    most = int(pieces.elements_by_output()[1].max())
     if most <= MOST_AT_ONCE:
         return "final", np.zeros_like(pieces.tile)
     tiles = distinct(pieces.tile)

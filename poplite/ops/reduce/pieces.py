@@ -75,11 +75,11 @@ class Pieces(NamedTuple):
         last = np.append(heads[1:], len(self.tile))[: len(heads)] - 1
         return self.take(heads)._replace(high=self.high[last])
 
-    def counted(self) -> tuple[Int64, Int64]:
+    def elements_by_output(self) -> tuple[Int64, Int64]:
         """Return where the number of elements of an output changes, and to which number.
 
         >>> two = Pieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
-        >>> [column.tolist() for column in two.counted()]
+        >>> [column.tolist() for column in two.elements_by_output()]
         [[0, 2, 4], [3, 4, 0]]
         """
         at, place = np.unique(np.r_[self.low, self.high], return_inverse=True)

@@ -59,7 +59,7 @@ def ranges_of(pieces: Pieces, group: Int64) -> tuple[Ranges, Mask]:
     """
     found = _cut(pieces, group)
     one = np.ones_like(found.low)
-    at, groups = Pieces(one, found.low, found.high, one, one).counted()
+    at, groups = Pieces(one, found.low, found.high, one, one).elements_by_output()
     changes = at[1:][np.diff(groups == 1)]
     if (np.searchsorted(changes, found.low, "right") < np.searchsorted(changes, found.high)).any():
         pieces, source = pieces.cut(changes)

@@ -161,7 +161,7 @@ def _placed(parts: Parts, count: Int64) -> tuple[Pieces, Int64, Int64]:
     return made.take(order), place, np.cumsum(count) - count
 
 
-def whole_rows(held: Int64, reduced: int, workers: int) -> tuple[Work, Int64, Int64]:
+def plan_contiguous_outputs(held: Int64, reduced: int, workers: int) -> tuple[Work, Int64, Int64]:
     """Plan the vertices for outputs whose elements lie together, all on one tile.
 
     Args:

@@ -68,7 +68,7 @@ def test_what_has_run_does_not_run_again(part: BoundPart, pieces: int, data: st.
 
 @given(parts(), st.data())
 def test_the_whole_part_says_how_far_it_came(part: BoundPart, data: st.DataObject) -> None:
-    whole = np.array(part.whole(), np.int64)
+    whole = np.array(part.one_chunk(), np.int64)
     row = data.draw(st.integers(0, len(part.vertices)))
     inside = int(part.vertices[row]) - 1 if row < len(part.vertices) else 0
     whole[CHUNK_ROW], whole[CHUNK_VERTEX] = row, data.draw(st.integers(0, inside))

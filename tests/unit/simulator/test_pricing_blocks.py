@@ -19,7 +19,7 @@ from poplite.simulator.pricing.blocks import (
 )
 from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.schedule import PARTS, Price, block_parts, ideal_slots
-from poplite.simulator.pricing.slot_function import BlockCost, counted_text, without_memory
+from poplite.simulator.pricing.slot_function import BlockCost, slot_counting_text, without_memory
 from poplite.simulator.pricing.slots import prices_of
 from poplite.simulator.pricing.taint import DATA, deciding
 
@@ -259,7 +259,7 @@ end:
 }""")
     costs = {"entry": BlockCost(64), "loop": BlockCost(320, may_not_end=True), "end": BlockCost(0)}
     arguments = ["ptr %x", "i64 %n", "i64 %budget"]
-    text = counted_text("taken", arguments, blocks, costs, [], without_memory)
+    text = slot_counting_text("taken", arguments, blocks, costs, [], without_memory)
     llvm.parse_assembly(text).verify()
     assert "store i32" not in text
     assert "%v = freeze i32 zeroinitializer" in text

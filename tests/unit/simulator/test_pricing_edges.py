@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.step_cost import may_hang_on_data
+from poplite.cost.step_cost import may_depend_on_data
 from poplite.simulator.pricing import is_data_dependent, slots_of
 
 MK2 = pl.Target()
@@ -154,4 +154,4 @@ def test_remainders_and_saturating_numbers_have_prices() -> None:
 
 def test_comparisons_of_three_values_may_hang_on_data() -> None:
     assert is_data_dependent(Between, MK2)
-    assert may_hang_on_data(Between)
+    assert may_depend_on_data(Between)
