@@ -1,1 +1,1 @@
-"""From a graph and its programs to something that runs: checks, edges, lowering."""
+"""From a graph and its programs to an executable: checks, races, lowering, ops."""

@@ -1,11 +1,13 @@
 """Lowered steps: launches of drivers over descriptor rows, without any address in them.
 
-A compute set becomes up to four launches, which run one after the other::
+A compute set becomes up to six launches, which run one after the other::
 
-    gather      copy fields whose elements are not contiguous into temporaries
-    save        when indices are checked: copy what vertices write in place
-    vertices    run the drivers
-    scatter     copy written temporaries back
+    gather       copy fields whose elements are not contiguous into temporaries
+    save         when indices are checked: copy what vertices write in place
+    count        where data decide what vertices take: drivers that count it, and nothing else
+    vertices     run the drivers
+    scatter      copy written temporaries back
+    sum slots    where data decide what vertices take: add up what all of them took
 
 A Copy becomes one launch.  The engine turns launches into chunks once it knows where the
 arena and the compiled drivers are.

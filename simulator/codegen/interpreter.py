@@ -1,7 +1,7 @@
 """The compiled interpreter: loops, branches and calls without Python between them.
 
 A step costs a few nanoseconds beside hundreds for a Python walker, so a Repeat of small
-Executes runs at the speed of the vertices.  `launching` runs the vertices; here is what stands
+Executes runs at the speed of the vertices.  `launcher` runs the vertices; here is what stands
 around them.
 
 Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,

@@ -1,9 +1,8 @@
 """What compute sets took whose vertices were counted while they ran.
 
-    table       slots of each vertex         written by drivers
-    (`poplite.simulator.counting.driver`) record      where everything is          read by
-    `poplite.simulator.counting.slot_sums` totals      of all executions            read by the
-    accounts
+    table     slots of each vertex     written by drivers (`poplite.simulator.counting.driver`)
+    record    where everything is      read by `poplite.simulator.counting.slot_sums`
+    totals    of all executions        read by the accounts
 
 Vertices of the same compute set that need not be counted have their slots in the table from the
 beginning.  Of a replicated graph, each tile takes as long as in the slowest replica; slots are

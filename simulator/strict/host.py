@@ -1,7 +1,7 @@
 """What the host reads and writes, seen by strict checks.
 
 What is written by the host counts as written; of what goes to the host and was never written, a
-warning tells.  `fully` finds out which elements those are::
+warning tells.  `uninitialized` says which elements those are::
 
     engine.read of 'x': nothing has written 2 of its 8 elements
       the first is [6]

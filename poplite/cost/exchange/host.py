@@ -5,7 +5,7 @@
 Which tiles hold the data does not matter, only how much it is.  What a host really takes depends
 on its load, on its software and on what else goes over the bus; remote buffers count as the host.
 
-Source: graphcore/examples, tutorials (machine.py says which).
+Source: graphcore/examples, tutorials (`poplite.machine.facts` says which).
 """
 
 from __future__ import annotations

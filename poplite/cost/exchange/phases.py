@@ -1,12 +1,12 @@
 """What moves between tiles, and what that takes.
 
-    compute set     before    what is put together on a tile      copies.py
-                              what other tiles have               traffic.py
-                              what other IPUs have                global_exchange.py
+    compute set     before    what is put together on a tile      `on_tile_copies`
+                              what other tiles have               `internal`
+                              what other IPUs have                `between_ipus`
                     vertices
                     after     the same with what they wrote, to where it lives
     Copy                      what stays on its tile, goes to others, to other IPUs
-    StreamCopy ...            host exchange                       host.py
+    StreamCopy ...            host exchange                       `host`
 
 Tiles wait for each other only where they exchange: what a compute set reads, writes and works on
 alone takes no sync.  (The maker's model adds one for every compute set; in its experiments each

@@ -6,8 +6,7 @@ several (`ComputeStep | CopyStep`) it names one of those::
 
     Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
     ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
-    int64[9, 4]                         ["int64", 120, [9, 4]]     see
-    `poplite.executable.file.archive`
+    int64[9, 4]                         ["int64", 120, [9, 4]]     see `archive`
 
 A class with a new field of such types needs nothing new here.  Fields that have their default are
 left out.
