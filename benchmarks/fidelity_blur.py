@@ -29,7 +29,7 @@ import numpy as np
 
 import poplite as pl
 from fidelity_rows import Row, Rows, phases, run, steps
-from poplite.text import counted
+from poplite.text import amount
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 
@@ -315,7 +315,7 @@ def images() -> Iterator[Row]:
 def strong_scaling() -> Iterator[Row]:
     """W13: the same image on more and more IPUs, by plain code."""
     for ipus, seconds in {1: 0.2842, 2: 0.1625, 4: 0.0831, 8: 0.0523, 16: 0.0303}.items():
-        what = f"blur float: 2,000 of cheese, {counted(ipus, 'IPU')}"
+        what = f"blur float: 2,000 of cheese, {amount(ipus, 'IPU')}"
         yield _of_image("W13", what, "float", seconds / 2, CHEESE, ipus)
 
 
@@ -344,7 +344,7 @@ def weak_scaling() -> Iterator[Row]:
     for ipus in (1, 2, 4, 8, 16):
         for form, cycles in WEAK.items():
             model = blurred(form, 500 * ipus, 1_000, ipus)[1]
-            what = f"blur {form}: 500 x 1,000 for each of {counted(ipus, 'IPU')}"
+            what = f"blur {form}: 500 x 1,000 for each of {amount(ipus, 'IPU')}"
             tolerance = 0.15 if ipus == 1 else 0.30
             yield Row(
                 "W10", what, 2, "H LBM", "cycles", cycles[ipus], model, tolerance, "", lacks()

@@ -24,7 +24,7 @@ import numpy as np
 import poplite as pl
 from fidelity_heat import AlievPanfilov, Diffusion, Heat2DPairs, Heat3D, Heat3DPairs, Wave
 from fidelity_rows import Row, Rows, run, steps
-from poplite.text import counted
+from poplite.text import amount
 
 ALPHA = 0.1
 
@@ -269,7 +269,7 @@ def fourth_order(key: str) -> Iterable[Row]:
         (add_diffusion if key == "W7" else add_wave)(grid)
         measured = side**3 / rate / 1e9 * grid.graph.target.clock_hz
         name = "diffusion" if key == "W7" else "wave"
-        what = f"{name} {side}^3, order 4, {counted(count, 'IPU')}"
+        what = f"{name} {side}^3, order 4, {amount(count, 'IPU')}"
         yield Row(
             key, what, 2, "H DV", "cycles", measured, grid.cycles(), 0.15 if count == 1 else 0.30,
             "", LOADED,

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 import poplite as pl
 from poplite.files import check_folder, write_bytes
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz import tiles_svg
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def run(options: argparse.Namespace) -> None:
     graph, program, buffer, inside = build(picture, options.steps, options.tiles, element)
     tiles = graph.target.tiles
     pixels = "pixel" if rows * cols == 1 else "pixels"
-    print(f"{options.image or 'china.jpg'}: {rows} x {cols} {pixels} on {counted(tiles, 'tile')}")
+    print(f"{options.image or 'china.jpg'}: {rows} x {cols} {pixels} on {amount(tiles, 'tile')}")
     if tiles < options.tiles:
         why = "one for each pixel" if tiles == rows * cols else "blocks are near-square that way"
         print(f"  not the {options.tiles:,} tiles asked for: {why}")

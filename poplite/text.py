@@ -1,6 +1,6 @@
 """Numbers, names and values as the words of messages and reprs.
 
-counted(1, "tile")                     '1 tile'
+amount(1, "tile")                      '1 tile'
 fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
 clipped(value)                         a value on one line, cut off where it is long
 integer_or_none(value)                 an integer as users give one; None, and the caller refuses it
@@ -17,7 +17,7 @@ LEAST_NAME = 12
 """Characters that are left of a name, however little room there is."""
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def amount(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun.
 
     Args:
@@ -25,7 +25,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
         noun: what, in the singular.
         plural: its plural; left out, the noun with an s.
 
-    >>> counted(1, "step"), counted(2000, "step"), counted(0, "vertex", "vertices")
+    >>> amount(1, "step"), amount(2000, "step"), amount(0, "vertex", "vertices")
     ('1 step', '2,000 steps', '0 vertices')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -40,7 +40,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run_control import Runs
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import QuarterMetadata
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Engine:
             self._strict.load()
 
     def __repr__(self) -> str:
-        programs = counted(len(self._executable.programs), "program")
+        programs = amount(len(self._executable.programs), "program")
         form = "interpreted" if self.interpret else "compiled"
         tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
         return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"

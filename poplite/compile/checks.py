@@ -46,7 +46,7 @@ from poplite.program import (
     distinct_steps,
 )
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Field
 from poplite.view import storages
@@ -138,7 +138,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise ControlProgramError(
-            f"the program uses {counted(len(faults), 'object')} of another graph than {graph!r}",
+            f"the program uses {amount(len(faults), 'object')} of another graph than {graph!r}",
             at=faults[0].at,
             where=faults[0].where,
             found=listed([str(fault) for fault in faults], "objects"),
@@ -237,7 +237,7 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise InvalidTileMapping(
-            f"{counted(len(faults), 'vertex', 'vertices')} "
+            f"{amount(len(faults), 'vertex', 'vertices')} "
             f"{'has' if len(faults) == 1 else 'have'} no tile",
             at=faults[0].at,
             where=faults[0].where,

@@ -25,7 +25,7 @@ from poplite.cost.step_cost import SlotSource, VertexCosts
 from poplite.graph.compute_sets.cycles_method import cycles_of
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
-    estimate_given,
+    checked_estimate,
     estimator_for,
 )
 from poplite.graph.compute_sets.vertex_block import Vectors, VertexBlock
@@ -109,7 +109,7 @@ class _Part:
         for k in (first if self.chosen is None else self.chosen[first]).tolist():
             vertex = self.family.vertices[k]
             answer = estimator(vertex, graph.target)
-            answers.append(estimate_given(f"estimator of {vertex}", answer, 0, here()))
+            answers.append(checked_estimate(f"estimator of {vertex}", answer, 0, here()))
         return self._formula(answers, kind)
 
     def _columns(self, columns: Sequence[Column]) -> list[Column]:

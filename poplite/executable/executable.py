@@ -22,7 +22,7 @@ from poplite.executable.opcodes import Code
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.machine.target import Target
-from poplite.text import counted
+from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.executable.file.vertex_classes import VertexSource
@@ -119,5 +119,5 @@ class Executable:
         return load(path, vertices)
 
     def __repr__(self) -> str:
-        steps = counted(len(self.steps), "step")
-        return f"<Executable {counted(len(self.programs), 'program')} of {steps}>"
+        steps = amount(len(self.steps), "step")
+        return f"<Executable {amount(len(self.programs), 'program')} of {steps}>"

@@ -56,7 +56,7 @@ from poplite.graph.variables import Declaration, MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 from poplite.vertex.vertex import Vertex, field_of
 from poplite.view import Storage
@@ -1314,12 +1314,12 @@ class Graph(Displayed):
     def __repr__(self) -> str:
         constants = self.space.num_constants
         others = len(self.space.variables) - constants
-        also = counted(constants, "constant") + ", " if constants else ""
+        also = amount(constants, "constant") + ", " if constants else ""
         return (
             f"<Graph {tiles_text(self.target.tiles, self.replication_factor)}, "
-            f"{counted(others, 'variable')}, {also}"
-            f"{counted(len(self._parts.compute_sets), 'compute set')}, "
-            f"{counted(self.num_vertices, 'vertex', 'vertices')}>"
+            f"{amount(others, 'variable')}, {also}"
+            f"{amount(len(self._parts.compute_sets), 'compute set')}, "
+            f"{amount(self.num_vertices, 'vertex', 'vertices')}>"
         )
 
     # C++ spelling

@@ -36,7 +36,7 @@ from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.view import Storage, View, runs
 
 Block = tuple[slice, slice]
@@ -58,7 +58,7 @@ def cut(i: int, n: int, parts: int) -> int:
     """
     if parts < 1:
         raise TensorCreationError(
-            f"cut of {counted(n, 'element')} into {parts} parts, but at least 1 is needed",
+            f"cut of {amount(n, 'element')} into {parts} parts, but at least 1 is needed",
             at=here(),
             found=f"cut({i}, {n}, {parts})",
             fix=f"cut({i}, {n}, 1)",
@@ -116,7 +116,7 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
             f"'{tensor.name}': grain={clipped(grain)} and min_elements={clipped(min_elements)}; "
             "both are at least 1",
             at=here(),
-            found=f"'{tensor.name}' has {counted(tensor.num_elements, 'element')}",
+            found=f"'{tensor.name}' has {amount(tensor.num_elements, 'element')}",
             fix="grain=1, min_elements=1",
         )
     check_own(graph, tensor, "map_linearly", here())

@@ -53,7 +53,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import by_replica
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import (
     QUARTER,
     QUARTER_METADATA,
@@ -287,7 +287,7 @@ def _declared(space: Space, new: Declaration, *, constant: bool) -> Variable:
     size = math.prod(extents)
     if space.next_base + size >= MAX_ADDRESS:
         raise SizeOverflowError(
-            f"'{title}': shape {extents} has {counted(size, 'element')}, "
+            f"'{title}': shape {extents} has {amount(size, 'element')}, "
             "more than addresses are left",
             at=at,
             found=f"a graph has {MAX_ADDRESS:,} addresses; {space.next_base:,} are used",
@@ -466,8 +466,8 @@ def values_for(
         return np.full(shape, values)
     if values.shape not in (shape, (math.prod(shape),)):
         raise TensorCreationError(
-            f"{what}: {counted(values.size, 'value')} of shape {list(values.shape)} for "
-            f"{counted(math.prod(shape), 'element')} of shape {list(shape)}",
+            f"{what}: {amount(values.size, 'value')} of shape {list(values.shape)} for "
+            f"{amount(math.prod(shape), 'element')} of shape {list(shape)}",
             at=at,
             fix=f"one number for all, or an array of shape {shape}",
         )

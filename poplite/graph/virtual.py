@@ -23,7 +23,7 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph.graph import Graph
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.graph.storage.tile_numbers import SomeTiles
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -85,7 +85,7 @@ def _bound(parent: Graph, value: object, at: SourceLocation) -> int:
     if number is None:
         raise _refused(parent, f"{clipped(value)} is no tile number", at)
     if not 0 <= number <= parent.target.tiles:
-        tiles = counted(parent.target.tiles, "tile")
+        tiles = amount(parent.target.tiles, "tile")
         raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}", at)
     return number
 
@@ -101,7 +101,7 @@ def _listed(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> 
         raise _refused(parent, f"{clipped(tiles, 60)}{beside} is no list of tile numbers", at)
     wrong = own[(own < 0) | (own >= parent.target.tiles)]
     if len(wrong):
-        has = counted(parent.target.tiles, "tile")
+        has = amount(parent.target.tiles, "tile")
         raise _refused(parent, f"tile {wrong[0]}, but the graph has {has}", at)
     numbers, times = np.unique(own, return_counts=True)
     if len(numbers) < len(own):

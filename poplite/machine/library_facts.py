@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from poplite.text import counted
+from poplite.text import amount
 
 ESTIMATORS = "poplibs, lib/popops/popopsCycleEstimators.cpp"
 LOOPS = "poplibs, lib/popops/popopsCycleEstimators.hpp"
@@ -126,7 +126,7 @@ class Loop:
     source: str
 
     def __str__(self) -> str:
-        of = counted(self.elements, "element") if self.elements else "vector"
+        of = amount(self.elements, "element") if self.elements else "vector"
         more = "" if self.is_whole else " and more"
         return f"{self.slots} slots/{of}{more} (model: {self.source}; {LOOPS})"
 

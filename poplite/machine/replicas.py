@@ -18,7 +18,7 @@ from typing import TypeVar
 from poplite.errors import GraphReplicationError, InvalidMachineModel
 from poplite.machine.target import Target
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
     if machine.ipus % count:
         ipus = -(-machine.ipus // count) * count
         raise GraphReplicationError(
-            f"Graph: {counted(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
+            f"Graph: {amount(machine.ipus, 'IPU')} cannot be divided among {count:,} replicas",
             at=at,
             found=f"the target is the whole machine: {machine!r}",
             fix=f"Graph(Target(tiles={machine.tiles_per_ipu * ipus}, ipus={ipus}), "
@@ -102,7 +102,7 @@ def replica_number(value: object, count: int, what: str, at: SourceLocation) -> 
         raise GraphReplicationError(
             f"{what}: there is no replica {clipped(value)}",
             at=at,
-            found=f"the graph has {counted(count, 'replica')}: "
+            found=f"the graph has {amount(count, 'replica')}: "
             + (f"0 to {count - 1}" if count > 1 else "0"),
             fix="a number in that range, or leave it out for all replicas"
             if count > 1
@@ -121,7 +121,7 @@ def tiles_text(tiles: int, count: int) -> str:
     >>> tiles_text(4, 1), tiles_text(4, 2)
     ('4 tiles', '4 tiles in each of 2 replicas')
     """
-    return counted(tiles, "tile") + (f" in each of {count:,} replicas" if count > 1 else "")
+    return amount(tiles, "tile") + (f" in each of {count:,} replicas" if count > 1 else "")
 
 
 def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocation) -> dict[int, T]:

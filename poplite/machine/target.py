@@ -32,7 +32,7 @@ from typing import Any, SupportsIndex
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Fact
 from poplite.source import here
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
@@ -99,7 +99,7 @@ class Target:
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
-                f"Target: {counted(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
+                f"Target: {amount(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
                 at=here(),
                 found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
                 fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
@@ -197,7 +197,7 @@ class Target:
 
     def __repr__(self) -> str:
         on = f" on {self.ipus} IPUs" if self.ipus > 1 else ""
-        own = f", {counted(len(self.costs), 'own cost')}" if self.costs else ""
+        own = f", {amount(len(self.costs), 'own cost')}" if self.costs else ""
         return (
             f"<Target {self.tiles:,} tiles{on}, {self.workers} workers, "
             f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz{own}>"

@@ -10,7 +10,7 @@ from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted, of_type
+from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
 NUMBERS = INT, UNSIGNED_INT
@@ -173,7 +173,7 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
         )
     if tensor.num_elements != 1:
         raise ControlProgramError(
-            f"{program}: {role} '{tensor.name}' has {counted(tensor.num_elements, 'element')}, "
+            f"{program}: {role} '{tensor.name}' has {amount(tensor.num_elements, 'element')}, "
             "but one decides",
             at=here(),
             found=type_and_shape(tensor),

@@ -17,7 +17,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, checked, child, deciding, parts, set_once
 from poplite.program.sequence import Growing
 from poplite.source import here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import INT
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
@@ -72,7 +72,7 @@ class If(Program):
         return f"If '{self.predicate.name}'"
 
     def __repr__(self) -> str:
-        return fitted(f"<If '{{}}', {counted(self.num_steps, 'step')}>", self.predicate.name)
+        return fitted(f"<If '{{}}', {amount(self.num_steps, 'step')}>", self.predicate.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -227,7 +227,7 @@ class Switch(Growing):
         return f"Switch '{self.control.name}'"
 
     def __repr__(self) -> str:
-        numbers = f"{counted(len(self._cases), 'case')}, {counted(self.num_steps, 'step')}"
+        numbers = f"{amount(len(self._cases), 'case')}, {amount(self.num_steps, 'step')}"
         return fitted(f"<Switch '{{}}', {numbers}>", self.control.name)
 
     switchWithBoundsChecking = with_bounds_checking

@@ -22,7 +22,7 @@ from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.program.base import Program, set_once
 from poplite.program.function import FunctionBuffer
 from poplite.source import here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import QUARTER, ElementType
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Copy(Program):
         return f"Copy '{self.source.name}' -> '{self.destination.name}'"
 
     def __repr__(self) -> str:
-        moved = f"{counted(self.num_elements, 'element')}, {self.size_bytes:,} B"
+        moved = f"{amount(self.num_elements, 'element')}, {self.size_bytes:,} B"
         return fitted(f"<Copy '{{}}' -> '{{}}' {moved}>", self.source.name, self.destination.name)
 
 
@@ -191,7 +191,7 @@ def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
         check_alike(title, source.graph.space, source.view, destination.view)
     if source.num_elements != destination.num_elements:
         raise ControlProgramError(
-            f"{title}: {counted(source.num_elements, 'element')} to {destination.num_elements:,}",
+            f"{title}: {amount(source.num_elements, 'element')} to {destination.num_elements:,}",
             at=here(),
             found=shapes,
             fix="slice or broadcast the source until both have equally many elements",

@@ -10,7 +10,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
 from poplite.source import here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 from poplite.types import BOOL
 
 
@@ -62,7 +62,7 @@ class Execute(Program):
         return f"Execute '{self.compute_set.name}'{to}"
 
     def __repr__(self) -> str:
-        vertices = counted(len(self.compute_set.vertices), "vertex", "vertices")
+        vertices = amount(len(self.compute_set.vertices), "vertex", "vertices")
         if self.result is None:
             return fitted(f"<Execute '{{}}' {vertices}>", self.compute_set.name)
         names = self.compute_set.name, self.result.name
@@ -88,7 +88,7 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
         )
     if result.num_elements != 1:
         raise ControlProgramError(
-            f"{title}: result '{result.name}' has {counted(result.num_elements, 'element')}, "
+            f"{title}: result '{result.name}' has {amount(result.num_elements, 'element')}, "
             "but 1 is needed",
             at=here(),
             found=found,

@@ -17,7 +17,7 @@ from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
 from poplite.program.base import Program, child, set_once
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -46,7 +46,7 @@ class Function:
     location: SourceLocation
 
     def __repr__(self) -> str:
-        steps = counted(self.program.num_steps, "step")
+        steps = amount(self.program.num_steps, "step")
         return fitted(f"<Function '{{}}' {steps}>", self.name)
 
 
@@ -154,7 +154,7 @@ class FunctionCall(Call):
             raise ControlProgramError(
                 f"Call '{function.name}': a function of the graph has no inputs and outputs",
                 at=here(),
-                found=f"{counted(len(tensors), 'argument')} behind {function!r}",
+                found=f"{amount(len(tensors), 'argument')} behind {function!r}",
                 fix="Copy to the variables that it works on before the Call; functions of the "
                 "host, graph.add_host_function, have inputs and outputs",
             )
@@ -167,7 +167,7 @@ class FunctionCall(Call):
         return (self.function.program,)
 
     def __repr__(self) -> str:
-        return fitted(f"<Call '{{}}', {counted(self.num_steps, 'step')}>", self.function.name)
+        return fitted(f"<Call '{{}}', {amount(self.num_steps, 'step')}>", self.function.name)
 
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:

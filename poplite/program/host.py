@@ -29,7 +29,7 @@ from poplite.program.base import NUMBERS, set_once
 from poplite.program.copy import Copy
 from poplite.program.function import Call, Function, FunctionBuffer
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted, fitted
+from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
 
@@ -115,7 +115,7 @@ class RemoteCopy(Copy):
                 f"{what}: {transfer_text(tensor.num_elements, tensor.element_type)}, but one "
                 f"transfer has at most {MAX_TRANSFER_BYTES:,} B",
                 at=at,
-                found=f"{counted(rows, 'row')} of {buffer!r}",
+                found=f"{amount(rows, 'row')} of {buffer!r}",
                 fix="copy fewer rows at a time",
             )
         ends = {"source": source, "destination": destination}
@@ -188,7 +188,7 @@ class HostCall(Call):
         for role, (tensors, wanted) in sides.items():
             if len(tensors) != len(wanted):
                 raise ControlProgramError(
-                    f"{what}: {counted(len(tensors), role)}, but the function has {len(wanted):,}",
+                    f"{what}: {amount(len(tensors), role)}, but the function has {len(wanted):,}",
                     at=at,
                     found=f"{function!r}, made at {function.location}",
                     fix=f"a tensor for each {role}",
@@ -229,7 +229,7 @@ class HostCall(Call):
 
     def __repr__(self) -> str:
         inputs, outputs = len(self.inputs), len(self.outputs)
-        numbers = f"{counted(inputs, 'input')}, {counted(outputs, 'output')}"
+        numbers = f"{amount(inputs, 'input')}, {amount(outputs, 'output')}"
         return fitted(f"<Call '{{}}', {numbers}>", self.function.handle)
 
 
@@ -287,7 +287,7 @@ def _check_count(
 ) -> None:
     if tensor.num_elements != count:
         raise ControlProgramError(
-            f"{what}: the tensor has {counted(tensor.num_elements, 'element')}, {each} {count:,}",
+            f"{what}: the tensor has {amount(tensor.num_elements, 'element')}, {each} {count:,}",
             at=at,
             found=f"{type_and_shape(tensor)}; {other!r}",
             fix="slice the tensor, or make the other side as large",

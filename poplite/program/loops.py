@@ -16,7 +16,7 @@ from poplite.errors import ControlProgramError
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program, child, deciding, parts, set_once
 from poplite.source import here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -62,10 +62,10 @@ class Repeat(Program):
         return (self.body,)
 
     def __str__(self) -> str:
-        return f"Repeat {counted(self.count, 'time')}"
+        return f"Repeat {amount(self.count, 'time')}"
 
     def __repr__(self) -> str:
-        return f"<{self}, {counted(self.num_steps, 'step')}>"
+        return f"<{self}, {amount(self.num_steps, 'step')}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -100,7 +100,7 @@ class Loop(Program):
         return "Loop"
 
     def __repr__(self) -> str:
-        return f"<Loop {counted(self.num_steps, 'step')}>"
+        return f"<Loop {amount(self.num_steps, 'step')}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -147,7 +147,7 @@ class RepeatWhile(Program):
         return f"{type(self).__name__} '{self.predicate.name}'"
 
     def __repr__(self) -> str:
-        steps = counted(self.num_steps, "step")
+        steps = amount(self.num_steps, "step")
         return fitted(f"<{type(self).__name__} '{{}}', {steps}>", self.predicate.name)
 
 

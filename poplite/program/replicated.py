@@ -22,7 +22,7 @@ from poplite.program.base import Program, set_once
 from poplite.program.copy import check_copied
 from poplite.program.marks import Mark
 from poplite.source import here
-from poplite.text import clipped, counted, fitted, integer_or_none
+from poplite.text import amount, clipped, fitted, integer_or_none
 
 SHOWN = 4
 """Replicas of the map that an error shows as an example."""
@@ -90,7 +90,7 @@ class CrossReplicaCopy(Program):
 
     def __repr__(self) -> str:
         to = ", ".join(map(str, self.replica_map))
-        elements = counted(self.source.num_elements, "element")
+        elements = amount(self.source.num_elements, "element")
         return fitted(
             f"<CrossReplicaCopy '{{}}' -> '{{}}' of replicas {to}, {elements}>",
             self.source.name,
@@ -123,7 +123,7 @@ def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
         raise GraphReplicationError(
             f"{title}: {lines[0]}",
             at=here(),
-            found="\n".join([*lines[1:], f"the graph has {counted(count, 'replica')}"]),
+            found="\n".join([*lines[1:], f"the graph has {amount(count, 'replica')}"]),
             fix=f"let every replica send and receive once: {shown}"
             + (f" for the first {SHOWN}, and so on" if count > SHOWN else ""),
         )

@@ -15,7 +15,7 @@ from poplite.graph.graph import Graph
 from poplite.program.base import Program, checked, parts, set_once
 from poplite.program.function import functions_between
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted, fitted, of_type
+from poplite.text import amount, clipped, fitted, of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -143,7 +143,7 @@ class Sequence(Growing):
         return f"Sequence '{self.name}'" if self.name else "Sequence"
 
     def __repr__(self) -> str:
-        steps = counted(self.num_steps, "step")
+        steps = amount(self.num_steps, "step")
         return (
             fitted(f"<Sequence '{{}}' {steps}>", self.name) if self.name else f"<Sequence {steps}>"
         )
@@ -189,7 +189,7 @@ class Block(Program):
         return f"Block '{self.name}'"
 
     def __repr__(self) -> str:
-        return fitted(f"<Block '{{}}' {counted(self.num_steps, 'step')}>", self.name)
+        return fitted(f"<Block '{{}}' {amount(self.num_steps, 'step')}>", self.name)
 
 
 def check_appended(usage: str, graph: object, sequence: object) -> None:

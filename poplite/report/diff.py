@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from poplite.report.execution import ExecutionStep, Phase, TypeCycles
 from poplite.report.insights import NAME
 from poplite.report.per_tile import PerTile
-from poplite.text import counted, shortened
+from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.report.memory import Memory
@@ -102,7 +102,7 @@ class ReportDiff:
 
     def __repr__(self) -> str:
         changed = sum(1 for each in self.steps if each.change)
-        return f"<ReportDiff {counted(changed, 'step')} changed>"
+        return f"<ReportDiff {amount(changed, 'step')} changed>"
 
 
 def diff_of(before: Report, after: Report) -> ReportDiff:

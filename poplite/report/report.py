@@ -13,7 +13,7 @@ from poplite.files import replacing
 from poplite.report.compilation import Compilation
 from poplite.report.execution import Execution
 from poplite.source import here
-from poplite.text import counted
+from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
@@ -204,6 +204,6 @@ class Report(Displayed):
         return report_text(self)
 
     def __repr__(self) -> str:
-        runs, steps = counted(self.runs, "run"), counted(self.steps, "step")
-        took = "" if self.cycles is None else f", {counted(self.cycles, 'cycle')}"
-        return f"<Report {runs}, {steps}, {counted(self.vertices, 'vertex', 'vertices')}{took}>"
+        runs, steps = amount(self.runs, "run"), amount(self.steps, "step")
+        took = "" if self.cycles is None else f", {amount(self.cycles, 'cycle')}"
+        return f"<Report {runs}, {steps}, {amount(self.vertices, 'vertex', 'vertices')}{took}>"

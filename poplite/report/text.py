@@ -20,7 +20,7 @@ import numpy as np
 from poplite.report.execution import PHASE_KINDS, Execution
 from poplite.report.insights import NAME, insights_text, where
 from poplite.report.memory import Memory, MemoryCategories
-from poplite.text import counted, shortened
+from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
@@ -83,8 +83,8 @@ def facts(report: Report) -> dict[str, str]:
         report: any report.
     """
     execution, memory = report.execution, report.compilation.modelled
-    several = {"counts are of each of": counted(report.replicas, "replica")}
-    again = {"run again by checks": counted(report.runs_again, "compute set")}
+    several = {"counts are of each of": amount(report.replicas, "replica")}
+    again = {"run again by checks": amount(report.runs_again, "compute set")}
     fullest = "" if memory is None else f"{memory.including_gaps.most:,} B"
     return {
         **(several if report.replicas > 1 else {}),
@@ -282,7 +282,7 @@ def _execution(report: Report) -> list[str]:
     execution, on = report.execution, report.instrumentation
     checks = f"{on.checks}, {'interpreted' if on.interpreted else 'compiled'}"
     if execution.runs_again:
-        checks += f"; {counted(execution.runs_again, 'compute set')} run again"
+        checks += f"; {amount(execution.runs_again, 'compute set')} run again"
     ran = {
         "Programs executed": f"{execution.runs:,}",
         "Steps run": f"{execution.num_steps:,}",
@@ -315,7 +315,7 @@ def _types(execution: Execution) -> list[str]:
         return ["none"]
     rows = [
         (
-            f"{shortened(each.name, NAME)} ({counted(each.vertices, 'instance')}):",
+            f"{shortened(each.name, NAME)} ({amount(each.vertices, 'instance')}):",
             f"{each.cycles:,}",
             each.source,
         )

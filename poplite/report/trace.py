@@ -27,7 +27,7 @@ from poplite.files import replacing
 from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
 """Tracks of each IPU: whole steps, what its slowest tile does, tiles.  Perfetto takes process and
@@ -90,7 +90,7 @@ class Trace:
 
     def __repr__(self) -> str:
         more = "" if self.is_complete else ", and more"
-        return f"<Trace {counted(len(self.steps), 'step')}{more}, {self.cycles:,} cycles>"
+        return f"<Trace {amount(len(self.steps), 'step')}{more}, {self.cycles:,} cycles>"
 
     def _tiles(self, tiles: Iterable[int] | None) -> list[int]:
         if tiles is None:

@@ -19,7 +19,7 @@ from typing import Any
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import QUARTER, ElementType, QuarterMetadata
 
 MOST_GAP = 3
@@ -68,7 +68,7 @@ def laid_out_contiguously(
     """
     whole = _variable(graph, name, element, length, metadata)
     graph.set_tile_mapping(whole, tile)
-    return LaidOut(whole, whole, f"{counted(length, 'element')} side by side on tile {tile}")
+    return LaidOut(whole, whole, f"{amount(length, 'element')} side by side on tile {tile}")
 
 
 def laid_out(
@@ -111,7 +111,7 @@ def _strided(
     end = first + step * length
     whole = variable(end + random.randint(0, MOST_GAP))
     tensor = whole[first:end:step]
-    text = f"[{first}:{end}:{step}] of {counted(whole.num_elements, 'element')}"
+    text = f"[{first}:{end}:{step}] of {amount(whole.num_elements, 'element')}"
     if random.random() < 0.5:
         return tensor.reverse(0), whole, f"{text}, reversed"
     return tensor, whole, text
@@ -131,7 +131,7 @@ def _pieces(
     intervals = [places[begin] for begin, _ in pieces]
     tensor = concat([whole[begin:end] for begin, end in intervals]) if intervals else whole[:0]
     shown = " ".join(f"[{begin}, {end})" for begin, end in intervals)
-    return tensor, whole, f"{shown or 'none'} of {counted(whole.num_elements, 'element')}"
+    return tensor, whole, f"{shown or 'none'} of {amount(whole.num_elements, 'element')}"
 
 
 def _variable(

@@ -25,7 +25,7 @@ from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.source import here
 from poplite.testing.regions import LaidOut, laid_out, laid_out_contiguously
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
@@ -305,7 +305,7 @@ def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.
 
 
 def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str) -> str:
-    lines = [f"{what}: {counted(len(want), 'element')}, of which wrong: {len(wrong):,}"]
+    lines = [f"{what}: {amount(len(want), 'element')}, of which wrong: {len(wrong):,}"]
     lines += [
         f"  [{at}] is {got[at]!s}, expected {want[at]!s}" for at in wrong[:SHOWN_FAULTS].tolist()
     ]

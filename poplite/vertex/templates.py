@@ -21,7 +21,7 @@ from types import new_class
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
 
 from poplite.errors import ElementTypeError
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import ELEMENT_TYPES, ElementType, element_type, spelled
 from poplite.vertex.fields import Field, definition_error, with_metadata
 
@@ -96,7 +96,7 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
     if len(arguments) != len(variables):
         raise definition_error(
             cls,
-            f"{counted(len(variables), 'element type')} needed for {names}, "
+            f"{amount(len(variables), 'element type')} needed for {names}, "
             f"but {len(arguments)} given: {_list(arguments)}",
             example(cls),
         )

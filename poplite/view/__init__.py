@@ -1,7 +1,7 @@
 """The view algebra: tensors as strided, mixed-radix windows on storage.
 
-    >>> from poplite.view import Storage, num_runs, whole
-    >>> matrix = whole(Storage(0, 0, 12), (3, 4))
+    >>> from poplite.view import Storage, num_runs, all_of
+    >>> matrix = all_of(Storage(0, 0, 12), (3, 4))
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
@@ -25,7 +25,7 @@ from poplite.view.contiguous.regions import (
     storages,
 )
 from poplite.view.slices import concat_slices
-from poplite.view.view import Cat, Storage, View, empty, whole
+from poplite.view.view import Cat, Storage, View, all_of, empty
 
 __all__ = [
     "Cat",
@@ -48,5 +48,5 @@ __all__ = [
     "runs",
     "runs_of_many",
     "storages",
-    "whole",
+    "all_of",
 ]

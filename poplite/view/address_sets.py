@@ -96,8 +96,8 @@ def in_memory_order(view: View) -> View:
     Args:
         view: with elements.
 
-    >>> from poplite.view.view import whole
-    >>> matrix = whole(Storage(0, 10, 6), (2, 3))
+    >>> from poplite.view.view import all_of
+    >>> matrix = all_of(Storage(0, 10, 6), (2, 3))
     >>> in_memory_order(matrix.dim_shuffle((1, 0)).reverse(0).broadcast(4, 1)).shape
     (6,)
     """
@@ -117,8 +117,8 @@ def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
         begin: int64[n], first positions, in any order; at least one.
         end: int64[n], one past the last; above `begin`.
 
-    >>> from poplite.view.view import whole
-    >>> ranges_of(whole(Storage(0, 10, 6), (6,)), np.array([4, 0]), np.array([5, 3])).address
+    >>> from poplite.view.view import all_of
+    >>> ranges_of(all_of(Storage(0, 10, 6), (6,)), np.array([4, 0]), np.array([5, 3])).address
     array([14, 10])
     """
     low = int(begin.min())
@@ -142,8 +142,8 @@ def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs
         part: a view, or what is listed already.
         drop: whether an element that a view repeats may be left out, but for its first place.
 
-    >>> from poplite.view.view import whole
-    >>> matrix = whole(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0))
+    >>> from poplite.view.view import all_of
+    >>> matrix = all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0))
     >>> sets_by_address((matrix, 0), drop=False)
     [Strided(low=10, high=16, position=0, digits=[(2, 3, 1), (3, 1, 2)])]
     """
@@ -161,8 +161,8 @@ def listed(view: View, position: int) -> Runs:
         view: what is listed.
         position: of its first element.
 
-    >>> from poplite.view.view import whole
-    >>> listed(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1), 100).position
+    >>> from poplite.view.view import all_of
+    >>> listed(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1), 100).position
     array([100, 102])
     """
     begin, length = runs(view)

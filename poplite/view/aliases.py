@@ -54,8 +54,8 @@ def contains_aliases(view: View) -> bool:
     Raises:
         SizeOverflowError: for the rare view that is too irregular and too large to decide.
 
-    >>> from poplite.view.view import whole
-    >>> row = whole(Storage(0, 0, 6), (1, 6))
+    >>> from poplite.view.view import all_of
+    >>> row = all_of(Storage(0, 0, 6), (1, 6))
     >>> contains_aliases(row), contains_aliases(row.broadcast(2, 0))
     (False, True)
     """
@@ -81,8 +81,8 @@ def intersects(a: View, b: View) -> bool:
     Raises:
         SizeOverflowError: for the rare views that are too irregular and too large to decide.
 
-    >>> from poplite.view.view import whole
-    >>> row = whole(Storage(0, 0, 6), (6,))
+    >>> from poplite.view.view import all_of
+    >>> row = all_of(Storage(0, 0, 6), (6,))
     >>> even, odd = row.sub_sample(2, 0), row.slice(1, 6, 0).sub_sample(2, 0)
     >>> intersects(row, odd), intersects(even, odd)
     (True, False)
@@ -109,8 +109,8 @@ def intersects(a: View, b: View) -> bool:
 def contains_constant(view: View) -> bool:
     """Tell whether some element of a view belongs to a constant.
 
-    >>> from poplite.view.view import whole
-    >>> contains_constant(whole(Storage(0, 0, 6, constant=True), (6,)))
+    >>> from poplite.view.view import all_of
+    >>> contains_constant(all_of(Storage(0, 0, 6, constant=True), (6,)))
     True
     """
     below_view = _storages(view)

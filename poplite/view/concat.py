@@ -58,8 +58,8 @@ def concat(views: Sequence[View], axis: int) -> View:
     Returns:
         One strided view where the pieces form one, else a view of a new `Cat`.
 
-    >>> from poplite.view.view import whole
-    >>> a = whole(Storage(0, 0, 12), (3, 4))
+    >>> from poplite.view.view import all_of
+    >>> a = all_of(Storage(0, 0, 12), (3, 4))
     >>> concat([a.slice(0, 1, 1), a.slice(1, 4, 1)], 1) == a
     True
     """
@@ -101,8 +101,8 @@ def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
         shape: of the result.
         dim: the dimension.
 
-    >>> from poplite.view.view import whole
-    >>> columns = whole(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
+    >>> from poplite.view.view import all_of
+    >>> columns = all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
     >>> columns.slice(3, 9, 0).space
     <Cat of 3 views, 1 times, 6 elements>
     """

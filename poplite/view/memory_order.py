@@ -94,8 +94,8 @@ def memory_order(
         SizeOverflowError: when there are more members than are listed at once.
 
     >>> from poplite.view.view import Storage
-    >>> from poplite.view.view import whole
-    >>> matrix = whole(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))
+    >>> from poplite.view.view import all_of
+    >>> matrix = all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))
     >>> [a.tolist() for a in memory_order([(matrix, 0)])]
     [[0, 6], [0], [0], [0, 2, 4, 1, 3, 5], [1, 1, 1, 1, 1, 1]]
     """
@@ -157,8 +157,8 @@ def alias_order(
         SizeOverflowError: when there are more than `MOST_SHARED` members.
 
     >>> from poplite.view.view import Storage
-    >>> from poplite.view.view import whole
-    >>> row = whole(Storage(0, 0, 4), (4,))
+    >>> from poplite.view.view import all_of
+    >>> row = all_of(Storage(0, 0, 4), (4,))
     >>> order, alias = alias_order([(row, 0), (row.slice(1, 3, 0), 4)])
     >>> list(zip(order.begin.tolist(), order.length.tolist(), alias.tolist()))
     [(0, 1, 0), (1, 2, 1), (4, 2, 1), (3, 1, 3)]

@@ -22,7 +22,7 @@ from poplite.view.concat import concat
 from poplite.view.contiguous.regions import num_runs
 from poplite.view.memory_order import MemoryOrder, memory_order
 from poplite.view.slices import concat_slices
-from poplite.view.view import NOWHERE, Cat, Storage, View, whole
+from poplite.view.view import NOWHERE, Cat, Storage, View, all_of
 
 
 class Shuffle(NamedTuple):
@@ -85,7 +85,7 @@ def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segmen
         The steps to that order, none where they would gain nothing; and the view in that order,
         of one dimension.
 
-    >>> matrix = whole(Storage(0, 0, 6), (2, 3))
+    >>> matrix = all_of(Storage(0, 0, 6), (2, 3))
     >>> steps, simple = simplification(matrix.dim_shuffle((1, 0)), segments=True)
     >>> steps, simple == matrix.reshape((6,))
     ([Shuffle(shape=(3, 2), backwards=(), order=(1, 0))], True)
@@ -132,7 +132,7 @@ def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
     parts = []
     for a, b in pairwise(cuts):
         variable = owners[owner[a]]
-        flat = whole(variable, (variable.num_elements,))
+        flat = all_of(variable, (variable.num_elements,))
         parts.append(concat_slices(flat, first[a:b], last[a:b], 0, 0))
     return concat(parts, 0)
 

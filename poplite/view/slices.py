@@ -11,7 +11,7 @@ The slices are arrays of begins and ends.  What makes one strided view of them i
 All pieces are alike but for where they begin and how long they are, so two numbers tell one
 from the next.  The template is the view they are cut from, as (outer, axis, inner)::
 
-    a = whole(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
+    a = all_of(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
     template    shape (1, 4, 6), dims (0, 6, 1)
     extent      2  1  1                     of each piece along the axis
     off         6  0  12                    of its first element in the space
@@ -54,8 +54,8 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
         The view `concat` makes of the slices, up to how its space is cut into pieces.
 
     >>> from poplite.view.view import Storage
-    >>> from poplite.view.view import whole
-    >>> rows = whole(Storage(0, 0, 24), (4, 6))
+    >>> from poplite.view.view import all_of
+    >>> rows = all_of(Storage(0, 0, 24), (4, 6))
     >>> concat_slices(rows, np.array([2, 0, 3]), np.array([3, 1, 4]), 0, 0).shape
     (3, 6)
     """
@@ -90,8 +90,8 @@ class Pieces(Sequence[View]):
         off: int64[P], positions of the first elements in the template's space.
 
     >>> from poplite.view.view import Storage
-    >>> from poplite.view.view import whole
-    >>> rows = whole(Storage(0, 0, 24), (1, 4, 6))
+    >>> from poplite.view.view import all_of
+    >>> rows = all_of(Storage(0, 0, 24), (1, 4, 6))
     >>> pieces = Pieces(rows, np.array([2, 1]), np.array([6, 0]))
     >>> len(pieces), pieces[1].shape, pieces[1].off
     (2, (1, 6), 0)

@@ -5,7 +5,7 @@ A view is `(shape, dims, off, space)`: index (i, j, ...) is the element at posit
 short mixed-radix number (see `digits`).  The space is the storage of one variable or a
 `Cat`, the concatenation of other views::
 
-    a = whole(storage, (4, 6))      shape (4, 6)   dims (6, 1)                off 0
+    a = all_of(storage, (4, 6))      shape (4, 6)   dims (6, 1)                off 0
     a.dim_shuffle((1, 0))           shape (6, 4)   dims (1, 6)
     ... .reshape((24,))             shape (24,)    dims (((6, 1), (4, 6)),)
     ... .slice(3, 4, 0)             shape (1,)     dims (0,)                  off 18
@@ -350,10 +350,10 @@ class Cat:
         return f"<Cat of {len(self.kids):,} views, {times}>"
 
 
-def whole(storage: Storage, shape: Shape) -> View:
+def all_of(storage: Storage, shape: Shape) -> View:
     """Return the view of a whole variable in row-major order.
 
-    >>> whole(Storage(0, 0, 24), (4, 6)).dims
+    >>> all_of(Storage(0, 0, 24), (4, 6)).dims
     (6, 1)
     """
     return View(shape, row_major(shape), 0, storage) if storage.num_elements else empty(shape)
@@ -377,7 +377,7 @@ def flat(view: View) -> View:
 def once(view: View) -> View:
     """Return a view of the same elements, in the same order, without what steps of 0 repeat.
 
-    >>> once(whole(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
+    >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)
     """
     digits = view.flat_digits()
@@ -391,7 +391,7 @@ def once(view: View) -> View:
 def layer(view: View) -> View:
     """Return an equal view with plain strides, over a space of its own.
 
-    >>> layer(whole(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
+    >>> layer(all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
     (2, 1)
     """
     return View(view.shape, row_major(view.shape), 0, Cat((flat(view),), 1))

@@ -26,7 +26,7 @@ from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import Program
 from poplite.report.report import Report
-from poplite.text import counted, shortened
+from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.draw.colors import CATEGORIES, KINDS
 from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
@@ -142,7 +142,7 @@ def _listed(
     left = len(items) - LISTED
     note = f"<p>... {left:,} more</p>" if left > 0 else ""
     body = table(heading, [row(item) for item in items[:LISTED]], "numbers first")
-    return folded(counted(len(items), noun), body + note)
+    return folded(amount(len(items), noun), body + note)
 
 
 def _variable(variable: Variable) -> list[str]:
@@ -311,15 +311,15 @@ def mapping_cell(mapping: TileMapping) -> str:
     if len(held):
         facts["elements of a used tile"] = f"most {held.max():,}, least {held.min():,}"
     if mapping.num_unmapped:
-        facts["without a tile"] = f"! {counted(mapping.num_unmapped, 'element')}"
+        facts["without a tile"] = f"! {amount(mapping.num_unmapped, 'element')}"
     parts = zip(elements.tolist(), np.diff(mapping.ptr).tolist(), strict=True)
     tiles = TileMap(
         "elements per tile",
-        [f"{counted(int(held.sum()), 'element')} on {counted(len(used), 'tile')}"],
+        [f"{amount(int(held.sum()), 'element')} on {amount(len(used), 'tile')}"],
         elements,
         elements < 0,
-        [f"{counted(n, 'element')}, {counted(k, 'interval')}" for n, k in parts],
-        lambda count: counted(count, "element"),
+        [f"{amount(n, 'element')}, {amount(k, 'interval')}" for n, k in parts],
+        lambda count: amount(count, "element"),
     )
     return _shown_with_map(mapping, facts, tiles)
 

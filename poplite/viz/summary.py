@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.machine.target import Target
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
@@ -124,7 +124,7 @@ class Summary:
         limit = self.target.tile_memory_bytes
         if self.over_tiles:
             others = self.over_tiles - 1
-            more = f", and {counted(others, 'more tile')}" if others else ""
+            more = f", and {amount(others, 'more tile')}" if others else ""
             return (
                 f"does not fit: tile {self.worst_tile} needs {size_text(self.worst_bytes)}, "
                 f"has {size_text(limit)} ({size_text(self.worst_bytes - limit)} over){more}"
@@ -158,16 +158,16 @@ class Summary:
 
     def _target(self) -> str:
         target = self.target
-        tiles, size = counted(target.tiles_per_ipu, "tile"), size_text(target.tile_memory_bytes)
+        tiles, size = amount(target.tiles_per_ipu, "tile"), size_text(target.tile_memory_bytes)
         ipus = f"{target.ipus:,} IPUs of " if target.ipus > 1 else ""
-        workers = counted(target.workers, "worker thread")
+        workers = amount(target.workers, "worker thread")
         return f"{self.machine}: {ipus}{tiles} of {size}, {workers} each"
 
     def _vertices(self) -> str:
         if not self.classes:
             return "0"
         classes = classes_text([(entry.name, entry.vertices) for entry in self.classes])
-        return f"{self.vertices:,} on {counted(self.vertex_tiles, 'tile')}: {classes}"
+        return f"{self.vertices:,} on {amount(self.vertex_tiles, 'tile')}: {classes}"
 
     def _program(self) -> str:
         if self.program is None:
@@ -177,7 +177,7 @@ class Summary:
     def _mapping(self) -> str:
         holes = []
         if self.unmapped_elements:
-            where = counted(self.unmapped_variables, "variable")
+            where = amount(self.unmapped_variables, "variable")
             holes.append(f"{_have_no_tile(self.unmapped_elements, 'element')} ({where})")
         if self.unplaced_vertices:
             holes.append(_have_no_tile(self.unplaced_vertices, "vertex", "vertices"))
@@ -339,7 +339,7 @@ def _machine(target: Target) -> str:
 
 
 def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
-    return f"{counted(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
+    return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
 
 
 def _bar(canvas: Canvas, summary: Summary, left: float, y: float, width: float) -> None:

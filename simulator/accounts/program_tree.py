@@ -36,7 +36,7 @@ from poplite.executable.opcodes import (
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
 from poplite.report.program_tree import Program, ProgramType
-from poplite.text import counted
+from poplite.text import amount
 
 _Range = tuple[int, int]
 """First row, and the one behind the last."""
@@ -86,7 +86,7 @@ class _Tree:
             last = ends.pop()
             return self._program(ProgramType.LOOP, "", row, (row, last)), last + 1
         if op == REPEAT:
-            name = counted(b, "time")
+            name = amount(b, "time")
             return self._program(ProgramType.REPEAT, name, row, (row + 1, c - 1)), c
         if op == JUMP:
             return self._repeat_while(row, a)

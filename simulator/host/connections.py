@@ -24,7 +24,7 @@ from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transf
 from poplite.graph.host.streams import StreamCallback
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata
 
 Array = npt.NDArray[Any]
@@ -136,7 +136,7 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
         )
     if not array.size or array.size % count:
         raise StreamConnectionError(
-            f"{call}: {counted(array.size, 'element')}, which is no multiple of a block of "
+            f"{call}: {amount(array.size, 'element')}, which is no multiple of a block of "
             f"{count:,}",
             at=here(),
             found=f"the stream was made at {stream.location}",

@@ -32,7 +32,7 @@ from poplite.simulator.host.connections import Connection, ring_of, taker_of, wo
 from poplite.simulator.host.remote import RemoteRows
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import QUARTER, QuarterMetadata
 
 
@@ -296,7 +296,7 @@ class HostLinks:
             several = ", ".join(repr(name) for name in users)
             lines.append(
                 f"{need.kind} '{need.handle}', made at {made}, used by "
-                f"{counted(len(users), 'program').removeprefix('1 ')} {several}"
+                f"{amount(len(users), 'program').removeprefix('1 ')} {several}"
                 + _replicas_without(connection)
             )
         first = missing[0]

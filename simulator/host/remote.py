@@ -18,7 +18,7 @@ from poplite.simulator.host.connections import in_turn, view_of
 from poplite.simulator.host.tensors import read_host
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 
 
 class RemoteRows:
@@ -46,7 +46,7 @@ class RemoteRows:
             raise SizeOverflowError(
                 f"the {size:,} B of remote buffer '{spec.handle}' cannot be allocated",
                 at=spec.location,
-                found=counted(spec.repeats, "row") + (f" for {replicas} replicas" * (replicas > 1)),
+                found=amount(spec.repeats, "row") + (f" for {replicas} replicas" * (replicas > 1)),
                 fix="give it fewer rows, or run on a computer with more memory",
             ) from error
 
@@ -75,8 +75,7 @@ class RemoteRows:
         stored = elements(self.spec.element_type, array, what=call, at=here())
         if stored.size != self.spec.num_elements:
             raise TensorCreationError(
-                f"{call}: {counted(stored.size, 'element')} for a row of "
-                f"{self.spec.num_elements:,}",
+                f"{call}: {amount(stored.size, 'element')} for a row of {self.spec.num_elements:,}",
                 at=here(),
                 found=f"the array is of shape {stored.shape}",
                 fix="one row at a time",
@@ -103,7 +102,7 @@ class RemoteRows:
         number, repeats = integer_or_none(row), self.spec.repeats
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
-                f"{call}: row {clipped(row)} of {counted(repeats, 'row')}",
+                f"{call}: row {clipped(row)} of {amount(repeats, 'row')}",
                 at=here(),
                 found=f"the buffer was made at {self.spec.location}",
                 fix=f"a row from 0 to {repeats - 1:,}",
@@ -170,7 +169,7 @@ class RemoteRows:
         assert action.offset is not None
         of = f", replica {replica}" if len(self.rows) > 1 else ""
         return TensorIndexError(
-            f"{action.program}{of}: row {row:,} of {counted(self.spec.repeats, 'row')} in remote "
+            f"{action.program}{of}: row {row:,} of {amount(self.spec.repeats, 'row')} in remote "
             f"buffer '{self.spec.handle}'",
             at=action.location,
             where=f"{where}: {action.program}",

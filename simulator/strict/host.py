@@ -21,7 +21,7 @@ from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.simulator.strict.patterns import Mask
 from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 
 
 def look_at_action(shadow: Shadow, action: Action, where: str) -> list[UninitializedWarning]:
@@ -77,7 +77,7 @@ def uninitialized(
         some = [n for n, own in enumerate(each) if not own.all()]
         found.append(f"in {'replica' if len(some) == 1 else 'replicas'} {ranges(some)}")
     return UninitializedWarning(
-        f"{what}: nothing has written {count:,} of {counted(each[0].size, 'element')}",
+        f"{what}: nothing has written {count:,} of {amount(each[0].size, 'element')}",
         at=at,
         where=where,
         found="\n".join([*found, "memory is zero there now; on a machine it may hold anything"]),

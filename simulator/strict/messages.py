@@ -21,7 +21,7 @@ from poplite.executable.step import ComputeStep
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import Mask
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Place:
         lines = [
             f"the vertex was added at {vertex.location}, '{variable.name}' at {variable.location}",
             why,
-            f"{counted(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
+            f"{amount(count, 'element')} behind '{field.cls.__name__}.{field.field.name}' "
             f"{'is' if count == 1 else 'are'} not written",
         ]
         return UninitializedReadError(
@@ -166,7 +166,7 @@ class Place:
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
-        more = f"; {counted(count - 1, 'more element')} of that field" if count > 1 else ""
+        more = f"; {amount(count - 1, 'more element')} of that field" if count > 1 else ""
         more += " differ" if count > 2 else " differs" if count == 2 else ""
         return self._race(
             f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {rising} when workers "
@@ -207,7 +207,7 @@ class Place:
         name, variable = self._element(field, number)
         lines = [f"that is {name}, of the variable made at {variable.location}"]
         if (more := int(kept.sum()) - 1) > 0:
-            lines.append(f"so it is with {counted(more, 'more element')} of that field")
+            lines.append(f"so it is with {amount(more, 'more element')} of that field")
         lines.append("here they keep what they held before; a machine may leave anything there")
         return UnwrittenOutputWarning(
             f"{vertex} leaves {field.name(number)} unwritten",

@@ -223,7 +223,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
         found = [_Sums(each, way.pieces) for each in some]
         parts = _parts(found, way, room)
         # What comes home comes from the one vertex that wrote it.
-        once = not way.is_in or (len(some) == 1 and some[0].part.edges.are_apart())
+        once = not way.is_in or (len(some) == 1 and some[0].part.edges.surely_disjoint())
         yield from _exchanges(target, parts, once, lambda: (_causes(found), Spread.of(room)))
 
 

@@ -22,7 +22,7 @@ from poplite.cost.spread import Spread
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError
 from poplite.graph.mapping.tile_mapping import ranges
 from poplite.source import here
-from poplite.text import counted
+from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -200,11 +200,11 @@ def _overflow_error(plan: MemoryPlan) -> GraphMemoryAllocationError:
     there.sort(key=lambda pair: -pair[1])
     lines = [f"{size:,} B: {_told(held)}" for held, size in there[:SHOWN_FAULTS]]
     if others := [size for _, size in there[SHOWN_FAULTS:]]:
-        lines.append(f"{sum(others):,} B: {counted(len(others), 'other thing')}")
+        lines.append(f"{sum(others):,} B: {amount(len(others), 'other thing')}")
     needed = int(plan.with_gaps()[tile])
     if gaps := needed - sum(size for _, size in there):
         lines.append(f"{gaps:,} B: gaps between them")
-    of = f"{len(overflowing):,} of {counted(plan.num_tiles, 'tile')}"
+    of = f"{len(overflowing):,} of {amount(plan.num_tiles, 'tile')}"
     lines.append(f"not enough on {of}: {ranges(overflowing)}")
     largest, _ = there[0]
     return GraphMemoryAllocationError(
@@ -226,7 +226,7 @@ def _told(held: Held) -> str:
 
 def _advice(largest: Held, tile: int, num_tiles: int) -> str:
     """Return what makes less of the largest thing of a tile."""
-    tiles, on = counted(num_tiles, "tile"), largest.bytes.tiles.count
+    tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
     name, category = f"'{largest.name}'", largest.category
     if category in BUFFERS.values():
         return f"let {largest.name} move less at a time, or to more tiles"

@@ -59,8 +59,8 @@ NOTHING = Touched(NONE, NONE)
 def of_views(views: Iterable[View]) -> Touched:
     """Return what some views touch.
 
-    >>> from poplite.view import whole
-    >>> matrix = whole(Storage(0, 100, 12), (3, 4))
+    >>> from poplite.view import all_of
+    >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
     >>> [each.tolist() for each in of_views([matrix.slice(1, 2, 0), matrix.slice(2, 3, 0)]).all]
     [[104], [112]]
     """
@@ -105,8 +105,8 @@ def solid(view: View) -> tuple[int, int] | None:
     Args:
         view: of at least one element.
 
-    >>> from poplite.view import whole
-    >>> solid(whole(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
+    >>> from poplite.view import all_of
+    >>> solid(all_of(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
     (104, 108)
     """
     space = view.space

@@ -26,7 +26,7 @@ from poplite.errors import (
     listed,
 )
 from poplite.source import here
-from poplite.text import LINE, clipped, counted, shortened
+from poplite.text import LINE, amount, clipped, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
 from poplite.vertex.templates import specialise
@@ -115,7 +115,7 @@ def found_classes(
     missing = [str(each) for each in named if each.name not in by_name]
     if missing:
         raise FileLoadError(
-            f"{path!r}: {counted(len(missing), 'vertex class', 'vertex classes')} "
+            f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} "
             "of it cannot be found",
             at=here(),
             found=listed(missing, "vertex classes"),

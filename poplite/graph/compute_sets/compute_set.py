@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, overload
 from poplite.display import Displayed
 from poplite.errors import TensorIndexError
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted, fitted
+from poplite.text import amount, clipped, fitted
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class ComputeSet(Displayed):
 
     def __repr__(self) -> str:
         tiles = self.vertices.tiles()
-        vertices = counted(len(self.vertices), "vertex", "vertices")
-        return fitted(f"<ComputeSet '{{}}' {vertices} on {counted(len(tiles), 'tile')}>", self.name)
+        vertices = amount(len(self.vertices), "vertex", "vertices")
+        return fitted(f"<ComputeSet '{{}}' {vertices} on {amount(len(tiles), 'tile')}>", self.name)
 
 
 class VertexList(Sequence["VertexInstance"]):
@@ -139,7 +139,7 @@ class VertexList(Sequence["VertexInstance"]):
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __repr__(self) -> str:
-        return f"<VertexList {counted(len(self), 'vertex', 'vertices')}>"
+        return f"<VertexList {amount(len(self), 'vertex', 'vertices')}>"
 
 
 _NO_SIZES: Mapping[str, int] = MappingProxyType({})

@@ -119,7 +119,7 @@ def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[Fi
     spans = np.array([field.edges.envelope() for field in fields], np.int64).reshape(-1, 2)
     writes = np.array([field.field.writes for field in fields], np.bool_)
     (low, high), (others_low, others_high) = spans[writes].T, spans[~writes].T
-    itself = [not field.edges.are_apart() for field in fields if field.field.writes]
+    itself = [not field.edges.surely_disjoint() for field in fields if field.field.writes]
     chosen = np.array(itself, np.bool_) | _meets_any(low, high, others_low, others_high)
     order = np.argsort(low, kind="stable")
     behind = low[order][1:] < np.maximum.accumulate(high[order])[:-1]

@@ -30,13 +30,13 @@ from poplite.graph.compute_sets.perf_estimates import (
     MOST,
     Estimator,
     VertexPerfEstimate,
-    estimate_given,
+    checked_estimate,
     estimator_for,
 )
 from poplite.graph.compute_sets.shape_fields import ShapeField, fields_of
 from poplite.graph.compute_sets.vertex_shapes import words_of_vertex
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import spelled
 from poplite.vertex.fields import Field, definition_error
 from poplite.vertex.vertex import has_cycles
@@ -91,7 +91,7 @@ def estimate_of(
     cls = vertex.vertex_class
     estimator = estimator_for(cls, estimators)
     if estimator is not None:
-        return estimate_given(f"estimator of {vertex}", estimator(vertex, target), 0, at)
+        return checked_estimate(f"estimator of {vertex}", estimator(vertex, target), 0, at)
     return cycles_of(cls, words_of_vertex(vertex), target, set()) if has_cycles(cls) else None
 
 
@@ -175,10 +175,10 @@ def _told(cls: type[Vertex], words: Sequence[int]) -> str:
     for field in fields_of(cls):
         first = field.first_word
         if field.kind == "length":
-            parts.append(f"{field.name} of {counted(words[first], 'element')}")
+            parts.append(f"{field.name} of {amount(words[first], 'element')}")
         elif field.kind == "rows":
-            rows = counted(words[first], "row")
-            parts.append(f"{field.name} of {rows}, {counted(words[first + 1], 'element')} in all")
+            rows = amount(words[first], "row")
+            parts.append(f"{field.name} of {rows}, {amount(words[first + 1], 'element')} in all")
         elif field.kind == "value":
             parts.append(f"{field.name}={_value(cls.fields[field.name], words[first])}")
     return "a vertex with " + ", ".join(parts or ["no lengths and no whole numbers of state"])
@@ -291,7 +291,7 @@ class _Rows:
         if not 0 <= row < len(self):
             raise TensorIndexError(
                 f"'{self._cls.__name__}': cycles asks for row {row:,} of '{self._name}', which "
-                f"has {counted(self._rows, 'row')}",
+                f"has {amount(self._rows, 'row')}",
                 at=here(),
                 fix=f"a row from 0 to len(self.{self._name}) - 1",
             )

@@ -8,8 +8,8 @@ address and a length; what is regular takes no more for more vertices::
     x.slices(random)                            start  uint32[n]            length as given
     x.T[i, :]           not consecutive         the view itself
 
-    >>> from poplite.view import Storage, whole
-    >>> matrix = whole(Storage(0, 100, 12), (3, 4))
+    >>> from poplite.view import Storage, all_of
+    >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
     >>> of_view(matrix, 1).start
     Steps(first=100, digits=((3, 4),))
     >>> of_view(matrix.dim_shuffle((1, 0)), 1).start is None
@@ -123,17 +123,17 @@ class Edges:
         _, begin, size = self.runs()
         return int(begin.min()), int((begin + size).max())
 
-    def are_apart(self) -> bool:
+    def surely_disjoint(self) -> bool:
         """Tell whether it is plain that no two edges share an element."""
         elements = self.elements()
         if elements is not None:
-            return _are_apart(elements.digits)
-        return isinstance(self.start, Steps) and _are_apart(
+            return _surely_disjoint(elements.digits)
+        return isinstance(self.start, Steps) and _surely_disjoint(
             (*self.start.digits, (self.length.high, 1))
         )
 
 
-def _are_apart(digits: Sequence[tuple[int, int]]) -> bool:
+def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
     """Tell whether it is plain that no address occurs twice."""
     reach = 1
     for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):

@@ -23,7 +23,7 @@ from poplite.errors import (
 from poplite.graph.compute_sets.compute_set import FieldRef, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import LARGEST_COUNT, PLAIN
 from poplite.vertex.vertex import Vertex
@@ -176,7 +176,7 @@ def check_sizes(vertex: VertexInstance, field: Field, value: object, at: SourceL
     count = value.shape[0] if isinstance(value, Tensor) else len(value)  # type: ignore[arg-type]
     if size is not None and size != count:
         what = "row" if field.is_edge else "value"
-        raise _differs(vertex, field, f"is given {counted(count, what)}", f"has size {size:,}", at)
+        raise _differs(vertex, field, f"is given {amount(count, what)}", f"has size {size:,}", at)
     if field.layout is PLAIN:
         return
     if field.depth == 1:
@@ -263,7 +263,7 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
     if number is None or not 0 <= number < field.depth:
         raise TensorIndexError(
             f"{vertex_class.__name__}: field '{field.name}' has "
-            f"{counted(field.depth, 'dimension')}, and no dimension {clipped(dim)}",
+            f"{amount(field.depth, 'dimension')}, and no dimension {clipped(dim)}",
             at=at,
             found=f"declared {field}",
             fix=f"a dimension from 0 to {field.depth - 1}" if field.depth else "a vector field",

@@ -27,7 +27,7 @@ from poplite.errors import ElementTypeError, SizeOverflowError, TensorIndexError
 from poplite.graph.compute_sets.field_sizes import size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import ElementType
 from poplite.vertex.fields import Role
 from poplite.vertex.layouts import Layout
@@ -123,7 +123,7 @@ class FieldData:
             raise TensorIndexError(
                 f"field '{self.name}' has no vector {clipped(index)}",
                 at=here(),
-                found=f"a list of {counted(self.size, 'vector')}"
+                found=f"a list of {amount(self.size, 'vector')}"
                 if self.rank == 2
                 else "it is no list of vectors",
                 fix="size_at(0) of a list, size of other fields",
@@ -177,7 +177,7 @@ def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
     )
 
 
-def estimate_given(
+def checked_estimate(
     name: str, cycles: object, flops: object, at: SourceLocation
 ) -> VertexPerfEstimate:
     """Return an estimate after checking it.
@@ -198,7 +198,7 @@ def estimate_given(
     return VertexPerfEstimate(*(_count(name, w, n, at) for w, n in _named(cycles, flops)))
 
 
-def estimates_given(
+def checked_estimates(
     name: str, cycles: object, flops: object, count: int, at: SourceLocation
 ) -> tuple[Int64, Int64]:
     """Return cycles and flops of many vertices, each int64[count].
@@ -249,7 +249,7 @@ def _counts(name: str, what: str, value: object, count: int, at: SourceLocation)
     if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
         raise ElementTypeError(
             f"{name}: {what} is an array of shape {numbers.shape} of {numbers.dtype}, "
-            f"but there are {counted(count, 'vertex', 'vertices')}",
+            f"but there are {amount(count, 'vertex', 'vertices')}",
             at=at,
             found="one whole number for all, or one for each vertex",
             fix=f"{what}=120, or an integer array of shape ({count},)",

@@ -28,13 +28,13 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance, v
 from poplite.graph.compute_sets.edges import Edges, Runs
 from poplite.graph.compute_sets.perf_estimates import (
     VertexPerfEstimate,
-    estimate_given,
-    estimates_given,
+    checked_estimate,
+    checked_estimates,
 )
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation
-from poplite.text import counted, fitted
+from poplite.text import amount, fitted
 from poplite.view import Storage, View, concat, empty
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class VertexBlock(Sequence[VertexInstance]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        on = counted(len(self.tiles.used()), "tile")
+        on = amount(len(self.tiles.used()), "tile")
         what = f"{len(self):,} {self.vertex_class.__name__} on {on}"
         return fitted(f"<VertexBlock {what} of '{{}}'>", self.compute_set.name)
 
@@ -262,7 +262,7 @@ def set_estimate(
         if isinstance(cycles, VertexPerfEstimate):
             cycles, flops = cycles.cycles, cycles.flops
         name = vertex.vertex_class.__name__
-        vertex.estimates = estimates_given(name, cycles, flops, len(vertex), at)
+        vertex.estimates = checked_estimates(name, cycles, flops, len(vertex), at)
     elif vertex.block is not None:
         raise GraphConnectionError(
             f"{vertex} is one of {len(vertex.block):,} vertices that were added together",
@@ -271,4 +271,4 @@ def set_estimate(
             fix="graph.set_perf_estimate(block, cycles), one number or one for each",
         )
     else:
-        vertex.estimate = estimate_given(f"{vertex}", cycles, flops, at)
+        vertex.estimate = checked_estimate(f"{vertex}", cycles, flops, at)

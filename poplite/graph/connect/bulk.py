@@ -48,7 +48,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.variables import add_metadata, add_number, add_numbers
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.fields import Field
 from poplite.vertex.layouts import PLAIN
@@ -179,7 +179,7 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
     for other, count in others:
         if count != first:
             raise GraphConnectionError(
-                f"{probe.name}: '{one}' is for {counted(first, 'vertex', 'vertices')}, "
+                f"{probe.name}: '{one}' is for {amount(first, 'vertex', 'vertices')}, "
                 f"but '{other}' for {count:,}",
                 at=probe.at,
                 found="vertices: " + ", ".join(f"{k} {n:,}" for k, n in counts.items()),

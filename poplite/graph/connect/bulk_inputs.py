@@ -42,7 +42,7 @@ from poplite.graph.storage.host_values import elements, scalar
 from poplite.graph.storage.tile_numbers import TileNumbers
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
 from poplite.view import View, concat_slices, runs, storages
 
@@ -335,7 +335,7 @@ def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
         raise InvalidTileMapping(
             f"{probe.name}: tile is an array of shape {tiles.shape} of {tiles.dtype}",
             at=probe.at,
-            found=f"{counted(probe.count, 'vertex', 'vertices')}; tiles are whole numbers",
+            found=f"{amount(probe.count, 'vertex', 'vertices')}; tiles are whole numbers",
             fix="one tile for all, or an integer array of one tile for each vertex",
         )
 

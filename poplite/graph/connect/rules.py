@@ -25,7 +25,7 @@ from poplite.graph.storage.host_values import elements, scalar
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.vertex.vertex import RESERVED_NAMES, Field
 from poplite.view import View, contains_aliases, intersects
 from poplite.view import concat as concat_views
@@ -86,7 +86,7 @@ def _wrong_rank(
     )[rank]
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
-        f"rank {tensor.rank} and {counted(tensor.num_elements, 'element')}",
+        f"rank {tensor.rank} and {amount(tensor.num_elements, 'element')}",
         at=at,
         found=f"declared {field}; connected {type_and_shape(tensor)}",
         fix=remedy,

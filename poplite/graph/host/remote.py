@@ -12,8 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poplite.graph.host.transfers import TypeLike, check_size, plain_type, positive, signature
-from poplite.text import clipped, counted, fitted
+from poplite.graph.host.transfers import (
+    TypeLike,
+    check_size,
+    positive,
+    signature,
+    transferable_type,
+)
+from poplite.text import amount, clipped, fitted
 from poplite.types import ElementType
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ class RemoteBuffer:
         return self.repeats * self.num_elements * self.element_type.size_bytes
 
     def __repr__(self) -> str:
-        rows = f"{counted(self.repeats, 'row')} of {self.element_type.dtype}[{self.num_elements}]"
+        rows = f"{amount(self.repeats, 'row')} of {self.element_type.dtype}[{self.num_elements}]"
         return fitted(f"<RemoteBuffer '{{}}' {rows}, {self.size_bytes:,} B>", self.handle)
 
     # C++ spelling
@@ -151,7 +157,7 @@ def remote_buffer_of(
         ElementTypeError: when there is no such element type; QUARTER rows are refused.
     """
     what = f"remote buffer {clipped(handle)}"
-    element = plain_type(like, what, at)
+    element = transferable_type(like, what, at)
     count = positive(num_elements, what, "elements in a row", at)
     rows = positive(repeats, what, "rows", at)
     check_size(what, count, element, at)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, StreamMemoryAllocationError, TensorCreationError
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType, element_type
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
@@ -79,10 +79,10 @@ def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
     '2 elements of FLOAT, 8 B'
     """
     size = count * element.size_bytes
-    return f"{counted(count, 'element')} of {element!r}, {size:,} B"
+    return f"{amount(count, 'element')} of {element!r}, {size:,} B"
 
 
-def plain_type(like: TypeLike, what: str, at: SourceLocation) -> type[ElementType[Any]]:
+def transferable_type(like: TypeLike, what: str, at: SourceLocation) -> type[ElementType[Any]]:
     """Return an element type whose bits mean something by themselves.
 
     Args:
@@ -127,7 +127,7 @@ def signature(
                 at=at,
                 fix="graph.add_host_function('sort', [(pl.INT, 8)], [(pl.INT, 8)])",
             )
-        element = plain_type(pair[0], what, at)
+        element = transferable_type(pair[0], what, at)
         count = positive(pair[1], what, "elements in an array", at)
         check_size(what, count, element, at)
         made.append((element, count))

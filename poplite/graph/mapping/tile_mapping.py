@@ -31,7 +31,7 @@ from poplite.graph.mapping.tile_table import Cut
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.jit.native import address, native
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 
 
 class TileMapping(Displayed):
@@ -193,9 +193,9 @@ class TileMapping(Displayed):
         per_tile = self.elements_per_tile[self.tiles]
         spread = f"max {per_tile.max():,} min {per_tile.min():,}, " if len(per_tile) else ""
         return (
-            f"<TileMapping {counted(self.num_elements, 'element')}, "
-            f"{counted(len(per_tile), 'tile')}, {spread}"
-            f"{counted(int(self._counted[1:, 0].sum()), 'interval')}"
+            f"<TileMapping {amount(self.num_elements, 'element')}, "
+            f"{amount(len(per_tile), 'tile')}, {spread}"
+            f"{amount(int(self._counted[1:, 0].sum()), 'interval')}"
             + (f", {self.num_unmapped:,} unmapped>" if self.num_unmapped else ">")
         )
 
@@ -230,7 +230,7 @@ def remapped(
         return None
     count, first = int(np.diff(cuts)[moved].sum()), moved[0]
     return ConstantRemappedWarning(
-        f"constant '{name}': {count:,} of {counted(before.num_elements, 'element')} "
+        f"constant '{name}': {count:,} of {amount(before.num_elements, 'element')} "
         f"{'moves' if count == 1 else 'move'} to another tile",
         at=at,
         found=f"element {cuts[first]:,} was on tile {old[first]} and is on tile {new[first]} now; "

@@ -12,7 +12,7 @@ from poplite.arrays.sweep import sorted_order
 from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 
 
 def intervals_of(
@@ -100,11 +100,11 @@ def _unfit(
         return no_such_tile(what, tile, num_tiles, at)
     return InvalidTileMapping(
         f"{what}: interval [{begin}, {end}) of tile {tile} is not within "
-        f"the view's {counted(num_elements, 'element')}",
+        f"the view's {amount(num_elements, 'element')}",
         at=at,
         found="it ends before it begins"
         if begin > end
-        else f"{counted(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
+        else f"{amount(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
         fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
     )
 
@@ -171,12 +171,12 @@ def unmapped_error(
     ] * (len(mapping.begin) > 3)
     so_far = f"{', '.join(mapped)} on {_tiles(mapping)}" if mapped else "nothing"
     title = f"view of '{name}'" if view else f"'{name}'"
-    rest = f" and {counted(more, 'more interval')}" if more > 0 else ""
+    rest = f" and {amount(more, 'more interval')}" if more > 0 else ""
     return InvalidTileMapping(
         f"{title}: elements {holes}{rest} of {mapping.num_elements:,} have no tile",
         at=at,
         where=where,
-        found=f"mapped so far: {so_far}; the graph has {counted(num_tiles, 'tile')}",
+        found=f"mapped so far: {so_far}; the graph has {amount(num_tiles, 'tile')}",
         fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
         'or mapping="linear"',
     )
@@ -198,7 +198,7 @@ def no_such_tile(
     """
     larger = isinstance(tile, int) and tile >= 0
     return InvalidTileMapping(
-        f"{what}: tile {tile}, but the graph has {counted(num_tiles, 'tile')}",
+        f"{what}: tile {tile}, but the graph has {amount(num_tiles, 'tile')}",
         at=at,
         found=f"tiles are {ranges(range(num_tiles))}",
         fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]

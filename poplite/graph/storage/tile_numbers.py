@@ -23,7 +23,7 @@ from poplite.errors import InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.user_mapping import tile_number
 from poplite.source import SourceLocation
-from poplite.text import clipped, counted, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -129,7 +129,7 @@ class SomeTiles:
         if number is not None and number >= self.num_tiles:
             raise InvalidTileMapping(
                 f"{what}: tile {number}, but the virtual graph has "
-                f"{counted(self.num_tiles, 'tile')}",
+                f"{amount(self.num_tiles, 'tile')}",
                 at=at,
                 found=f"it counts from 0: {self!r}",
                 fix=f"virtual.convert_top_level_graph_tile_to_tile({number}), if that is a "
@@ -173,7 +173,7 @@ class SomeTiles:
         others = top_level.tiles[self._from[top_level.tiles] == NO_TILE]
         raise InvalidTileMapping(
             f"'{name}': {mapping.num_unmapped:,} of "
-            f"{counted(mapping.num_elements, 'element')}, the first [{first.begin}, "
+            f"{amount(mapping.num_elements, 'element')}, the first [{first.begin}, "
             f"{first.end}), are on no tile of this virtual graph",
             at=at,
             found=f"top-level graph: on tile{'s' * (len(others) > 1)} {ranges(others)}; {self!r}",
@@ -212,7 +212,7 @@ def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) 
         if not isinstance(number, SupportsIndex) or not 0 <= index(number) < count:
             raise InvalidTileMapping(
                 f"{what} {clipped(number)} of a pair (IPU, tile), but there "
-                f"{'is' if count == 1 else 'are'} {counted(count, what)}",
+                f"{'is' if count == 1 else 'are'} {amount(count, what)}",
                 at=at,
                 found=repr(target),
                 fix=f"a whole number from 0 to {count - 1}",

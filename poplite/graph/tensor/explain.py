@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from poplite.arrays.digits import digits_of
 from poplite.errors import SizeOverflowError
 from poplite.graph.tensor.text import placement, repeated, type_and_shape
-from poplite.text import counted, shortened
+from poplite.text import amount, shortened
 from poplite.types import type_text
 from poplite.view import Cat, Storage, View, num_runs, runs, storages
 
@@ -88,7 +88,7 @@ def _dimensions(view: View) -> list[tuple[str, str]]:
     found = []
     for d, (size, dim) in enumerate(zip(view.shape, view.dims, strict=True)):
         if d == SHOWN_DIMENSIONS:
-            found.append(("", f"and {counted(len(view.shape) - d, 'more dimension')}"))
+            found.append(("", f"and {amount(len(view.shape) - d, 'more dimension')}"))
             break
         digits = digits_of(size, dim)
         number = f"{size:,}"

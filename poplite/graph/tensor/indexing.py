@@ -23,7 +23,7 @@ import numpy as np
 
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 
 if TYPE_CHECKING:
     from poplite.view import View
@@ -301,7 +301,7 @@ def _leading_ranges(
     first, last = numbers(begin, "begin", tensor), numbers(end, "end", tensor)
     if len(first) != len(last) or len(first) > rank or dim is not None:
         raise TensorIndexError(
-            f"slice with {counted(len(first), 'begin')} and {counted(len(last), 'end')}"
+            f"slice with {amount(len(first), 'begin')} and {amount(len(last), 'end')}"
             + (f" and dim={dim!r}" if dim is not None else ""),
             at=here(),
             found=described(tensor),
@@ -326,7 +326,7 @@ def leading_indices(indices: Sequence[int], tensor: NamedView) -> View:
     chosen, shape = numbers(indices, "indices", tensor), tensor.view.shape
     if len(chosen) > len(shape):
         raise outside(
-            f"{counted(len(chosen), 'index', 'indices')} for a tensor of rank {len(shape)}",
+            f"{amount(len(chosen), 'index', 'indices')} for a tensor of rank {len(shape)}",
             tensor,
             len(shape),
             "dim",
@@ -365,10 +365,10 @@ def select(key: object, tensor: NamedView) -> View:
             ellipses += 1
     if named > len(shape):
         raise TensorIndexError(
-            f"{counted(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
+            f"{amount(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
             at=here(),
             found=described(tensor),
-            fix=f"at most {counted(len(shape), 'index', 'indices')}; None adds a dimension",
+            fix=f"at most {amount(len(shape), 'index', 'indices')}; None adds a dimension",
         )
     if ellipses > 1:
         raise TensorIndexError(

@@ -26,7 +26,7 @@ from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
 from poplite.graph.tensor.slices import slices_of
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 from poplite.view import Cat, Intervals, View, contains_aliases, storages
 from poplite.view.address_sets import Part, Runs, ranges_of
 from poplite.view.memory_order import (
@@ -107,8 +107,8 @@ class SortedRegions(Sequence[Intervals]):
 
     def __repr__(self) -> str:
         return (
-            f"<SortedRegions {counted(self.num_elements, 'element')}, "
-            f"{counted(len(self), 'group')}, {counted(len(self.begin), 'interval')}>"
+            f"<SortedRegions {amount(self.num_elements, 'element')}, "
+            f"{amount(len(self), 'group')}, {amount(len(self.begin), 'interval')}>"
         )
 
 
@@ -160,9 +160,9 @@ class TileRegions(Sequence[SortedRegions]):
 
     def __repr__(self) -> str:
         return (
-            f"<TileRegions {counted(self.groups.num_elements, 'element')}, "
-            f"{counted(len(self.tiles), 'tile')}, {counted(len(self.groups), 'group')}, "
-            f"{counted(len(self.groups.begin), 'interval')}>"
+            f"<TileRegions {amount(self.groups.num_elements, 'element')}, "
+            f"{amount(len(self.tiles), 'tile')}, {amount(len(self.groups), 'group')}, "
+            f"{amount(len(self.groups.begin), 'interval')}>"
         )
 
 

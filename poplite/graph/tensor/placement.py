@@ -26,7 +26,7 @@ from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
 from poplite.view.contiguous.small import FEW, few_runs
@@ -212,7 +212,7 @@ def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) ->
     owners = storages(view)
     if len(owners) != 1:
         raise TensorCreationError(
-            f"'{name}' views {counted(len(owners), 'variable')}, but exactly 1 is needed",
+            f"'{name}' views {amount(len(owners), 'variable')}, but exactly 1 is needed",
             at=at,
             found=f"shape {view.shape}",
             fix="graph.tile_mapping(tensor) answers for any view",

@@ -29,8 +29,8 @@ from poplite.graph.tensor.indexing import described, is_sequence
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
-from poplite.text import clipped, counted
-from poplite.view import Intervals, Storage, View, runs, whole
+from poplite.text import amount, clipped
+from poplite.view import Intervals, Storage, View, all_of, runs
 from poplite.view.simplify import simplification, walk
 from poplite.view.view import NOWHERE
 
@@ -134,17 +134,17 @@ Interval(begin=20, end=21)]
         breaks = np.append(0, np.cumsum(bounds[:, 1] - bounds[:, 0]))
         if breaks[-1] != self.num_elements:
             raise _wrong_size(
-                f"{name}: {counted(len(bounds), 'interval')}", int(breaks[-1]), self.num_elements
+                f"{name}: {amount(len(bounds), 'interval')}", int(breaks[-1]), self.num_elements
             )
         # Numbers of elements stand for elements; a storage of their own keeps them in order.
-        numbers = whole(Storage(-1, 0, self.num_elements), (self.num_elements,))
+        numbers = all_of(Storage(-1, 0, self.num_elements), (self.num_elements,))
         begin, length = runs(walk(numbers, self._steps, forward=forward))
         _, source, begin, end = overlay(begin, begin + length, breaks)
         moved = bounds[:, 0][source] - breaks[source]
         return Intervals(begin + moved, end + moved)
 
     def __repr__(self) -> str:
-        return f"<TensorRearranger {counted(self.num_elements, 'element')}>"
+        return f"<TensorRearranger {amount(self.num_elements, 'element')}>"
 
 
 def checked_others(others: Sequence[Tensor], call: str, at: SourceLocation) -> Sequence[Tensor]:
@@ -226,7 +226,7 @@ def _bounds(what: object, name: str) -> Int64:
         raise TensorCreationError(
             f"{name}: [{begin}, {end}) is no interval",
             at=here(),
-            found=f"item {wrong[0]} of {counted(len(bounds), 'interval')}",
+            found=f"item {wrong[0]} of {amount(len(bounds), 'interval')}",
             fix="0 <= begin <= end",
         )
     return bounds[bounds[:, 0] < bounds[:, 1]]
@@ -234,7 +234,7 @@ def _bounds(what: object, name: str) -> Int64:
 
 def _wrong_size(what: str, found: int, needed: int) -> TensorCreationError:
     return TensorCreationError(
-        f"{what} with {counted(found, 'element')}, but {needed:,} are rearranged",
+        f"{what} with {amount(found, 'element')}, but {needed:,} are rearranged",
         at=here(),
         found="all tensors that are rearranged alike have equally many elements",
         fix="t.broadcast(n, dim) and t.slice(begin, end) change how many they are",

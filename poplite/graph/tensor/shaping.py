@@ -33,7 +33,7 @@ from poplite.graph.tensor.indexing import (
     outside,
 )
 from poplite.source import here
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import ElementType
 
 
@@ -129,10 +129,10 @@ def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
     new = tuple(_sizes(given, "shape", count, tensor))  # type: ignore[arg-type]
     if math.prod(new) != count:
         raise TensorCreationError(
-            f"reshape to {new}: {counted(math.prod(new), 'element')}, but the tensor has {count:,}",
+            f"reshape to {new}: {amount(math.prod(new), 'element')}, but the tensor has {count:,}",
             at=here(),
             found=described(tensor),
-            fix=f"a shape of {counted(count, 'element')}, such as ({count},)",
+            fix=f"a shape of {amount(count, 'element')}, such as ({count},)",
         )
     return new
 
@@ -157,7 +157,7 @@ def partly_new_shape(
     if math.prod(new) != count:
         raise TensorCreationError(
             f"reshape_partial of dimensions [{first}, {last}) to {new}: "
-            f"{counted(math.prod(new), 'element')}, but {count:,} "
+            f"{amount(math.prod(new), 'element')}, but {count:,} "
             f"{'is' if count == 1 else 'are'} replaced",
             at=here(),
             found=described(tensor),
@@ -256,7 +256,7 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     raise TensorIndexError(
         f"{what}[{gaps[0]}] is -1, but sizes are not left out",
         at=here(),
-        found=f"{described(tensor)}; {counted(count, 'element')} are in the new shape",
+        found=f"{described(tensor)}; {amount(count, 'element')} are in the new shape",
         fix=f"{what} {tuple(meant)}"
         if math.prod(meant) == count and meant
         else f"sizes whose product is {count:,}",

@@ -22,9 +22,9 @@ from poplite.arrays.sweep import union
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.tile_table import split
 from poplite.graph.tensor.placement import mapping_of
-from poplite.text import counted, fitted
+from poplite.text import amount, fitted
 from poplite.types import type_text
-from poplite.view import Cat, Storage, View, contains_aliases, num_runs, runs, storages, whole
+from poplite.view import Cat, Storage, View, all_of, contains_aliases, num_runs, runs, storages
 
 if TYPE_CHECKING:
     from poplite.graph.storage.variable import Variable
@@ -108,7 +108,7 @@ def placement(tensor: Tensor, regions: int, most: int) -> str:
 def _unmapped(tensor: Tensor, mapping: TileMapping | None) -> str:
     if mapping is None or not len(mapping.tiles) or not mapping.num_unmapped:
         return ""
-    return f", {counted(_num_unmapped(tensor, mapping), 'element')} unmapped"
+    return f", {amount(_num_unmapped(tensor, mapping), 'element')} unmapped"
 
 
 def _num_unmapped(tensor: Tensor, mapping: TileMapping) -> int:
@@ -133,7 +133,7 @@ def _mapping(tensor: Tensor, regions: int, most: int) -> TileMapping | None:
             or contains_aliases(view)
         ):
             return None
-        view = whole(space, (space.num_elements,))
+        view = all_of(space, (space.num_elements,))
     return mapping_of(tensor.graph.space, view)
 
 
@@ -203,7 +203,7 @@ def repeated(tensor: Tensor) -> str:
 
 
 def _first_of(variables: Sequence[Variable], begin: int, end: int, count: int) -> str:
-    more = f" and {counted(count - 1, 'more range')}" if count > 1 else ""
+    more = f" and {amount(count - 1, 'more range')}" if count > 1 else ""
     return elements(variables, begin, end) + more
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.text import counted, fitted
+from poplite.text import amount, fitted
 from poplite.view import View, chunks, runs, storages
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class VarRegions(Sequence[VariableInterval]):
     def __repr__(self) -> str:
         if len(self) <= SHOWN:
             return repr(list(self))
-        of = counted(len(self.variables), "variable")
-        return f"<VarRegions {counted(len(self), 'range')} of {of}>"
+        of = amount(len(self.variables), "variable")
+        return f"<VarRegions {amount(len(self), 'range')} of {of}>"
 
 
 class _Owners:

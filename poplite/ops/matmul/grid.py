@@ -22,7 +22,7 @@ from typing import Any
 
 from poplite.arrays.intervals import Int64
 from poplite.ops.matmul.blocks import Blocks
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import ElementType
 
 Three = tuple[int, int, int]
@@ -114,7 +114,7 @@ class MatMulPlan:
             (
                 f"{by((self.rows, self.depth))} times {by((self.depth, self.columns))}, "
                 f"{self.element_type!r} with partials of {self.partials!r}",
-                f"  grid    {by(self.grid)}, {counted(self.tiles, 'tile')}",
+                f"  grid    {by(self.grid)}, {amount(self.tiles, 'tile')}",
                 f"  block   {by(self.block[:2])} times {by(self.block[1:])}, {self.bytes:,} B",
                 f"  cycles  {each} = exchange {self.exchange_cycles:,} + product "
                 f"{self.product_cycles:,} + addition {self.reduce_cycles:,}",

@@ -37,7 +37,7 @@ from poplite.program import Copy, Program
 from poplite.program import Sequence as Steps
 from poplite.program.sequence import check_appended
 from poplite.source import here
-from poplite.text import clipped, counted
+from poplite.text import amount, clipped
 from poplite.types import BOOL, QUARTER, QUARTER_METADATA
 
 
@@ -149,7 +149,7 @@ def _checked(
     outputs = math.prod(kept)
     if outputs and not tensor.num_elements and OPERATIONS[operation].identity is None:
         raise TensorCreationError(
-            f"reduce: '{operation}' of no elements, for {counted(outputs, 'output')}",
+            f"reduce: '{operation}' of no elements, for {amount(outputs, 'output')}",
             at=at,
             found=indexing.described(tensor),
             fix="'add' gives 0, 'mul' 1, 'logical_and' true and 'logical_or' false",

@@ -40,8 +40,8 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
     Raises:
         TensorIndexError: when `max_runs` is below 1.
 
-    >>> from poplite.view.view import whole
-    >>> matrix = whole(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
+    >>> from poplite.view.view import all_of
+    >>> matrix = all_of(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
     >>> [begin.tolist() for begin, _ in chunks(matrix, 14)]
     [[0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21], [2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]]
     """

@@ -70,10 +70,10 @@ class Leaves:
         return np.where(self.stride[:, -1] == 1, self.extent[:, -1], 1)
 
     @cached_property
-    def plain(self) -> npt.NDArray[np.uint8]:
+    def has_one_digit(self) -> npt.NDArray[np.uint8]:
         """uint8[L]: whether one digit counts the elements of a chunk."""
-        is_plain: npt.NDArray[np.bool_] = self.extent[:, -1] == np.diff(self.breaks)
-        return is_plain.astype(np.uint8)
+        is_one: npt.NDArray[np.bool_] = self.extent[:, -1] == np.diff(self.breaks)
+        return is_one.astype(np.uint8)
 
     @cached_property
     def contiguous(self) -> bool:

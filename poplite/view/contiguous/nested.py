@@ -56,8 +56,8 @@ def runs(view: View) -> tuple[Int64, Int64]:
     Raises:
         SizeOverflowError: when there are more than `MOST_RUNS`; `chunks` streams them.
 
-    >>> from poplite.view.view import whole
-    >>> [a.tolist() for a in runs(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
+    >>> from poplite.view.view import all_of
+    >>> [a.tolist() for a in runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
     [[10, 13], [2, 2]]
     """
     few = few_runs(view)
@@ -201,7 +201,7 @@ def _walk(
         address(leaves.stride),
         leaves.outer_columns,
         leaves.columns,
-        address(leaves.plain),
+        address(leaves.has_one_digit),
         address(begin),
         address(length),
         len(begin),

@@ -38,8 +38,8 @@ _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 def run_lists(view: View) -> tuple[list[int], list[int]]:
     """Return the maximal runs of a view as lists.
 
-    >>> from poplite.view.view import whole
-    >>> run_lists(whole(Storage(0, 10, 6), (6,)).reverse(0).slice(0, 2, 0))
+    >>> from poplite.view.view import all_of
+    >>> run_lists(all_of(Storage(0, 10, 6), (6,)).reverse(0).slice(0, 2, 0))
     ([15, 14], [1, 1])
     """
     few = few_runs(view)
@@ -62,8 +62,8 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     Raises:
         SizeOverflowError: when there may be more runs than are listed at once.
 
-    >>> from poplite.view.view import whole
-    >>> row = whole(Storage(0, 10, 6), (6,))
+    >>> from poplite.view.view import all_of
+    >>> row = all_of(Storage(0, 10, 6), (6,))
     >>> [a.tolist() for a in runs_of_many([row, row.slice(0, 3, 0).reverse(0)])]
     [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
     """
@@ -111,8 +111,8 @@ def num_runs(view: View) -> int:
 
     Over one variable, or over a `Cat` read once, that takes no longer for more elements.
 
-    >>> from poplite.view.view import whole
-    >>> num_runs(whole(Storage(0, 0, 2**30), (2**15, 2**15)).dim_shuffle((1, 0)))
+    >>> from poplite.view.view import all_of
+    >>> num_runs(all_of(Storage(0, 0, 2**30), (2**15, 2**15)).dim_shuffle((1, 0)))
     1073741824
     """
     space, digits = view.space, view.flat_digits()
@@ -143,8 +143,8 @@ def _is_layered(cat: Cat) -> bool:
 def is_contiguous(view: View) -> bool:
     """Tell whether the flattened view is one run, or empty.
 
-    >>> from poplite.view.view import whole
-    >>> a = whole(Storage(0, 0, 6), (2, 3))
+    >>> from poplite.view.view import all_of
+    >>> a = all_of(Storage(0, 0, 6), (2, 3))
     >>> is_contiguous(a), is_contiguous(a.slice(0, 2, 1))
     (True, False)
     """
@@ -169,8 +169,8 @@ def addresses(view: View) -> Int64:
     Returns:
         int64 in the view's shape.
 
-    >>> from poplite.view.view import whole
-    >>> addresses(whole(Storage(0, 10, 6), (2, 3)).reverse(1)).tolist()
+    >>> from poplite.view.view import all_of
+    >>> addresses(all_of(Storage(0, 10, 6), (2, 3)).reverse(1)).tolist()
     [[12, 11, 10], [15, 14, 13]]
     """
     space = view.space
@@ -193,8 +193,8 @@ def address_at(view: View, index: int) -> int:
         view: the view.
         index: number of the element in row-major order.
 
-    >>> from poplite.view.view import whole
-    >>> address_at(whole(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0)), 1)
+    >>> from poplite.view.view import all_of
+    >>> address_at(all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0)), 1)
     13
     """
     while True:
@@ -215,8 +215,8 @@ def last_address(view: View) -> int:
 def storages(view: View) -> tuple[Storage, ...]:
     """Return the storages a view touches, in order of first use.
 
-    >>> from poplite.view.view import whole
-    >>> len(storages(whole(Storage(0, 10, 6), (2, 3))))
+    >>> from poplite.view.view import all_of
+    >>> len(storages(all_of(Storage(0, 10, 6), (2, 3))))
     1
     """
     space = view.space

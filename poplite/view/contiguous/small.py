@@ -24,8 +24,8 @@ def few_runs(view: View) -> tuple[list[int], list[int]] | None:
     Returns:
         First addresses and lengths.
 
-    >>> from poplite.view.view import whole
-    >>> few_runs(whole(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
+    >>> from poplite.view.view import all_of
+    >>> few_runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
     ([10, 13], [2, 2])
     """
     space, digits = view.space, view.flat_digits()

@@ -17,7 +17,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
 from poplite.graph.storage.variable import Variable
 from poplite.program import Copy, HostCall, PrintTensor, Program
-from poplite.text import counted
+from poplite.text import amount
 from poplite.types import type_text
 from poplite.viz.dataflow.fold import Label, NodeKind
 from poplite.viz.dataflow.links import Int64, Item, Kind, Thing
@@ -56,7 +56,7 @@ def members_text(counts: Mapping[Kind, int]) -> str:
     >>> members_text({"compute": 1, "variable": 2000})
     '2,000 variables, 1 compute set'
     """
-    return ", ".join(counted(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
+    return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Node:
     @property
     def place(self) -> str:
         """Its tiles, empty when it has none."""
-        return f"on {counted(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
+        return f"on {amount(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
 
     def facts(self) -> list[str]:
         """Return all that is known about it but its name.

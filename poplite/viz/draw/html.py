@@ -22,7 +22,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.colors import DARK, LIGHT
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.units import name_text
@@ -169,7 +169,7 @@ def numbers_table(
     """
     left = len(rows) - MOST_ROWS
     note = f"<p>{left:,} more {nouns} are left out here; the JSON has all.</p>" if left > 0 else ""
-    title = f"Numbers of {counted(len(rows), nouns.removesuffix('s'), nouns)}"
+    title = f"Numbers of {amount(len(rows), nouns.removesuffix('s'), nouns)}"
     body = table(heading, rows[:MOST_ROWS], kind) + note
     return folded(title, body, is_open=len(rows) <= OPEN_ROWS)
 

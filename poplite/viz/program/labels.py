@@ -28,7 +28,7 @@ from poplite.program import (
     Switch,
 )
 from poplite.source import SourceLocation
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 
 MOST = 10**12
@@ -83,7 +83,7 @@ def _label(node: Program) -> Label:
     match node:
         case Execute(compute_set=compute_set, result=result):
             count = len(compute_set.vertices)
-            numbers, words = {"vertices": count}, counted(count, "vertex", "vertices")
+            numbers, words = {"vertices": count}, amount(count, "vertex", "vertices")
             if result is None:
                 return Label("compute", "Execute {}", (compute_set.name,), numbers, words)
             names = compute_set.name, result.name
@@ -91,7 +91,7 @@ def _label(node: Program) -> Label:
         case Copy(source=source, destination=destination):
             count, names = node.num_elements, (source.name, destination.name)
             size = node.size_bytes
-            words = f"{counted(count, 'element')}, {size_text(size)}"
+            words = f"{amount(count, 'element')}, {size_text(size)}"
             if node.tensor is None:
                 return Label("copy", "Copy {} -> {}", names, {}, "code of a function")
             numbers = {"bytes": size, "elements": count}
@@ -100,7 +100,7 @@ def _label(node: Program) -> Label:
             numbers = {"elements": tensor.num_elements}
             return Label("host", "PrintTensor {}", (title,), numbers, type_and_shape(tensor))
         case Repeat(count=count):
-            return Label("control", f"Repeat {counted(count, 'time')}", (), {"times": count}, "")
+            return Label("control", f"Repeat {amount(count, 'time')}", (), {"times": count}, "")
         case HostCall(function=function):
             return Label("host", "Call {}", (function.handle,), *_moved(node))
         case Loop():
@@ -163,7 +163,7 @@ def _moved(leaf: Program) -> tuple[dict[str, int], str]:
     size = sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
     if len(tensors) == 1 and not (leaf.writes and leaf.reads):
         return {"elements": count}, type_and_shape(tensors[0])
-    return {"bytes": size, "elements": count}, f"{counted(count, 'element')}, {size_text(size)}"
+    return {"bytes": size, "elements": count}, f"{amount(count, 'element')}, {size_text(size)}"
 
 
 def _unmatched(node: Program) -> str:

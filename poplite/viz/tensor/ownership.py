@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.tensor.selection import Index, Selection, select
@@ -73,11 +73,9 @@ class Ownership:
             One line.
         """
         tiles = np.unique(self.tile[self.tile >= 0])
-        where = (
-            f"on {counted(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
-        )
+        where = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
         missing = int(self.length[self.tile < 0].sum())
-        unmapped = f", {counted(missing, 'element')} unmapped" if missing and len(tiles) else ""
+        unmapped = f", {amount(missing, 'element')} unmapped" if missing and len(tiles) else ""
         return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
 
     def view_summary(self) -> str:
@@ -90,9 +88,9 @@ class Ownership:
             return ""
         tile, length = self.pieces_in_view()
         tiles = np.unique(tile[tile >= 0])
-        on = f"on {counted(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
+        on = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
         head = f"view [{self.view.text}]: shape {shape_text(self.view.shape)}"
-        return f"{head}, {counted(int(length.sum()), 'element')} {on}".rstrip()
+        return f"{head}, {amount(int(length.sum()), 'element')} {on}".rstrip()
 
     def pieces_in_view(self) -> tuple[Int64, Int64]:
         """Cut the view where tiles change.

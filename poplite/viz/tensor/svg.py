@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.colors import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
@@ -173,8 +173,8 @@ def _corner(page: Page, blocks: Rectangles) -> tuple[int, int]:
 
 def _corner_notice(count: int, page: Page, rows: int, columns: int) -> str:
     return (
-        f"{count:,} separate parts: only the first {rows:,} of {counted(page.rows, 'row')} "
-        f"and {columns:,} of {counted(page.columns, 'column')} are drawn"
+        f"{count:,} separate parts: only the first {rows:,} of {amount(page.rows, 'row')} "
+        f"and {columns:,} of {amount(page.columns, 'column')} are drawn"
     )
 
 
@@ -318,7 +318,7 @@ def _inside(
 
 def _tip(page: Page, tile: int, top: int, bottom: int, left: int, right: int) -> str:
     who = "no tile" if tile == NO_TILE else f"tile {tile}"
-    count = counted((bottom - top) * (right - left), "element")
+    count = amount((bottom - top) * (right - left), "element")
     return f"{who}: {page.place(top, bottom, left, right)}, {count}"
 
 

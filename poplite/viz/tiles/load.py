@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.units import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class TileLoad:
         used = np.flatnonzero(self.size_bytes)
         total = size_text(int(self.size_bytes.sum()))
         where = f" ({ranges(used)})" if 0 < len(used) < len(self.size_bytes) else ""
-        count = counted(len(self.size_bytes), "tile")
+        count = amount(len(self.size_bytes), "tile")
         return f"{total} on {len(used):,} of {count}{where}"
 
     def balance(self) -> str:
@@ -95,11 +95,11 @@ class TileLoad:
         over = np.flatnonzero(self.over)
         lines = []
         if len(over):
-            tiles = f"{counted(len(over), 'tile')} over {'its' if len(over) == 1 else 'their'}"
+            tiles = f"{amount(len(over), 'tile')} over {'its' if len(over) == 1 else 'their'}"
             lines.append(f"! {tiles} {size_text(self.limit_bytes)} ({ranges(over)})")
         if self.unmapped:
             have = "has" if self.unmapped == 1 else "have"
-            lines.append(f"! {counted(self.unmapped, 'element')} {have} no tile")
+            lines.append(f"! {amount(self.unmapped, 'element')} {have} no tile")
         return lines
 
 
@@ -147,8 +147,8 @@ def _title(chosen: Sequence[Variable], named: bool) -> str:
     if named:
         return ", ".join(f"'{name_text(variable.name)}'" for variable in chosen)
     constants = sum(variable.constant for variable in chosen)
-    parts = [counted(len(chosen) - constants, "variable")]
-    parts += [counted(constants, "constant")] if constants else []
+    parts = [amount(len(chosen) - constants, "variable")]
+    parts += [amount(constants, "constant")] if constants else []
     return " and ".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.units import size_text
 from poplite.viz.tiles.tile_map import TileMap
 
@@ -33,7 +33,7 @@ def report_maps(report: Report) -> list[TileMap]:
     return [
         TileMap(
             "bytes per tile",
-            [f"{size_text(int(held.sum()))} on {counted(len(held), 'tile')}"],
+            [f"{size_text(int(held.sum()))} on {amount(len(held), 'tile')}"],
             held,
             held > target.tile_memory_bytes,
             [size_text(each) for each in held.tolist()],
@@ -46,8 +46,8 @@ def report_maps(report: Report) -> list[TileMap]:
             [_balance(busy)],
             busy,
             busy < 0,
-            [counted(each, "cycle") for each in busy.tolist()],
-            lambda cycles: counted(cycles, "cycle"),
+            [amount(each, "cycle") for each in busy.tolist()],
+            lambda cycles: amount(cycles, "cycle"),
             ipus=target.ipus,
         ),
     ]
@@ -56,4 +56,4 @@ def report_maps(report: Report) -> list[TileMap]:
 def _balance(busy: Int64) -> str:
     most = int(busy.max())
     share = busy.mean() / most if most else 1
-    return f"the busiest {counted(most, 'cycle')}, the mean is {100 * share:.1f}% of that"
+    return f"the busiest {amount(most, 'cycle')}, the mean is {100 * share:.1f}% of that"

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut, wrapped
 from poplite.viz.draw.json_text import json_text
@@ -102,7 +102,7 @@ def map_of_load(load: TileLoad) -> TileMap:
         [load.summary(), *filter(None, [load.balance()]), *load.warnings()],
         load.size_bytes,
         load.over,
-        [f"{size_text(size)}, {counted(elements, 'element')}" for size, elements in numbers],
+        [f"{size_text(size)}, {amount(elements, 'element')}" for size, elements in numbers],
         size_text,
         size_text(load.limit_bytes),
         load.ipus,

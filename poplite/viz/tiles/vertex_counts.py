@@ -16,7 +16,7 @@ import numpy as np
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.mapping.tile_mapping import ranges
-from poplite.text import counted
+from poplite.text import amount
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.units import name_text
 from poplite.viz.tiles.tile_map import TileMap
@@ -109,7 +109,7 @@ def classes_text(counts: Sequence[tuple[str, int]]) -> str:
         f"{cut(name_text(name), LONGEST_CLASS)} {count:,}" for name, count in counts[:SHOWN_CLASSES]
     ]
     hidden = len(counts) - len(shown)
-    return ", ".join(shown + ([counted(hidden, "more class", "more classes")] if hidden else []))
+    return ", ".join(shown + ([amount(hidden, "more class", "more classes")] if hidden else []))
 
 
 def vertices_map(compute_set: ComputeSet) -> TileMap:
@@ -128,7 +128,7 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
         count += block.tiles.counts()
     used = np.flatnonzero(count)
     where = f" ({ranges(used)})" if 0 < len(used) < len(count) else ""
-    on = f"on {len(used):,} of {counted(len(count), 'tile')}{where}"
+    on = f"on {len(used):,} of {amount(len(count), 'tile')}{where}"
     missing = len(vertices) - int(count.sum())
     have = "has" if missing == 1 else "have"
     return TileMap(
@@ -144,4 +144,4 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
 
 
 def _vertices(count: int) -> str:
-    return counted(count, "vertex", "vertices")
+    return amount(count, "vertex", "vertices")

@@ -85,7 +85,7 @@ def random_tensor(random: Random, graph: pl.Graph, steps: int = 7) -> pl.Tensor:
 def whole(random: Random, graph: pl.Graph) -> pl.Tensor:
     """A variable, as the tensor that `add_variable` returned."""
     variable = random.choice(graph.variables)
-    return pl.Tensor(graph, variable.element_type, pl.view.whole(variable.storage, variable.shape))
+    return pl.Tensor(graph, variable.element_type, pl.view.all_of(variable.storage, variable.shape))
 
 
 def positions(groups: pl.SortedRegions) -> list[Int64]:

@@ -13,7 +13,7 @@ from poplite.arrays.digits import (
     regroup,
     sub_sample_digits,
 )
-from poplite.view import Cat, Storage, View, concat, num_runs, runs, whole
+from poplite.view import Cat, Storage, View, all_of, concat, num_runs, runs
 from poplite.view.compose import compose
 
 DIGITS = [(2, 50), (3, 9), (4, 1)]
@@ -97,7 +97,7 @@ def test_a_composition_that_may_carry_is_refused() -> None:
 
 
 def test_pieces_that_join_but_fit_no_shape_get_a_layer() -> None:
-    rows = whole(Storage(0, 0, 300), (3, 100)).slice(0, 4, 1)
+    rows = all_of(Storage(0, 0, 300), (3, 100)).slice(0, 4, 1)
     a, b, c = (rows.index(i) for i in range(3))
     first = concat([a, b.slice(0, 2, 0)], 0).reshape((1, 6))
     second = concat([b.slice(2, 4, 0), c], 0).reshape((1, 6))
@@ -108,7 +108,7 @@ def test_pieces_that_join_but_fit_no_shape_get_a_layer() -> None:
 
 
 def test_equal_lengths_of_many_runs_take_no_memory() -> None:
-    begin, length = runs(whole(Storage(0, 0, 10_000), (100, 100)).dim_shuffle((1, 0)))
+    begin, length = runs(all_of(Storage(0, 0, 10_000), (100, 100)).dim_shuffle((1, 0)))
     assert len(begin) == len(length) == 10_000
     assert length.strides == (0,)
 
@@ -116,7 +116,7 @@ def test_equal_lengths_of_many_runs_take_no_memory() -> None:
 def test_views_print_what_they_are_made_of() -> None:
     constant = Storage(3, 40, 12, constant=True)
     assert repr(constant) == "<Storage constant 3, 12 elements at 40>"
-    view = whole(constant, (3, 4)).dim_shuffle((1, 0)).slice(1, 4, 0)
+    view = all_of(constant, (3, 4)).dim_shuffle((1, 0)).slice(1, 4, 0)
     assert repr(view) == f"View(shape=(3, 3), dims=(1, 4), off=1, space={constant!r})"
     joined = concat([view, view.reverse(0)], 0)
     assert repr(joined.space) == "<Cat of 2 views, 1 times, 18 elements>"

@@ -12,6 +12,7 @@ from poplite.view import (
     Storage,
     View,
     aliases,
+    all_of,
     concat,
     concat_slices,
     contains_aliases,
@@ -19,11 +20,10 @@ from poplite.view import (
     intersects,
     set_arrays,
     strided_sets,
-    whole,
 )
 
 SPACE = Storage(0, 0, 64 * 256)
-MATRIX = whole(SPACE, (64, 256))
+MATRIX = all_of(SPACE, (64, 256))
 
 
 def shuffled(pieces: list[View], axis: int, seed: int = 1) -> View:
@@ -109,7 +109,7 @@ def test_parts_of_concatenations_intersect_by_their_runs() -> None:
 
 
 def test_a_single_repeated_element_counts_for_concatenations_of_variables() -> None:
-    other = whole(Storage(1, 64 * 256 + 1, 256), (1, 256))
+    other = all_of(Storage(1, 64 * 256 + 1, 256), (1, 256))
     assert not contains_aliases(concat([MATRIX, other], 0))
     assert contains_aliases(concat([MATRIX, other, MATRIX.slice(63, 64, 0)], 0))
     assert intersects(concat([MATRIX, other], 0), other.slice(0, 1, 1))
@@ -120,7 +120,7 @@ def permuted(size: int, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.int
 
 
 def test_many_shuffled_slices() -> None:
-    line = whole(Storage(0, 0, 2**17), (2**17,))
+    line = all_of(Storage(0, 0, 2**17), (2**17,))
     begin = permuted(2**13) * 16
     assert not contains_aliases(concat_slices(line, begin, begin + 16, 0, 0))
     some, others = (concat_slices(line, b, b + 16, 0, 0) for b in np.split(begin, [5000]))
@@ -132,7 +132,7 @@ def test_many_shuffled_slices() -> None:
 
 
 def test_slices_of_different_lengths() -> None:
-    line = whole(Storage(0, 0, 2**17), (2**17,))
+    line = all_of(Storage(0, 0, 2**17), (2**17,))
     begin = permuted(2**13) * 16
     end = begin + np.random.default_rng(2).integers(1, 17, begin.size)
     assert not contains_aliases(concat_slices(line, begin, end, 0, 0))
@@ -142,7 +142,7 @@ def test_slices_of_different_lengths() -> None:
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_pieces_of_a_matrix_too_large_to_mark(no_bitmap: None, axis: int) -> None:
-    matrix = whole(Storage(0, 0, 2**40), (2**20, 2**20))
+    matrix = all_of(Storage(0, 0, 2**40), (2**20, 2**20))
     begin = permuted(2**10) * 1024
     pieces = concat_slices(matrix, begin, begin + 5, axis, axis)
     assert not contains_aliases(pieces)
@@ -152,7 +152,7 @@ def test_pieces_of_a_matrix_too_large_to_mark(no_bitmap: None, axis: int) -> Non
 
 
 def test_views_of_a_space_without_aliases_are_compared_by_position(no_bitmap: None) -> None:
-    matrix = whole(Storage(0, 0, 2**40), (2**20, 2**20))
+    matrix = all_of(Storage(0, 0, 2**40), (2**20, 2**20))
     begin = permuted(2**10) * 1024
     space = concat_slices(matrix, begin, begin + 5, 1, 1)
     left, right = space.slice(0, 99, 1), space.slice(99, 5120, 1)
@@ -185,7 +185,7 @@ def test_overlapping_windows_of_a_space_do_not_read_all_of_it() -> None:
 
 
 def test_one_longer_slice_of_overlapping_windows() -> None:
-    line = whole(Storage(0, 0, 2**12), (2**12,))
+    line = all_of(Storage(0, 0, 2**12), (2**12,))
     windows = concat([line.slice(i, i + 5, 0).reshape((1, 5)) for i in range(2**11)], 0)
     begin = permuted(200) * 10
     assert not contains_aliases(concat_slices(windows, begin, begin + 1, 0, 0))
@@ -200,8 +200,8 @@ def test_parts_with_too_many_runs_to_list_are_streamed(monkeypatch: pytest.Monke
 
 
 def test_constants_that_a_view_may_reach() -> None:
-    constant = whole(Storage(1, 2**41, 256, constant=True), (256,))
-    line = whole(Storage(0, 0, 2**40), (2**40,))
+    constant = all_of(Storage(1, 2**41, 256, constant=True), (256,))
+    line = all_of(Storage(0, 0, 2**40), (2**40,))
     joined = concat([line, constant, line], 0)
     assert contains_constant(joined)
     assert contains_constant(joined.slice(5, 2**40 + 1, 0).sub_sample(2**40 - 5, 0))
@@ -210,7 +210,7 @@ def test_constants_that_a_view_may_reach() -> None:
 
 def test_pieces_too_many_and_too_wide_raise_with_the_numbers() -> None:
     """A thousand combs without a common step, over 2^40 addresses."""
-    line = whole(Storage(0, 0, 2**40), (2**40,))
+    line = all_of(Storage(0, 0, 2**40), (2**40,))
     combs = [line.slice(i, 2**40, 0).sub_sample(2**20 + i, 0) for i in range(1500)]
     fix = "compare smaller slices"
     with pytest.raises(

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from poplite.view import Cat, Storage, View, addresses, concat, num_runs, runs, whole
+from poplite.view import Cat, Storage, View, addresses, all_of, concat, num_runs, runs
 
 SPACE = Storage(0, 0, 4096)
 
@@ -17,14 +17,14 @@ def cat_of(view: View) -> Cat:
 
 
 def test_neighbouring_slices_become_one_strided_view() -> None:
-    matrix = whole(SPACE, (64, 64))
+    matrix = all_of(SPACE, (64, 64))
     joined = concat([matrix.slice(4, 10, 1), matrix.slice(10, 30, 1)], 1)
     assert joined == matrix.slice(4, 30, 1)
     assert joined.space is SPACE
 
 
 def test_the_nine_windows_of_a_convolution_become_one_strided_view() -> None:
-    image = whole(SPACE, (8, 8, 64))
+    image = all_of(SPACE, (8, 8, 64))
     windows = [
         image.slice(di, di + 6, 0).slice(dj, dj + 6, 1) for di in range(3) for dj in range(3)
     ]
@@ -35,21 +35,21 @@ def test_the_nine_windows_of_a_convolution_become_one_strided_view() -> None:
 
 
 def test_three_equal_steps_become_a_digit_but_two_do_not() -> None:
-    matrix = whole(SPACE, (64, 64))
-    other = whole(Storage(1, 5000, 64), (1, 64))
+    matrix = all_of(SPACE, (64, 64))
+    other = all_of(Storage(1, 5000, 64), (1, 64))
     rows = [matrix.slice(i, i + 1, 0) for i in (0, 5, 10)]
     assert len(cat_of(concat([*rows, other], 0)).kids) == 2
     assert len(cat_of(concat([*rows[:2], other], 0)).kids) == 3
 
 
 def test_a_tensor_with_itself_is_a_broadcast() -> None:
-    row = whole(SPACE, (64, 64)).slice(0, 1, 0)
+    row = all_of(SPACE, (64, 64)).slice(0, 1, 0)
     assert concat([row] * 3, 0) == row.broadcast(3, 0)
     assert concat([row] * 2, 1) == row.broadcast(2, 1)
 
 
 def test_shuffled_columns_stay_single_columns() -> None:
-    matrix = whole(SPACE, (64, 64))
+    matrix = all_of(SPACE, (64, 64))
     order = list(range(64))
     Random(1).shuffle(order)
     joined = concat([matrix.slice(i, i + 1, 1) for i in order], 1)
@@ -58,19 +58,19 @@ def test_shuffled_columns_stay_single_columns() -> None:
 
 
 def test_neighbouring_variables_never_join_even_when_their_addresses_touch() -> None:
-    a, b = whole(Storage(0, 0, 8), (8,)), whole(Storage(1, 9, 8), (8,))
+    a, b = all_of(Storage(0, 0, 8), (8,)), all_of(Storage(1, 9, 8), (8,))
     assert num_runs(concat([a, b], 0)) == 2
 
 
 def test_pieces_without_elements_disappear() -> None:
-    matrix = whole(SPACE, (64, 64))
+    matrix = all_of(SPACE, (64, 64))
     assert concat([matrix.slice(3, 3, 0), matrix, matrix.slice(9, 9, 0)], 0) is matrix
     nothing = concat([matrix.slice(3, 3, 0), matrix.slice(9, 9, 0)], 0)
     assert nothing.shape == (0, 64)
 
 
 def test_appending_in_a_loop_stays_one_layer_deep() -> None:
-    variables = [whole(Storage(i, 100 * i, 12), (3, 4)) for i in range(50)]
+    variables = [all_of(Storage(i, 100 * i, 12), (3, 4)) for i in range(50)]
     joined = variables[0]
     for variable in variables[1:]:
         joined = concat([joined, variable], 1)
@@ -81,7 +81,7 @@ def test_appending_in_a_loop_stays_one_layer_deep() -> None:
 
 
 def test_rotating_in_a_loop_stays_one_layer_deep() -> None:
-    rotated = concat([whole(Storage(i, 100 * i, 12), (3, 4)) for i in range(4)], 1)
+    rotated = concat([all_of(Storage(i, 100 * i, 12), (3, 4)) for i in range(4)], 1)
     first = addresses(rotated)
     for _ in range(40):
         rotated = concat([rotated.slice(5, 16, 1), rotated.slice(0, 5, 1)], 1)
@@ -90,7 +90,7 @@ def test_rotating_in_a_loop_stays_one_layer_deep() -> None:
 
 
 def test_a_slice_inside_one_piece_leaves_the_concatenation() -> None:
-    variables = [whole(Storage(i, 10_000 * i, 8192), (64, 128)) for i in range(100)]
+    variables = [all_of(Storage(i, 10_000 * i, 8192), (64, 128)) for i in range(100)]
     wide = concat(variables, 1)
     assert wide.slice(130, 200, 1) == variables[1].slice(2, 72, 1)
     assert wide.slice(3, 9, 0).slice(128, 256, 1) == variables[1].slice(3, 9, 0)
@@ -98,7 +98,7 @@ def test_a_slice_inside_one_piece_leaves_the_concatenation() -> None:
 
 
 def test_an_inner_concatenation_flattens_without_another_layer() -> None:
-    a, b = whole(Storage(0, 0, 6), (2, 3)), whole(Storage(1, 7, 2), (2, 1))
+    a, b = all_of(Storage(0, 0, 6), (2, 3)), all_of(Storage(1, 7, 2), (2, 1))
     flat = concat([a, b], 1).reshape((8,))
     assert cat_of(flat).outer == 2
     begin, length = runs(flat)
@@ -107,22 +107,22 @@ def test_an_inner_concatenation_flattens_without_another_layer() -> None:
 
 
 def test_equal_concatenations_are_equal_and_hash_alike() -> None:
-    a, b = whole(Storage(0, 0, 6), (2, 3)), whole(Storage(1, 7, 6), (2, 3))
+    a, b = all_of(Storage(0, 0, 6), (2, 3)), all_of(Storage(1, 7, 6), (2, 3))
     assert concat([a, b], 0) == concat([a, b], 0)
     assert hash(concat([a, b], 0)) == hash(concat([a, b], 0))
     assert concat([a, b], 0) != concat([b, a], 0)
 
 
 def test_reshaping_a_layer_back_removes_it() -> None:
-    transposed = whole(SPACE, (64, 64)).dim_shuffle((1, 0)).slice(0, 63, 1)
+    transposed = all_of(SPACE, (64, 64)).dim_shuffle((1, 0)).slice(0, 63, 1)
     layered = transposed.reshape((63, 64))
     assert isinstance(layered.space, Cat)
     assert layered.reshape((64, 63)) == transposed
 
 
 def test_a_piece_at_the_right_distance_but_of_other_strides_is_kept_apart() -> None:
-    flat = whole(SPACE, (4096,))
-    rows = whole(SPACE, (2, 2048)).slice(0, 4, 1).reshape((8,))
+    flat = all_of(SPACE, (4096,))
+    rows = all_of(SPACE, (2, 2048)).slice(0, 4, 1).reshape((8,))
     other = concat([flat.slice(4095, 4096, 0)] * 4, 0)
     assert len(cat_of(concat([rows, other], 0)).kids) == 2
     apart = flat.slice(0, 8, 0).reshape((2, 4)).slice(0, 2, 1).reshape((4,))
@@ -131,7 +131,7 @@ def test_a_piece_at_the_right_distance_but_of_other_strides_is_kept_apart() -> N
 
 
 def test_a_reversed_view_across_periods_stays_on_the_concatenation() -> None:
-    a, b = whole(Storage(0, 0, 6), (2, 3)), whole(Storage(1, 7, 2), (2, 1))
+    a, b = all_of(Storage(0, 0, 6), (2, 3)), all_of(Storage(1, 7, 2), (2, 1))
     flat = concat([a, b], 1).reshape((8,)).reverse(0)
     part = flat.slice(1, 7, 0)
     assert isinstance(part.space, Cat)

@@ -15,13 +15,13 @@ from poplite import FLOAT, Graph, SizeOverflowError, concat
 from poplite.view import (
     Storage,
     View,
+    all_of,
     contains_aliases,
     contains_constant,
     intersects,
     is_contiguous,
     num_runs,
     storages,
-    whole,
 )
 from poplite.view import (
     concat as concat_views,
@@ -42,7 +42,7 @@ def _small_memory() -> Iterator[None]:
 
 @functools.cache
 def square(id: int = 0) -> View:
-    return whole(Storage(id, 2**31 * id, SIDE * SIDE), (SIDE, SIDE))
+    return all_of(Storage(id, 2**31 * id, SIDE * SIDE), (SIDE, SIDE))
 
 
 def test_a_transposed_square_is_counted_and_not_listed() -> None:

@@ -17,6 +17,7 @@ from poplite.view import (
     Storage,
     View,
     addresses,
+    all_of,
     chunks,
     concat,
     concat_slices,
@@ -26,7 +27,6 @@ from poplite.view import (
     runs,
     runs_of_many,
     storages,
-    whole,
 )
 from poplite.view.contiguous.concatenated import leaves_of
 from poplite.view.view import Cat
@@ -35,23 +35,23 @@ Int64 = npt.NDArray[np.int64]
 
 
 def square(side: int, base: int = 0) -> View:
-    return whole(Storage(base, base, side * side), (side, side))
+    return all_of(Storage(base, base, side * side), (side, side))
 
 
 def variables(count: int, shape: tuple[int, int]) -> list[View]:
     size = shape[0] * shape[1]
-    return [whole(Storage(k, k * (size + 1), size), shape) for k in range(count)]
+    return [all_of(Storage(k, k * (size + 1), size), shape) for k in range(count)]
 
 
 def shuffled_slices(count: int, size: int) -> View:
     order = np.random.default_rng(7).permutation(count)
-    view = whole(Storage(0, 0, count * size), (count * size,))
+    view = all_of(Storage(0, 0, count * size), (count * size,))
     return concat_slices(view, order * size, order * size + size, 0, 0)
 
 
 def windows() -> View:
     """All 3x3 windows of a batch of images."""
-    x = whole(Storage(0, 0, 8 * 30 * 30 * 4), (8, 30, 30, 4))
+    x = all_of(Storage(0, 0, 8 * 30 * 30 * 4), (8, 30, 30, 4))
     columns = concat([x.slice(i, i + 28, 2).expand([3]) for i in range(3)], 3)
     return concat([columns.slice(i, i + 28, 1).expand([3]) for i in range(3)], 3)
 
@@ -59,13 +59,13 @@ def windows() -> View:
 LARGE: dict[str, Callable[[], View]] = {
     "transposed": lambda: square(200).dim_shuffle((1, 0)),
     "three dimensions reversed": lambda: (
-        whole(Storage(0, 0, 30**3), (30, 30, 30)).dim_shuffle((2, 1, 0)).reverse(1)
+        all_of(Storage(0, 0, 30**3), (30, 30, 30)).dim_shuffle((2, 1, 0)).reverse(1)
     ),
     "blocks of three": lambda: square(300).sub_sample(2, 1).reshape((100, 3, 150)),
-    "one digit": lambda: whole(Storage(0, 9, 20_000), (20_000,)).reverse(0),
-    "joins at every carry": lambda: whole(Storage(0, 0, 9973), (9973,)).upsample(2, 0),
+    "one digit": lambda: all_of(Storage(0, 9, 20_000), (20_000,)).reverse(0),
+    "joins at every carry": lambda: all_of(Storage(0, 0, 9973), (9973,)).upsample(2, 0),
     "joins at every carry, repeated": lambda: (
-        whole(Storage(0, 0, 9973), (9973,)).upsample(2, 0).broadcast(3, 0)
+        all_of(Storage(0, 0, 9973), (9973,)).upsample(2, 0).broadcast(3, 0)
     ),
     "windows that join at images": windows,
     "three leaves": lambda: square(150).dim_shuffle((1, 0)).reshape((22_500,)).slice(1, 22_499, 0),

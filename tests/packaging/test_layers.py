@@ -1,0 +1,284 @@
+"""The house: who may import whom, how large rooms and files are, and that names say something.
+
+Every import counts: at the top of a module, inside functions, and those for type checkers only.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import poplite
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LAYERS = (
+    "source errors text files display types | jit | arrays | machine | view | vertex | graph"
+    " | vertices | program | report | cost | ops | executable | compile | simulator | viz"
+    " | testing | tools"
+)
+"""A module imports only from its own layer, and from what stands before it."""
+
+ROOMS = {
+    "graph": "mapping | storage | tensor | compute_sets host clone variables | connect | graph"
+    " | virtual partition",
+    "simulator": "progress stopping | codegen | pricing | counting | native | run | host | strict"
+    " | compiled_program interpreted_program | run_control | accounts | engine_arguments | engine",
+    "viz": "draw | tiles | tensor program | dataflow | summary | notebook pictures",
+}
+"""The same within these packages."""
+
+EXCEPTIONS = {
+    ("graph.tensor.tensor", "graph.graph"): "types: `tensor.graph` is a Graph for editors",
+    ("graph.compute_sets.compute_set", "graph.graph"): "types: `compute_set.graph` likewise",
+    ("graph.host.streams", "graph.graph"): "types: `stream.graph` likewise",
+    ("graph.host.remote", "graph.graph"): "types: `buffer.graph` likewise",
+    ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
+    ("graph.graph", "program.function"): "inside the two methods that make functions",
+    ("graph.graph", "graph.virtual"): "inside create_virtual_graph, which makes another graph",
+}
+"""Imports against the order, each with its reason."""
+
+LARGEST_ROOM = 16
+MOST_ENTRIES = 25
+LONGEST_FILE = 550
+LONGEST_CODE = 450
+"""Lines without docstrings, comments and blank lines, of any file."""
+
+FACES = {"graph.graph", "graph.tensor.tensor", "simulator.engine"}
+"""Classes whose docstrings are the reference of the package; only they may be longer."""
+
+FOLDERS = {
+    "poplite": "",
+    "simulator": "simulator.",
+    "tools": "tools.",
+    "vertices": "vertices.",
+}
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name below `poplite`; packages by their own."""
+    named = {}
+    for folder, prefix in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            if path == path.resolve():
+                parts = path.relative_to(ROOT / folder).with_suffix("").parts
+                name = (prefix + ".".join(parts)).removesuffix("__init__").removesuffix(".")
+                if name:
+                    named[name] = path
+    return named
+
+
+MODULES = modules()
+
+
+class Import(NamedTuple):
+    """One import statement of a module."""
+
+    line: int
+    module: str
+    is_for_types: bool
+
+
+def imports_of(module: str) -> list[Import]:
+    """Return what a module imports of poplite, wherever the statement stands."""
+    found = []
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(MODULES[module].read_text()), False)]
+    while waiting:
+        node, for_types = waiting.pop()
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inside = (node.module or "").removeprefix("poplite").removeprefix(".")
+            members = [f"{inside}.{alias.name}".removeprefix(".") for alias in node.names]
+            names = [f"poplite.{m if m in MODULES else inside}" for m in members]
+            names = names if (node.module or "").split(".")[0] == "poplite" else []
+        for name in names:
+            below = name.removeprefix("poplite.")
+            if name != below and below in MODULES and below != module:
+                assert isinstance(node, ast.stmt)
+                found.append(Import(node.lineno, below, for_types))
+        checking = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        waiting += [(child, for_types or checking) for child in ast.iter_child_nodes(node)]
+    return sorted(set(found))
+
+
+IMPORTS = {module: imports_of(module) for module in MODULES}
+
+
+def position(name: str, order: str) -> int:
+    """Return which group of an order a name stands in."""
+    for number, group in enumerate(order.split("|")):
+        if name in group.split():
+            return number
+    raise AssertionError(f"{name} has no place: add it where it belongs in {order!r}")
+
+
+def is_upward(module: str, other: str) -> bool:
+    """Tell whether a module that imports another breaks the order of layers or rooms."""
+    own, others = module.split("."), other.split(".")
+    if own[0] != others[0]:
+        return position(others[0], LAYERS) > position(own[0], LAYERS)
+    if own[0] not in ROOMS or 1 in (len(own), len(others)):
+        return False
+    order = ROOMS[own[0]]
+    return position(others[1], order) > position(own[1], order)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_only_what_stands_before_it(module: str) -> None:
+    wrong = [
+        f"line {each.line} imports poplite.{each.module}"
+        for each in IMPORTS[module]
+        if is_upward(module, each.module) and (module, each.module) not in EXCEPTIONS
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("module", "other"), sorted(EXCEPTIONS))
+def test_exceptions_are_still_needed(module: str, other: str) -> None:
+    assert is_upward(module, other)
+    found = [each for each in IMPORTS[module] if each.module == other]
+    assert found
+    if EXCEPTIONS[module, other].startswith("types"):
+        assert all(each.is_for_types for each in found)
+
+
+def test_pictures_are_loaded_by_name_only() -> None:
+    """Displays of notebooks come in by a name that is no import; nothing else does below viz."""
+    named = {
+        module
+        for module, path in MODULES.items()
+        if '"poplite.viz' in path.read_text() and module.split(".")[0] not in ("viz", "tools")
+    }
+    assert named == {"display"}
+
+
+# -- circles ---------------------------------------------------------------------------------
+
+
+def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
+    """Return sets of modules that reach each other, the largest first (Tarjan's algorithm)."""
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> Iterator[str]:
+        index[module] = lowest[module] = len(index)
+        stack.append(module)
+        for other in sorted(arrows[module]):
+            if other not in index:
+                yield other
+                lowest[module] = min(lowest[module], lowest[other])
+            elif other in stack:
+                lowest[module] = min(lowest[module], index[other])
+        if lowest[module] == index[module]:
+            begin = stack.index(module)
+            found.append(sorted(stack[begin:]))
+            del stack[begin:]
+
+    for module in arrows:
+        pending = [] if module in index else [visit(module)]
+        while pending:
+            other = next(pending[-1], None)
+            if other is None:
+                pending.pop()
+            else:
+                pending.append(visit(other))
+    return sorted((each for each in found if len(each) > 1), key=len, reverse=True)
+
+
+def test_circles_are_found() -> None:
+    arrows = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(arrows) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_circles_are_small_at_run_time() -> None:
+    arrows = {
+        module: {each.module for each in found if not each.is_for_types}
+        for module, found in IMPORTS.items()
+    }
+    assert [each for each in circles(arrows) if len(each) > 4] == []
+
+
+def test_circles_are_small_with_types_too() -> None:
+    arrows = {
+        module: {each.module for each in found if (module, each.module) not in EXCEPTIONS}
+        for module, found in IMPORTS.items()
+    }
+    assert [each for each in circles(arrows) if len(each) > 6] == []
+
+
+# -- sizes and names -------------------------------------------------------------------------
+
+
+def test_no_room_is_crowded() -> None:
+    rooms: dict[Path, int] = {}
+    for path in MODULES.values():
+        if path.name not in ("__init__.py", "__main__.py"):
+            rooms[path.parent] = rooms.get(path.parent, 0) + 1
+    assert {str(room): count for room, count in rooms.items() if count > LARGEST_ROOM} == {}
+
+
+def test_the_package_has_few_entries_none_named_like_a_function() -> None:
+    entries = [path for path in (ROOT / "poplite").iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= MOST_ENTRIES
+    functions = {name for name in poplite.__all__ if inspect.isfunction(getattr(poplite, name))}
+    assert functions & {path.stem for path in entries} == set()
+
+
+def lines_of_code(path: Path) -> int:
+    """Count the lines of a file without docstrings, comments and blank lines."""
+    text = path.read_text()
+    lines = {n for n, line in enumerate(text.splitlines(), 1) if line.strip().strip("#") != ""}
+    lines -= {n for n in lines if text.splitlines()[n - 1].lstrip().startswith("#")}
+    for node in ast.walk(ast.parse(text)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text and isinstance(node.value.value, str):  # type: ignore[attr-defined]
+            lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))  # type: ignore[attr-defined]
+    return len(lines)
+
+
+def test_only_faces_are_long() -> None:
+    long = {m for m, path in MODULES.items() if len(path.read_text().splitlines()) > LONGEST_FILE}
+    assert long <= FACES
+    dense = {m: lines_of_code(path) for m, path in MODULES.items()}
+    assert {m: count for m, count in dense.items() if count > LONGEST_CODE} == {}
+
+
+EMPTY_WORDS = {
+    *("again", "apart", "countable", "counted", "counter", "given", "mine", "plain", "sorts"),
+    *("tallies", "tally", "tallying", "told", "wanted", "whole"),
+}
+"""Words that tell a stranger nothing about a file, a class or a function."""
+
+KNOWN_NAMES = {"counted_loop", "runs_again"}
+"""Named so by PopLibs, and in reports that are saved."""
+
+
+def words_of_name(name: str) -> set[str]:
+    """Return the words of a name, in snake_case or CamelCase."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def test_names_say_something() -> None:
+    empty = []
+    for module, path in MODULES.items():
+        names = [path.stem]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_":
+                names.append(node.name)
+        empty += [
+            f"{module}: {name}"
+            for name in names
+            if words_of_name(name) & EMPTY_WORDS and name not in KNOWN_NAMES
+        ]
+    assert empty == []
