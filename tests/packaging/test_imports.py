@@ -1,43 +1,15 @@
-"""Who may import whom, and what `import poplite` loads."""
+"""What `import poplite` loads, who imports Numba, and where the public names are made."""
 
 from __future__ import annotations
 
 import ast
 import importlib
-import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from helpers.running import python
-
-ROOT = Path(__file__).resolve().parents[2]
-
-LAYERS: tuple[frozenset[str], ...] = tuple(
-    frozenset(names.split())
-    for names in (
-        "arrays.intervals compile.options errors files graph.storage.host_values "
-        "machine.facts machine.floating_point machine.library_facts machine.links "
-        "machine.target source text types",
-        "jit",
-        "arrays.digits arrays.intervals arrays.progressions jit.kernels jit.native view",
-        "arrays graph.compute_sets.edges graph.compute_sets.vertex_tiles graph.mapping",
-        "machine vertex",
-        "vertex.compute",
-        "graph graph.storage",
-        "program",
-        "report",
-        "compile cost executable vertices.estimators",
-        "simulator vertex.compute.identity_part",
-        "vertices",
-        "ops",
-        "viz",
-        "testing",
-        "tools",
-    )
-)
-"""From the left to the right: a package imports its own layer and those before it."""
+from helpers.source_tree import MODULES, ROOT, imports_of
 
 NUMBA_MODULES = frozenset(
     {
@@ -71,122 +43,31 @@ OPTIONAL = (
 )
 
 
-def modules() -> dict[str, Path]:
-    """Every module of the package by its import name."""
-    named = {}
-    for folder, prefix in (
-        ("poplite", "poplite"),
-        ("simulator", "poplite.simulator"),
-        ("tools", "poplite.tools"),
-        ("vertices", "poplite.vertices"),
-    ):
-        for path in (ROOT / folder).rglob("*.py"):
-            if path == path.resolve():
-                parts = path.relative_to(ROOT / folder).with_suffix("").parts
-                named[".".join((prefix, *parts)).removesuffix(".__init__")] = path
-    return named
-
-
-MODULES = modules()
-
-
-def layer(module: str) -> int | None:
-    """Position of a module's layer, that of the longest name listed; None for the package."""
-    parts = module.split(".")
-    if len(parts) == 1:
-        return None
-    for length in range(len(parts), 1, -1):
-        name = ".".join(parts[1:length])
-        for position, names in enumerate(LAYERS):
-            if name in names:
-                return position
-    raise AssertionError(f"{module} has no layer: add it to LAYERS where it belongs")
-
-
-def imported(path: Path, *, top_level: bool) -> list[tuple[int, str]]:
-    """Return (line, module) of the import statements of a file.
-
-    Args:
-        path: a source file.
-        top_level: only those that run when the file is imported.
-    """
-    found = []
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            # `from poplite import view` names a module, `from poplite.view import x` a member.
-            inside = node.module or ""
-            whole = [f"{inside}.{alias.name}" for alias in node.names]
-            found += [(node.lineno, name if name in MODULES else inside) for name in whole]
-        deferred = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        type_only = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        if not (top_level and (deferred or type_only)):
-            waiting += ast.iter_child_nodes(node)
-    return sorted(found)
-
-
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_imports_only_what_stands_to_its_left(module: str) -> None:
-    own = layer(module)
-    wrong = []
-    for line, name in imported(MODULES[module], top_level=True):
-        other = layer(name) if name.startswith("poplite.") else None
-        if own is not None and other is not None and other > own:
-            wrong.append(f"line {line} imports {name}")
-    assert wrong == []
-
-
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_nothing_below_imports_the_whole_package(module: str) -> None:
-    lines = [n for n, name in imported(MODULES[module], top_level=True) if name == "poplite"]
+    lines = [e.line for e in imports_of(module) if e.is_at_start and e.module == "poplite"]
     assert lines == [] or module.startswith("poplite.tools")
 
 
 def test_only_listed_modules_import_numba_at_top_level() -> None:
     users = {
         module
-        for module, path in MODULES.items()
-        for _, name in imported(path, top_level=True)
-        if name.split(".")[0] in ("numba", "llvmlite")
+        for module in MODULES
+        for each in imports_of(module)
+        if each.is_at_start and each.module.split(".")[0] in ("numba", "llvmlite")
     }
     assert users == NUMBA_MODULES
 
 
 def test_other_modules_import_the_listed_ones_inside_functions() -> None:
     wrong = [
-        f"{module}:{line} imports {name}"
-        for module, path in MODULES.items()
+        f"{module}:{each.line} imports {each.module}"
+        for module in MODULES
         if module not in NUMBA_MODULES
-        for line, name in imported(path, top_level=True)
-        if name in NUMBA_MODULES
+        for each in imports_of(module)
+        if each.is_at_start and each.module in NUMBA_MODULES
     ]
     assert wrong == []
-
-
-def below_viz() -> list[str]:
-    """Modules that stand before the pictures."""
-    return [m for m in sorted(MODULES) if not re.match(r"poplite\.(viz|testing|tools)\b", m)]
-
-
-@pytest.mark.parametrize("module", below_viz())
-def test_nothing_below_viz_imports_it(module: str) -> None:
-    names = [name for _, name in imported(MODULES[module], top_level=False)]
-    assert not any(name.startswith("poplite.viz") for name in names)
-
-
-def test_only_display_names_a_module_of_viz() -> None:
-    naming = [
-        module
-        for module in below_viz()
-        for node in ast.walk(ast.parse(MODULES[module].read_text()))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and re.match(r"(poplite)?\.viz\b[\w.]*$", node.value)
-    ]
-    assert naming == ["poplite.display"]
 
 
 def test_import_poplite_loads_nothing_heavy_or_optional() -> None:

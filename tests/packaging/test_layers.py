@@ -10,13 +10,11 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import poplite
-
-ROOT = Path(__file__).resolve().parents[2]
+from helpers.source_tree import ROOT, imports_of, modules
 
 LAYERS = (
     "source errors text files display types | jit | arrays | machine | view | vertex | graph"
@@ -54,63 +52,20 @@ LONGEST_CODE = 450
 FACES = {"graph.graph", "graph.tensor.tensor", "simulator.engine"}
 """Classes whose docstrings are the reference of the package; only they may be longer."""
 
-FOLDERS = {
-    "poplite": "",
-    "simulator": "simulator.",
-    "tools": "tools.",
-    "vertices": "vertices.",
+MODULES = {
+    name.removeprefix("poplite."): path for name, path in modules().items() if name != "poplite"
 }
+"""Files by the names of their modules below `poplite`."""
 
-
-def modules() -> dict[str, Path]:
-    """Every module by its name below `poplite`; packages by their own."""
-    named = {}
-    for folder, prefix in FOLDERS.items():
-        for path in (ROOT / folder).rglob("*.py"):
-            if path == path.resolve():
-                parts = path.relative_to(ROOT / folder).with_suffix("").parts
-                name = (prefix + ".".join(parts)).removesuffix("__init__").removesuffix(".")
-                if name:
-                    named[name] = path
-    return named
-
-
-MODULES = modules()
-
-
-class Import(NamedTuple):
-    """One import statement of a module."""
-
-    line: int
-    module: str
-    is_for_types: bool
-
-
-def imports_of(module: str) -> list[Import]:
-    """Return what a module imports of poplite, wherever the statement stands."""
-    found = []
-    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(MODULES[module].read_text()), False)]
-    while waiting:
-        node, for_types = waiting.pop()
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            inside = (node.module or "").removeprefix("poplite").removeprefix(".")
-            members = [f"{inside}.{alias.name}".removeprefix(".") for alias in node.names]
-            names = [f"poplite.{m if m in MODULES else inside}" for m in members]
-            names = names if (node.module or "").split(".")[0] == "poplite" else []
-        for name in names:
-            below = name.removeprefix("poplite.")
-            if name != below and below in MODULES and below != module:
-                assert isinstance(node, ast.stmt)
-                found.append(Import(node.lineno, below, for_types))
-        checking = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        waiting += [(child, for_types or checking) for child in ast.iter_child_nodes(node)]
-    return sorted(set(found))
-
-
-IMPORTS = {module: imports_of(module) for module in MODULES}
+IMPORTS = {
+    module: [
+        each._replace(module=each.module.removeprefix("poplite."))
+        for each in imports_of(f"poplite.{module}")
+        if each.module.startswith("poplite.")
+    ]
+    for module in MODULES
+}
+"""What each imports of poplite, everywhere."""
 
 
 def position(name: str, order: str) -> int:

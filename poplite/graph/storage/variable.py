@@ -17,8 +17,7 @@ from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
 from poplite.text import clipped, fitted
 from poplite.types import type_text
-from poplite.view import Storage, View
-from poplite.view import all_of
+from poplite.view import Storage, View, all_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
