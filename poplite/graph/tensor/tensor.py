@@ -474,10 +474,9 @@ class Tensor(Displayed):
         new = element_type(element_type_)
         if new.size_bytes != self.element_type.size_bytes:
             raise shaping.of_other_size(new, self.element_type, self)
-        read = Tensor(self.graph, new, self.view)
         if new is QUARTER:
             check_alike(f"reinterpret as {new!r}", self.graph.space, self.view)
-        return read
+        return Tensor(self.graph, new, self.view)
 
     # What is read, and whether it can be written
 
