@@ -3,7 +3,7 @@
 Import statements are read, not run, as Numba should not be loaded to find code that is there::
 
     from poplite.types import BOOL                   anywhere in a module, also inside functions
-    from poplite.jit import objects                  the package, and its module of that name
+    from poplite.jit import object_cache             the package, and its module of that name
     if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so that no code is from it
 
 Where there is only byte code its import statements count, those for types among them.

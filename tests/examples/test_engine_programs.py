@@ -25,7 +25,7 @@ import numpy as np
 
 import engine_axpy, engine_bulk, engine_heat, engine_matmul, engine_reduction
 import poplite as pl
-from poplite.simulator import threads
+from poplite.simulator.run import threads
 
 threads.pays_ns()  # starts them
 threads.LEAST_NS, threads.pays_ns = 0, lambda: 0
