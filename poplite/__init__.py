@@ -153,44 +153,43 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "compile.compiler": "compile_graph",
     "executable.executable": "Executable",
+    "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "graph.compute_sets.compute_set": "ComputeSet VertexInstance",
-    "machine.floating_point": "FloatingPointBehaviour",
-    "graph.graph": "Graph",
     "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
-    "graph.tensor.concat": "append concat",
-    "vertex.layouts": "Layout VectorLayout VectorListLayout",
+    "graph.compute_sets.vertex_block": "VertexBlock",
+    "graph.graph": "Graph",
+    "graph.host.remote": "HostFunction RemoteBuffer",
+    "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
     "graph.mapping.tile_mapping": "TileMapping",
+    "graph.partition": "cut detect_innermost_grouping grid_blocks map_blocks map_linearly "
+    "near_square_grid spread",
+    "graph.storage.variable": "Variable",
+    "graph.tensor.concat": "append concat",
+    "graph.tensor.memory_regions": "SortedRegions TileRegions",
+    "graph.tensor.rearrange": "TensorRearranger",
+    "graph.tensor.tensor": "Tensor UpsampleMethod",
+    "graph.tensor.variable_regions": "VarRegions VariableInterval",
+    "machine.floating_point": "FloatingPointBehaviour",
+    "machine.target": "Target",
     "ops.loop": "counted_loop",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
-    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat "
-    "Program Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType "
-    "WriteUndef",
+    "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat Program "
+    "Repeat RepeatWhileFalse RepeatWhileTrue Sequence Switch Sync SyncType WriteUndef",
     "program.cycles": "cycle_count cycle_stamp",
     "program.floating_point": "ModifyFloatingPointBehaviour SetFloatingPointBehaviour "
     "SetStochasticRounding get_and_modify_floating_point_behaviour set_floating_point_behaviour "
     "set_stochastic_rounding",
-    "graph.tensor.rearrange": "TensorRearranger",
-    "graph.host.remote": "HostFunction RemoteBuffer",
     "program.function": "FunctionBuffer",
     "report": "Report",
     "simulator.engine": "Engine",
-    "graph.tensor.memory_regions": "SortedRegions TileRegions",
     "source": "SourceLocation",
-    "graph.host.streams": "DataStream DataStreamType ReplicatedStreamMode StreamCallback",
-    "graph.partition": "cut detect_innermost_grouping grid_blocks map_blocks map_linearly "
-    "near_square_grid spread",
-    "machine.target": "Target",
-    "graph.tensor.tensor": "Tensor UpsampleMethod",
     "types": "BOOL CHAR FLOAT HALF INT LONGLONG QUARTER QUARTER_METADATA SHORT SIGNED_CHAR "
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
-    "graph.tensor.variable_regions": "VarRegions VariableInterval",
-    "graph.storage.variable": "Variable",
+    "vertex.layouts": "Layout VectorLayout VectorListLayout",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
-    "graph.compute_sets.vertex_block": "VertexBlock",
     "view": "Interval Intervals",
 }
 """Where the public names are made, by module; what a type checker reads is above."""
