@@ -40,7 +40,7 @@ from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import raise_fault
 from poplite.simulator.run.recording import Recording
-from poplite.simulator.strict.checks import StrictChecks, lookable
+from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
 
 SLOW_NS = 5_000_000
 """A run that takes longer is looked at for launches that threads should share."""
@@ -72,7 +72,7 @@ class CompiledProgram:
         self._bound = self._ops.copy()
         self._inner: dict[int, CompiledProgram] = {}
         if checks is not None:
-            self._rows = lookable(code)
+            self._rows = rows_to_look_at(code)
             checks.on_armed.append(self._arm)
             self._arm()
         self._state = np.zeros(STATE_WORDS, np.int64)

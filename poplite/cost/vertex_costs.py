@@ -103,7 +103,7 @@ class _Part:
                 return self._formula(answers, kind)
 
     def _estimated(self, estimator: Estimator, graph: Graph) -> VertexCosts:
-        columns = self._columns([*words_of(self.family), *details_of(self.family)])
+        columns = self._columns([*words_of(self.family), *detail_columns(self.family)])
         first, kind = distinct(columns, self.count)
         answers = []
         for k in (first if self.chosen is None else self.chosen[first]).tolist():
@@ -166,7 +166,7 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
 # -- what estimators may look at beyond shapes -----------------------------------------------
 
 
-def details_of(family: Family) -> list[Column]:
+def detail_columns(family: Family) -> list[Column]:
     """Return columns that tell vertices apart whose shapes are equal.
 
     They are numbers that are equal where values of state are, or lengths of the rows of a list,

@@ -28,7 +28,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.opcodes import CALLBACK, Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
-from poplite.simulator.counting.slot_tables import SlotTotals, beside, known_slots
+from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
 
 SlotTotalsOf = Callable[[str, int], SlotTotals | None]
 
@@ -145,7 +145,7 @@ class Accounts:
         if counted is None:
             return count * priced.cycles
         number = int(self._executable.programs[program].ops[row, 1])
-        guess = beside(self._executable.costs[number], self._executable.target.tiles)
+        guess = cycles_around(self._executable.costs[number], self._executable.target.tiles)
         for phase in priced.phases:
             if phase.kind == "compute":
                 guess += phase.cycles.dense(len(guess))

@@ -125,7 +125,7 @@ class SlotTable:
         self._shared, self._alone = places[~alone], places[alone]
         self._shared_tiles, self._alone_tiles = compact[~alone], compact[alone]
         self._scratch = np.zeros(len(self._used) * (target.workers + 2), np.int64)
-        around = beside(self._cost, target.tiles)
+        around = cycles_around(self._cost, target.tiles)
         self._beside = around[self._used]
         others = np.delete(around, self._used)
         self._least = int(others.max(initial=0))
@@ -180,7 +180,7 @@ class SlotTable:
         )
 
 
-def beside(cost: StepCost, num_tiles: int) -> Int64:
+def cycles_around(cost: StepCost, num_tiles: int) -> Int64:
     """Return the cycles of each tile in phases that no sync parts from the vertices.
 
     Args:

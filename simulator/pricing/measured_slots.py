@@ -20,10 +20,10 @@ from poplite.simulator.pricing.module import priced_module
 from poplite.simulator.pricing.native_slots import block_costs
 from poplite.simulator.pricing.parameters import PRICED, parameters_of
 from poplite.simulator.pricing.slot_function import (
-    as_it_is,
     declarations,
     slot_counting_text,
-    within,
+    with_bounded_memory,
+    with_its_memory,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def running_module(
         name: of the function.
         on_copies: whether it only counts: it takes, behind the arguments of `parameters_of`, a
             budget, memory that it reads and memory that it changes, each with its bytes
-            (`poplite.simulator.pricing.slot_function.within`).
+            (`poplite.simulator.pricing.slot_function.with_bounded_memory`).
     """
     module, parameters = priced_module(cls, forms), parameters_of(cls, forms)
     blocks = blocks_of(module.get_function(PRICED))
@@ -57,7 +57,7 @@ def running_module(
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
-    memory, declared = within if on_copies else as_it_is, declarations(module)
+    memory, declared = with_bounded_memory if on_copies else with_its_memory, declarations(module)
     return llvm.parse_assembly(slot_counting_text(name, arguments, blocks, costs, declared, memory))
 
 

@@ -107,7 +107,7 @@ def _named(name: str) -> str:
     return f"%{name}" if _PLAIN.fullmatch(name) else f'%"{name}"'
 
 
-def as_it_is(instruction: Instruction, number: int = 0) -> str:
+def with_its_memory(instruction: Instruction, number: int = 0) -> str:
     """Return the text of an instruction."""
     return _MARKS.sub("", instruction.text)
 
@@ -121,17 +121,17 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
         if not instruction.name:
             return ""
         return f"{_named(instruction.name)} = freeze {instruction.kind} zeroinitializer"
-    return as_it_is(instruction)
+    return with_its_memory(instruction)
 
 
-def within(instruction: Instruction, number: int) -> str:
+def with_bounded_memory(instruction: Instruction, number: int) -> str:
     """Return the text of an instruction that loads and stores only where it may.
 
     It loads from %arena and from %copy, of so many bytes, and stores to the latter; everything else
     is `%nowhere`.
     """
     if instruction.opcode not in ("load", "store"):
-        return as_it_is(instruction)
+        return with_its_memory(instruction)
     is_store = instruction.opcode == "store"
     pointer = _named(instruction.operands[is_store])
     places = ["copy"] if is_store else ["copy", "arena"]
@@ -147,7 +147,7 @@ def within(instruction: Instruction, number: int) -> str:
         lines.append(f"%holds.{number} = or i1 {held}, %arena.holds.{number}")
         held = f"%holds.{number}"
     lines.append(f"%safe.{number} = select i1 {held}, ptr {pointer}, ptr %nowhere")
-    text = as_it_is(instruction)
+    text = with_its_memory(instruction)
     before, _, behind = text.rpartition(f"ptr {pointer}")
     return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
 

@@ -207,7 +207,7 @@ class StrictChecks:
         return True
 
 
-def lookable(code: Code) -> list[int]:
+def rows_to_look_at(code: Code) -> list[int]:
     """Return the rows of a program that are looked at before they run, as long as all are armed.
 
     Args:

@@ -59,7 +59,7 @@ def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]
         yield source[cut].view, destination[cut].view
 
 
-def summed(target: Target, phases: Sequence[Phase]) -> Phase:
+def sum_of_parts(target: Target, phases: Sequence[Phase]) -> Phase:
     """Return the phase that parts of a Copy make together.
 
     What goes to several tiles is sent once as far as it is in one part.
@@ -95,7 +95,9 @@ def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
     return Spread.of(np.sum([spread.dense(num_tiles) for spread in spreads], axis=0))
 
 
-def paired(homes: Homes, source: View, destination: View, width: int) -> tuple[Pieces, Int64]:
+def pieces_between(
+    homes: Homes, source: View, destination: View, width: int
+) -> tuple[Pieces, Int64]:
     """Return what is moved from a view to another, by the tile that it reaches.
 
     Args:

@@ -60,7 +60,7 @@ class Rows(NamedTuple):
         return self.size * self.width
 
 
-def together(several: Sequence[Rows]) -> Rows:
+def joined_rows(several: Sequence[Rows]) -> Rows:
     """Return rows of several fields.
 
     Args:

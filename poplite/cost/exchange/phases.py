@@ -23,12 +23,18 @@ import numpy as np
 
 from poplite.arrays.series import Steps
 from poplite.cost.exchange.between_ipus import global_phase
-from poplite.cost.exchange.copies import paired, parts_of, phases_of_few, rows_of, summed
+from poplite.cost.exchange.copies import (
+    parts_of,
+    phases_of_few,
+    pieces_between,
+    rows_of,
+    sum_of_parts,
+)
 from poplite.cost.exchange.gathers import rows_to_gather
 from poplite.cost.exchange.host import host_phase
 from poplite.cost.exchange.internal import FEW, exchange_phase, load_of
 from poplite.cost.exchange.locations import Homes, homes_of
-from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, together
+from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.spread import NOTHING, Spread
@@ -88,7 +94,7 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
     by_kind: dict[str, list[Phase]] = {}
     for phase in chain.from_iterable(parts):
         by_kind.setdefault(phase.kind, []).append(phase)
-    return tuple(summed(graph.target, phases) for phases in by_kind.values())
+    return tuple(sum_of_parts(graph.target, phases) for phases in by_kind.values())
 
 
 def _phases_of_views(
@@ -100,7 +106,7 @@ def _phases_of_views(
 ) -> Iterator[Phase]:
     """Yield what part of a Copy takes."""
     width, target = copy.source.element_type.size_bytes, graph.target
-    pieces, into = paired(homes, source, destination, width)
+    pieces, into = pieces_between(homes, source, destination, width)
     what = f"'{copy.source.name}' -> '{copy.destination.name}'"
     if isinstance(copy, CrossReplicaCopy) and copy.replica_map != _identity(copy):
         cause = Cause(what, "goes to other replicas", copy.location, int(pieces.bytes.sum()))
@@ -215,7 +221,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
             sums.add(rows.tile, rows.bytes)
             if way.needs_room(each):
                 _add(room, rows.tile, rows.bytes)
-        every = together([rows for _, rows in copied])
+        every = joined_rows([rows for _, rows in copied])
         yield copy_phase(target, every, _causes(found), Spread.of(room))
     some = [each for each in moved if each.remote.count]
     if some:
