@@ -101,7 +101,7 @@ class AllTiles:
 
 
 class SomeTiles:
-    """The tile numbers of a virtual graph.
+    """The tile numbers of a virtual graph, which messages call as its repr does.
 
     Args:
         tiles: the top-level graph's number of each tile.

@@ -231,3 +231,14 @@ def test_numpy_numbers_are_tiles() -> None:
     graph = pl.Graph(MACHINE)
     part = graph.create_virtual_graph(np.int32(4), np.int32(6))
     assert part.create_virtual_graph(np.array([1])).convert_tile_to_top_level_graph_tile(0) == 5
+
+
+def test_what_is_set_on_a_virtual_graph_stays_there() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    virtual = graph.create_virtual_graph(4)
+    virtual.note = "the left half"  # type: ignore[attr-defined]
+    assert not hasattr(graph, "note")
+    assert virtual.target.tiles == 4
+    assert graph.target.tiles == 8
+    with pytest.raises(AttributeError, match="'VirtualGraph' object has no attribute 'nothing'"):
+        virtual.nothing  # type: ignore[attr-defined]  # noqa: B018
