@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-class _PlainLibrary(ObjectLibrary):
+class _UnoptimizedLibrary(ObjectLibrary):
     """A library that is left as it was emitted."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -36,18 +36,18 @@ class _PlainLibrary(ObjectLibrary):
         pass
 
 
-class _PlainCodegen(ObjectCodegen):
-    _library_class = _PlainLibrary
+class _UnoptimizedCodegen(ObjectCodegen):
+    _library_class = _UnoptimizedLibrary
 
 
-class _PlainTargetContext(TargetContext):
+class _UnoptimizedTargetContext(TargetContext):
     def init(self) -> None:
         """Set up code generation that optimizes nothing."""
         super().init()
-        self._internal_codegen = _PlainCodegen("poplite")
+        self._internal_codegen = _UnoptimizedCodegen("poplite")
 
 
-_plain: tuple[WeakNumberContext, TargetContext] | None = None
+_unoptimized: tuple[WeakNumberContext, TargetContext] | None = None
 
 
 @global_compiler_lock
@@ -64,11 +64,11 @@ def emitted_module(
         emit: called with target context, builder and arguments; emits what the function does, and
             returns what it returns.
     """
-    global _plain
-    if _plain is None:
+    global _unoptimized
+    if _unoptimized is None:
         typing_context = WeakNumberContext()
-        _plain = typing_context, _PlainTargetContext(typing_context)
-    usual = exchange_contexts(_plain)  # functions that are called ask for them
+        _unoptimized = typing_context, _UnoptimizedTargetContext(typing_context)
+    usual = exchange_contexts(_unoptimized)  # functions that are called ask for them
     try:
         typing_context, context = contexts()
         library = context.codegen().create_library(exported)

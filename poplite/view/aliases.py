@@ -1,8 +1,8 @@
 """Who shares elements: aliases inside a view, intersections of views, constants.
 
-Over one variable a view is a strided set of addresses and `strided` answers.  Nothing is listed
-for a view of a `Cat` either, as long as it reads the whole Cat once: it is then made of the
-strided sets of the Cat's kids, which `sets` tells apart::
+Over one variable a view is a strided set of addresses and `strided_sets` answers.  Nothing is
+listed for a view of a `Cat` either, as long as it reads the whole Cat once: it is then made of the
+strided sets of the Cat's kids, which `set_arrays` tells apart::
 
     view of a Cat
       repeats a position          -> aliases

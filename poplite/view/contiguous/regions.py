@@ -3,10 +3,10 @@
 A run is a maximal range of the flattened view whose addresses follow each other.  How runs are
 found depends on how many there are and where the view stands::
 
-    at most 64                     `few`: plain Python
-    on the storage of a variable   `expand`: from the digits alone
-    on a `Cat`                     `through`: from the `leaves` of the space
-    more than fit                  `stream`: some at a time
+    at most 64                     `few_runs`: plain Python
+    on the storage of a variable   `poplite.arrays.progressions`: from the digits alone
+    on a `Cat`                     `nested`: from the leaves of the space (`concatenated`)
+    more than fit                  `chunks`: some at a time
 
 Counting lists nothing.
 """

@@ -48,7 +48,7 @@ LIMITS = {
     "spaces never lowered to runs": (-1, 8, 3, 10**9),
     "spaces always lowered to runs": (2, 6, 2, 0),
 }
-"""`few.FEW`, `expand.SMALL`, `expand.BLOCK` and `through.ELEMENTS_PER_RUN`."""
+"""`few_runs.FEW`, `progressions.SMALL`, `progressions.BLOCK` and `nested.ELEMENTS_PER_RUN`."""
 
 
 @contextlib.contextmanager
