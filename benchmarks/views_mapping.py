@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from poplite.arrays.sweep import intersection, union
 from poplite.graph import Graph
-from poplite.graph.mapping.edits import VariableMapping
+from poplite.graph.mapping.variable_mapping import VariableMapping
 from poplite.graph.partition import map_linearly
 from poplite.machine.target import Target
 from poplite.view import runs

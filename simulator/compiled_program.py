@@ -35,7 +35,7 @@ from poplite.executable.opcodes import (
     STATE_WORDS,
     Code,
 )
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import raise_fault
@@ -85,8 +85,8 @@ class CompiledProgram:
         tables = self._ops, steps.table.words, steps.arena.bytes
         self._arrays = (*tables, self._state, self._loops, self._returns, counts)
         arguments = [array.ctypes.data for array in self._arrays]
-        self._arguments = np.array([*arguments, native.interpreter_address()], np.int64)
-        self._enter = partial(native.enter(), self._arguments.ctypes.data)
+        self._arguments = np.array([*arguments, compiled_parts.interpreter_address()], np.int64)
+        self._enter = partial(compiled_parts.enter(), self._arguments.ctypes.data)
         self._words = self._state.data  # which Python reads faster
         self._recording: Recording | None = None
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, counting, taken
 from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
+from poplite.compile.gathered_edges import Placed, Places
 from poplite.compile.lists import RowLists
-from poplite.compile.place import Placed, Places
 from poplite.compile.rows import vertices_of
 from poplite.executable.descriptor import NUMBER, RowForm
 from poplite.executable.layout import ArenaLayout, StoredVariable

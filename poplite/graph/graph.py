@@ -44,7 +44,7 @@ from poplite.graph.connect.ownership import check_compute_set, check_mapped, che
 from poplite.graph.host.handles import Handles, HostHandle, named, write_handle
 from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_of, remote_buffer_of
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
-from poplite.graph.host.transfers import TypeLike
+from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.storage.names import Names, checked_name, checked_scope
 from poplite.graph.storage.space import Space

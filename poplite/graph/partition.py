@@ -30,7 +30,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
-from poplite.graph.mapping.edits import Linear
+from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.tensor.indexing import described
 from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.refused import no_tensor

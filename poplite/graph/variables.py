@@ -39,7 +39,7 @@ from poplite.graph.clone import (
     interleaved,
     layout,
 )
-from poplite.graph.mapping.edits import Linear
+from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.host_values import ElementClass, elements
 from poplite.graph.storage.names import checked_name
 from poplite.graph.storage.space import MAX_ADDRESS, Space

@@ -22,7 +22,7 @@ from poplite.errors import (
 )
 from poplite.graph.host.remote import HostFunction, RemoteBuffer
 from poplite.graph.host.streams import DataStream, DataStreamType
-from poplite.graph.host.transfers import MAX_TRANSFER_BYTES, transfer_text
+from poplite.graph.host.transfer_checks import MAX_TRANSFER_BYTES, transfer_text
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape, why_not_writeable
 from poplite.program.base import NUMBERS, set_once

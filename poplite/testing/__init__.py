@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         check_tile_mapping,
         tiles_of,
     )
-    from poplite.testing.draw import (
+    from poplite.testing.random_tensors import (
         random_mapping,
         random_shape,
         random_step,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "addressed": "AddressedTensor appended concatenated variables",
     "check": "check_intersection check_sorted_regions check_tensor check_tile_mapping tiles_of",
-    "draw": "random_mapping random_shape random_step random_tensor random_variables",
+    "random_tensors": "random_mapping random_shape random_step random_tensor random_variables",
     "strategies": "graphs_with_variables tensors tile_mappings",
     "vertices": "assert_vertex",
 }

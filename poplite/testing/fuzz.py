@@ -32,7 +32,7 @@ from poplite.testing.check import (
     check_view,
     tiles_of,
 )
-from poplite.testing.draw import (
+from poplite.testing.random_tensors import (
     random_mapping,
     random_reshaped_variable,
     random_step,

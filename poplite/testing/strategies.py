@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from poplite.testing.addressed import AddressedTensor
-from poplite.testing.draw import random_tensor, random_variables
+from poplite.testing.random_tensors import random_tensor, random_variables
 
 try:
     from hypothesis import strategies as st

@@ -30,8 +30,8 @@ from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
-from poplite.viz.tiles.load import tile_load
 from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.tile_load import tile_load
 from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 if TYPE_CHECKING:

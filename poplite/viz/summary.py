@@ -20,7 +20,7 @@ from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
 from poplite.viz.program.tree import runs_of
-from poplite.viz.tiles.load import tile_load
+from poplite.viz.tiles.tile_load import tile_load
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, num_edges
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ _NAMES: dict[object, str] = {
     replacements[builtins.max]: "maximum",
 }
 """Operations by what Numba knows them by, with their names in
-`poplite.vertex.compute.interpreted.arithmetic`."""
+`poplite.vertex.compute.arithmetic`."""
 
 
 class Traps:

@@ -28,7 +28,7 @@ from poplite.simulator.pricing.slot_function import (
 
 if TYPE_CHECKING:
     from poplite.executable.descriptor import Forms
-    from poplite.simulator.pricing.slots import Cost
+    from poplite.simulator.pricing.instruction_prices import Cost
     from poplite.vertex.vertex import Vertex
 
 

@@ -15,6 +15,7 @@ from numba.core import cgutils
 from poplite.jit.llvm_modules import compile_module
 from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
 from poplite.simulator.pricing.divisors import without_checks
+from poplite.simulator.pricing.instruction_prices import Cost, prices_of
 from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.module import optimize, priced_module
 from poplite.simulator.pricing.parameters import PRICED, Parameter, parameters_of
@@ -26,7 +27,6 @@ from poplite.simulator.pricing.slot_function import (
     slot_counting_text,
     without_memory,
 )
-from poplite.simulator.pricing.slots import Cost, prices_of
 from poplite.simulator.pricing.taint import deciding
 
 if TYPE_CHECKING:

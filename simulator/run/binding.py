@@ -21,7 +21,7 @@ from poplite.executable.opcodes import (
     Code,
 )
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Counting, Variant, modes_of
 from poplite.simulator.progress import Progress
 from poplite.simulator.run import threads
@@ -75,7 +75,7 @@ class CompiledSteps:
 
         rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
         floats = arena.floats.address
-        self.table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
+        self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
         self.launches: dict[tuple[int, int], int] = {}
         for number, step in enumerate(executable.steps):
             may_fault = isinstance(step, ComputeStep) and step.may_fault
@@ -170,7 +170,7 @@ class CompiledSteps:
     def _move(self, moves: Moves) -> None:
         rows = moves.words()
         for address in self.arena.addresses:
-            native.move()(address, rows.ctypes.data, len(moves.records))
+            compiled_parts.move()(address, rows.ctypes.data, len(moves.records))
 
 
 def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
@@ -209,6 +209,6 @@ def _drivers(
         if counting is None:
             modes = modes_of(cls, executable.float_modes)
             variant = Variant(executable.checks == "strict", falling, modes)
-        addresses[kind] = native.driver(cls, columns, variant, place)
+        addresses[kind] = compiled_parts.driver(cls, columns, variant, place)
         progress.update(lambda: len(addresses))
     return addresses

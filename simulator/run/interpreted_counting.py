@@ -16,7 +16,7 @@ from collections.abc import Callable
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD, Code
 from poplite.executable.step import ComputeStep, Vertices
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Variant
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.launches import LaunchTable
@@ -49,10 +49,10 @@ class InterpretedSlots:
 
         def driver(group: Vertices) -> int:
             place = f"{places[group.cls, group.columns]:,} of {len(places):,}"
-            return native.driver(group.cls, group.columns, variants[group.cls], place)
+            return compiled_parts.driver(group.cls, group.columns, variants[group.cls], place)
 
         rows, floats = len(parts) + len(self.slot_counts), arena.floats.address
-        self._table = LaunchTable(rows, arena.addresses, driver, native.mover, floats)
+        self._table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
         self._launches = {}
         for number, groups in parts.items():
             slots = self.slot_counts.steps[number].slots
@@ -70,7 +70,7 @@ class InterpretedSlots:
             return
         launch = self._table.launches[self._launches[step]]
         for part, chunk in zip(launch.parts, launch.chunks, strict=True):
-            driver = native.DRIVER(int(chunk[CHUNK_DRIVER]))
+            driver = compiled_parts.DRIVER(int(chunk[CHUNK_DRIVER]))
             memory, record = chunk[[CHUNK_ARENA, CHUNK_ROWS]].tolist(), chunk[FAULT_WORD:]
             for row, vertices in enumerate(part.vertices.tolist()):
                 for vertex in range(vertices):

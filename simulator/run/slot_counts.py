@@ -9,7 +9,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.data_dependent import counting_of
 from poplite.simulator.counting.slot_tables import SlotTable, SlotTotals
@@ -69,7 +69,7 @@ class SlotCounts:
             record, totals = self.steps[number].record()
             work_row = int(code.step_rows[code.step_rows < row].max())
             self._totals[name, work_row] = self.steps[number], totals
-            launch = table.add_call(native.slot_summer(), record)
+            launch = table.add_call(compiled_parts.slot_summer(), record)
             self._launches[id(code), row] = launch
             self._records[launch] = record
 
@@ -93,7 +93,9 @@ class SlotCounts:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
-            native.DRIVER(native.slot_summer())(0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0)
+            compiled_parts.DRIVER(compiled_parts.slot_summer())(
+                0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0
+            )
 
     def totals(self, program: str, row: int) -> SlotTotals | None:
         """Return what the vertices of a step took that were counted.

@@ -38,7 +38,7 @@ from poplite.executable.opcodes import (
     STATE_ENTRIES,
     STATE_WORDS,
 )
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 
 Integers = npt.NDArray[np.int64]
 
@@ -87,7 +87,7 @@ class _Threads:
         parallel._launch_threads()
         if parallel.threading_layer() == "workqueue":  # the one that two threads may not call
             self.lock_of_layer = threading.RLock()
-        self.entries[ENTRY_KERNEL] = native.thread_kernel()
+        self.entries[ENTRY_KERNEL] = compiled_parts.thread_kernel()
         self.entries[ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
         self.entries[ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
         self.launch_ns = min(_launch_ns() for _ in range(3))
@@ -160,7 +160,7 @@ def _launch_ns() -> int:
     times, threads = 16, count()
     ops = np.array([[REPEAT, 0, times, 3], [LAUNCH, 0, 0, 0], [AGAIN, 0, 1, 0], [END, 0, 0, 0]])
     chunks = np.zeros((threads, CHUNK_WORDS), np.int64)
-    chunks[:, CHUNK_DRIVER] = native.mover(False)
+    chunks[:, CHUNK_DRIVER] = compiled_parts.mover(False)
     launch, state = np.zeros(LAUNCH_WORDS, np.int64), np.zeros(STATE_WORDS, np.int64)
     launch[LAUNCH_SHARES], launch[LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
     state[STATE_ENTRIES] = entries().ctypes.data
@@ -168,5 +168,5 @@ def _launch_ns() -> int:
     arrays = (ops, launch, arena, state, loops, returns, counts)
     with lock_of_layer() or nullcontext():
         begin = time.perf_counter_ns()
-        native.interpreter()(*(array.ctypes.data for array in arrays))
+        compiled_parts.interpreter()(*(array.ctypes.data for array in arrays))
         return (time.perf_counter_ns() - begin) // times

@@ -20,7 +20,7 @@ from poplite.graph import Graph
 from poplite.graph.mapping.tile_mapping import TileMapping
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
-from poplite.tools.viz.target import load_target
+from poplite.tools.viz.load_target import load_target
 from poplite.viz import (
     graph_dot,
     graph_svg,

@@ -26,8 +26,9 @@ LAYERS = (
 ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect | graph"
     " | virtual partition",
-    "simulator": "progress stopping | codegen | pricing | counting | native | run | host | strict"
-    " | compiled_program interpreted_program | run_control | accounts | engine_arguments | engine",
+    "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
+    " | strict | compiled_program interpreted_program | run_control | accounts"
+    " | engine_arguments | engine",
     "viz": "draw | tiles | tensor program | dataflow | summary | notebook pictures",
 }
 """The same within these packages."""

@@ -35,8 +35,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
-    from poplite.tools.viz.target import load_target
 
     out = Destination.of(arguments)
     graph, program = load_target(arguments.target)

@@ -27,8 +27,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
-    from poplite.tools.viz.target import load_target
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
@@ -36,7 +36,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.viz.tensor.page import tensor_page
     from poplite.viz.tensor.svg import draw_tensor_svg
     from poplite.viz.tensor.text import draw_tensor_text
-    from poplite.viz.tiles.load import find_variable
+    from poplite.viz.tiles.tile_load import find_variable
 
     owned = ownership_of_variable(find_variable(graph, arguments.name), arguments.view)
     match out.format:

@@ -31,13 +31,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from poplite.tools.viz.load_target import load_target
     from poplite.tools.viz.output import Destination
-    from poplite.tools.viz.target import load_target
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
-    from poplite.viz.tiles.load import tile_load
     from poplite.viz.tiles.page import tiles_page
+    from poplite.viz.tiles.tile_load import tile_load
     from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text, tiles_json
 
     load = tile_load(graph, arguments.variable)

@@ -16,17 +16,17 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
-from poplite.cost.exchange.internal import FEW as FEW_PIECES
-from poplite.cost.exchange.internal import exchange_of_few
 from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Homes, walk
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
 from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES
+from poplite.cost.exchange.within_ipu import exchange_of_few
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.jit.kernels.locations import pair
 from poplite.view import num_runs, runs
-from poplite.view.contiguous.small import few_runs
+from poplite.view.contiguous.few_runs import few_runs
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target

@@ -30,13 +30,13 @@ from poplite.cost.exchange.copies import (
     rows_of,
     sum_of_parts,
 )
-from poplite.cost.exchange.gathers import rows_to_gather
 from poplite.cost.exchange.host import host_phase
-from poplite.cost.exchange.internal import FEW, exchange_phase, load_of
 from poplite.cost.exchange.locations import Homes, homes_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
+from poplite.cost.exchange.rows_to_gather import rows_to_gather
+from poplite.cost.exchange.within_ipu import FEW, exchange_phase, load_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.graph.compute_sets.vertex_block import VertexBlock

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poplite.graph.host.transfers import (
+from poplite.graph.host.transfer_checks import (
     TypeLike,
     check_size,
     positive,

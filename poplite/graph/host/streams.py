@@ -15,7 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from poplite.errors import ElementTypeError
-from poplite.graph.host.transfers import TypeLike, check_size, positive
+from poplite.graph.host.transfer_checks import TypeLike, check_size, positive
 from poplite.text import clipped, fitted
 from poplite.types import ElementType, element_type
 

@@ -223,7 +223,7 @@ def split(
     Returns:
         `(tile, begin, length)` of the pieces, in the order of the runs.
 
-    >>> from poplite.graph.mapping.edits import VariableMapping
+    >>> from poplite.graph.mapping.variable_mapping import VariableMapping
     >>> mapping = VariableMapping(10)
     >>> mapping.paint(0, 4, 1)
     >>> [a.tolist() for a in split([(100, mapping)], np.array([102]), np.array([5]))]

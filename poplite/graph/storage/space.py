@@ -22,8 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.graph.mapping.edits import Version
 from poplite.graph.mapping.tile_table import TileTable, joined_table
+from poplite.graph.mapping.variable_mapping import Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names
 from poplite.graph.storage.variable import Variable

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from poplite.errors import TensorCreationError
-from poplite.graph.mapping.edits import VariableMapping, Version
+from poplite.graph.mapping.variable_mapping import VariableMapping, Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
 from poplite.text import clipped, fitted

@@ -19,17 +19,17 @@ import numpy as np
 from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
 from poplite.errors import TensorCreationError, warn
-from poplite.graph.mapping.edits import Linear
 from poplite.graph.mapping.tile_mapping import TileMapping, remapped
 from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
+from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
-from poplite.view.contiguous.small import FEW, few_runs
+from poplite.view.contiguous.few_runs import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13

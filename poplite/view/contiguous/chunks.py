@@ -19,8 +19,8 @@ from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
 from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
+from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.contiguous.nested import runs, runs_through
-from poplite.view.contiguous.small import few_runs
 from poplite.view.view import Storage, View
 
 Int64 = npt.NDArray[np.int64]

@@ -28,7 +28,7 @@ from poplite.jit.kernels.transposed import ABREAST, TALL, transposed
 from poplite.jit.native import address, native
 from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
-from poplite.view.contiguous.small import few_runs
+from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.view import Storage, View
 
 Int64 = npt.NDArray[np.int64]

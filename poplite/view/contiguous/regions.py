@@ -24,8 +24,8 @@ from poplite.arrays.digits import locate, pack
 from poplite.arrays.progressions import count_runs, grid, split_run
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
+from poplite.view.contiguous.few_runs import FEW, few_runs
 from poplite.view.contiguous.nested import check_listable, count_through, runs, runs_by_owner
-from poplite.view.contiguous.small import FEW, few_runs
 from poplite.view.slices import Pieces
 from poplite.view.strided_sets import span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once

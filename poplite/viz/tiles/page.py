@@ -11,7 +11,7 @@ import numpy as np
 
 from poplite.viz.draw.html import numbers_table, page
 from poplite.viz.draw.units import size_text
-from poplite.viz.tiles.load import TileLoad
+from poplite.viz.tiles.tile_load import TileLoad
 from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text, tiles_json
 
 

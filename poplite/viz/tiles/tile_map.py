@@ -27,7 +27,7 @@ from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
 from poplite.viz.draw.units import size_text
-from poplite.viz.tiles.load import TileLoad
+from poplite.viz.tiles.tile_load import TileLoad
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = " .:-=+*%#"

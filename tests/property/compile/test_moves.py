@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import poplite as pl
 from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.executable.moves import Moves
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.view import Storage, addresses
 
 Integers = npt.NDArray[np.int64]
@@ -39,7 +39,9 @@ def by_mover(words: Integers, records: int, size: int, streamed: bool = False) -
     """Run words on a block of bytes by the compiled driver; return what it holds afterwards."""
     block = np.arange(size, dtype=np.int64).astype(np.uint8)
     pointers, numbers = [ctypes.c_void_p] * 2, [ctypes.c_int64] * 4
-    driver = ctypes.CFUNCTYPE(None, *pointers, *numbers, ctypes.c_void_p)(native.mover(streamed))
+    driver = ctypes.CFUNCTYPE(None, *pointers, *numbers, ctypes.c_void_p)(
+        compiled_parts.mover(streamed)
+    )
     driver(block.ctypes.data, words.ctypes.data, 0, records, 0, 0, None)
     return block.tobytes()
 

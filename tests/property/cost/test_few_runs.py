@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import internal, locations
+from poplite.cost.exchange import locations, within_ipu
 from poplite.cost.exchange import phases as exchange
 from poplite.cost.exchange.copies import phases_of_few
 from poplite.cost.exchange.locations import homes_of
@@ -105,7 +105,7 @@ def test_a_copy_costs_the_same_either_way(
         found = phases_of_copy(graph, copy)
         with mock.patch.object(exchange, "phases_of_few", return_value=None):
             arrays = phases_of_copy(graph, copy)
-            with mock.patch.object(internal, "FEW", 0):
+            with mock.patch.object(within_ipu, "FEW", 0):
                 compiled = phases_of_copy(graph, copy)
         assert told(found, tiles) == told(arrays, tiles) == told(compiled, tiles)
 
@@ -129,7 +129,7 @@ def test_a_compute_set_costs_the_same_either_way(
         tile = data.draw(st.sampled_from(pool))
         graph.add_vertex(compute_set, Rows, tile=tile, rows=rows, x=z[begin:end])
     found = phases_of_compute_set(graph, compute_set, edge_table(compute_set))
-    with mock.patch.object(locations, "FEW", 0), mock.patch.object(internal, "FEW", 0):
+    with mock.patch.object(locations, "FEW", 0), mock.patch.object(within_ipu, "FEW", 0):
         compiled = phases_of_compute_set(graph, compute_set, edge_table(compute_set))
     for one, other in zip(found, compiled, strict=True):
         assert told(one, tiles) == told(other, tiles)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import gathers, internal, locations
+from poplite.cost.exchange import locations, rows_to_gather, within_ipu
 from poplite.cost.exchange import phases as exchange
-from poplite.cost.exchange.internal import load_of
 from poplite.cost.exchange.latency import route
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.within_ipu import load_of
 from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
 
@@ -108,7 +108,7 @@ def loads(target: pl.Target, pieces: Pieces) -> dict[int, list[int]]:
 @given(moving(), st.sampled_from(["gc2", "c600"]), st.booleans())
 def test_loads(pieces: Pieces, architecture: Literal["gc2", "c600"], compiled: bool) -> None:
     target = pl.Target(tiles=8, architecture=architecture)
-    with mock.patch.object(internal, "FEW", 0 if compiled else internal.FEW):
+    with mock.patch.object(within_ipu, "FEW", 0 if compiled else within_ipu.FEW):
         load = load_of(target, [pieces])
     table = dict(zip(load.tiles.tolist(), np.stack(load[1:], axis=1).tolist(), strict=True))
     assert table == loads(target, pieces)
@@ -291,7 +291,7 @@ def test_regular_blocks(data: st.DataObject, way: str, compiled: bool) -> None:
         before, _ = phases_of_compute_set(drawn.graph, compute_set, table)
         with (
             mock.patch.object(exchange, "MOST_PIECES", 1),
-            mock.patch.object(gathers, "MOST_RUNS", 1),
+            mock.patch.object(rows_to_gather, "MOST_RUNS", 1),
         ):
             again, _ = phases_of_compute_set(drawn.graph, compute_set, edge_table(compute_set))
     edges = [(t, tuple((3, int(k)) for k in row)) for t, row in zip(own, reads, strict=True)]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.vertex.compute.interpreted import arithmetic
-from poplite.vertex.compute.interpreted.arithmetic import INT_MAX, INT_MIN, Number
+from poplite.vertex.compute import arithmetic
+from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, Number
 from poplite.vertex.compute.typing.kinds import Kind, binary_kind
 
 EDGES = [0, 1, -1, 2, 63, 2**31, -(2**31), 2**53 + 1, INT_MAX, INT_MIN, INT_MIN + 1]

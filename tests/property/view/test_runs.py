@@ -55,7 +55,7 @@ LIMITS = {
 def limits(name: str) -> Iterator[None]:
     few, small, block, per_run = LIMITS[name]
     with (
-        mock.patch("poplite.view.contiguous.small.FEW", few),
+        mock.patch("poplite.view.contiguous.few_runs.FEW", few),
         mock.patch("poplite.view.contiguous.regions.FEW", few),
         mock.patch("poplite.arrays.progressions.SMALL", small),
         mock.patch("poplite.arrays.progressions.BLOCK", block),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import poplite as pl
 from poplite.testing.check import check_view
-from poplite.testing.draw import random_tensor, random_variables
+from poplite.testing.random_tensors import random_tensor, random_variables
 from poplite.view import slices
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.cost.exchange.internal import exchange_phase, load_of
 from poplite.cost.exchange.latency import has_map, places, route
 from poplite.cost.exchange.on_tile_copies import Rows, cycles_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy, phases_of_host
 from poplite.cost.exchange.pieces import Pieces
+from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.step_cost import Phase
 from poplite.graph.compute_sets.edge_table import edge_table
 

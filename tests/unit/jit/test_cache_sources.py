@@ -17,7 +17,7 @@ from poplite.jit.object_cache import _CHOICES
 from poplite.jit.sources import _in_text, digest_of_sources, modules_behind
 
 ROOT = Path(__file__).resolve().parents[3]
-MAKERS = ("poplite.simulator.native", "poplite.simulator.pricing.class_slots")
+MAKERS = ("poplite.simulator.compiled_parts", "poplite.simulator.pricing.class_slots")
 """Modules that name the code of vertices and of the engine."""
 
 # -- what compiles is in the name ------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
 
 
 def test_constants_that_are_compiled_in_are_hashed() -> None:
-    behind = modules_behind("poplite.simulator.native")
+    behind = modules_behind("poplite.simulator.compiled_parts")
     assert {
         "poplite.executable.moves",
         "poplite.executable.opcodes",

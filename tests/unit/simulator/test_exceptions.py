@@ -19,7 +19,7 @@ import poplite as pl
 from helpers.running import python
 from poplite.compile import rows
 from poplite.jit import build
-from poplite.simulator import native
+from poplite.simulator import compiled_parts
 from poplite.simulator.run.faults import raised_error
 from poplite.vertex.compute import check, compiled_form
 
@@ -591,7 +591,7 @@ def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
     work = graph.add_compute_set()
     graph.add_vertex(work, cls, tile=0, x=x)
     with monkeypatch.context() as patched:
-        patched.setattr(native, "build", compile_too)
+        patched.setattr(compiled_parts, "build", compile_too)
         pl.Engine(graph, pl.Execute(work), checks="fast")
     (driver,) = drivers
     return driver

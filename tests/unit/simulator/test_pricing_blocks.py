@@ -17,10 +17,10 @@ from poplite.simulator.pricing.blocks import (
     has_constant_trip,
     loops_of,
 )
+from poplite.simulator.pricing.instruction_prices import prices_of
 from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.schedule import PARTS, Price, block_parts, ideal_slots
 from poplite.simulator.pricing.slot_function import BlockCost, slot_counting_text, without_memory
-from poplite.simulator.pricing.slots import prices_of
 from poplite.simulator.pricing.taint import DATA, deciding
 
 COST = pl.Target().cost

@@ -94,7 +94,7 @@ def test_a_program_in_a_zip_file(tmp_path: Path) -> None:
 
 SOURCES = """
 from poplite.jit.sources import digest_of_sources
-print(digest_of_sources("poplite.simulator.native"))
+print(digest_of_sources("poplite.simulator.compiled_parts"))
 """
 
 

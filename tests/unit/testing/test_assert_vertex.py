@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import poplite as pl
 from helpers.pages import blocks
 from poplite.testing import assert_vertex
-from poplite.testing.regions import laid_out
+from poplite.testing.vector_layouts import laid_out
 from poplite.vertices import Add, add_reference
 
 T = TypeVar("T", pl.INT, pl.UNSIGNED_SHORT)

@@ -15,7 +15,7 @@ from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program, Sequence, children_first, distinct_steps
 from poplite.program.base import set_once
-from poplite.tools.viz.target import load_target
+from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 from poplite.viz.program.labels import label_of, leaf_kind
 

@@ -13,7 +13,7 @@ from poplite.graph import Graph
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
-from poplite.viz.tiles.load import TileLoad, tile_load
+from poplite.viz.tiles.tile_load import TileLoad, tile_load
 from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 SVG = "{http://www.w3.org/2000/svg}"

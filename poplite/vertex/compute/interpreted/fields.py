@@ -27,7 +27,7 @@ from poplite.types import (
     encode,
     metadata_edge,
 )
-from poplite.vertex.compute.interpreted.arithmetic import Number, as_f32, wrap
+from poplite.vertex.compute.arithmetic import Number, as_f32, wrap
 from poplite.vertex.compute.interpreted.stores import Stores
 from poplite.vertex.vertex import Field, Vertex, field_of
 

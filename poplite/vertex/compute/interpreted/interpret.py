@@ -1,7 +1,7 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
 The method's own syntax tree is compiled again, under the user's file name and line numbers,
-with every operation replaced by its function in `poplite.vertex.compute.interpreted.arithmetic` and
+with every operation replaced by its function in `poplite.vertex.compute.arithmetic` and
 every use of a narrower value widened where `infer` says so::
 
     x = (i + 0.5) * self.step    ->    x = multiply(add(i, 0.5), self.step)

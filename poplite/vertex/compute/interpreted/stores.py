@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_MAX, OVERFLOW_NAN, STOCHASTIC
 from poplite.types import FLOAT, HALF, NAN_CODE, ElementType, QuarterFormat, QuarterMetadata, encode
-from poplite.vertex.compute.interpreted.arithmetic import Number
+from poplite.vertex.compute.arithmetic import Number
 from poplite.vertex.compute.interpreted.trapping import trap, trapping
 
 GOLDEN = 0x9E37_79B9_7F4A_7C15

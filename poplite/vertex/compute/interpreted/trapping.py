@@ -1,6 +1,6 @@
 """The arithmetic of `compute` for programs that floating-point arithmetic may stop.
 
-Every operation of `poplite.vertex.compute.interpreted.arithmetic` is there under its own name, and
+Every operation of `poplite.vertex.compute.arithmetic` is there under its own name, and
 looks at its operands and its result when it is done::
 
     divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
@@ -20,8 +20,8 @@ from typing import Any
 from poplite.errors import ErrorCode, FloatingPointTrap
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TRAPS
 from poplite.source import here
-from poplite.vertex.compute.interpreted import arithmetic
-from poplite.vertex.compute.interpreted.arithmetic import Number, as_f32, kind_of
+from poplite.vertex.compute import arithmetic
+from poplite.vertex.compute.arithmetic import Number, as_f32, kind_of
 from poplite.vertex.compute.typing.kinds import Kind
 
 SYMBOLS = {
@@ -97,7 +97,7 @@ def trapping(enabled: int) -> Any:
         enabled: the bits of a mode that stop it.
 
     Returns:
-        What stands in for `poplite.vertex.compute.interpreted.arithmetic`.
+        What stands in for `poplite.vertex.compute.arithmetic`.
 
     >>> trapping(DIVIDE_BY_ZERO).divide(1.0, 2)
     0.5
@@ -124,7 +124,7 @@ def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
     """Return what an operation did that stops a vertex, as bits of a mode.
 
     Args:
-        name: its name in `poplite.vertex.compute.interpreted.arithmetic`.
+        name: its name in `poplite.vertex.compute.arithmetic`.
         operands: what it was given.
         result: what it gave.
 

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from poplite.errors import VertexCompileError, did_you_mean
 from poplite.source import SourceLocation
-from poplite.vertex.compute.interpreted.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.vertex import Vertex
 
@@ -55,7 +55,7 @@ FUNCTIONS: Mapping[object, str] = {
     math.sqrt: "sqrt",
     math.tanh: "tanh",
 }
-"""Functions of numbers, and the name of each in `poplite.vertex.compute.interpreted.arithmetic`."""
+"""Functions of numbers, and the name of each in `poplite.vertex.compute.arithmetic`."""
 
 BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+",

@@ -35,7 +35,7 @@ class Facts:
         kinds: kind of every number expression.
         casts: expressions whose value is widened after it is computed.
         constants: names that stand for a number fixed at compile time.
-        calls: calls by the function's name in `poplite.vertex.compute.interpreted.arithmetic`.
+        calls: calls by the function's name in `poplite.vertex.compute.arithmetic`.
         helpers: calls of the user's own functions.
         debugging: calls of `print` and `breakpoint`, by that name.
         exceptions: names of what is raised.
