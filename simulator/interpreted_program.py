@@ -104,7 +104,7 @@ class InterpretedProgram:
         """Let it be as if the vertices had returned this."""
         self._returned[step] = list(returned)
 
-    # What ops work on: `poplite.simulator.run.interpreted_vertices.Machine`.
+    # What ops work on: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
 
     def look(self, row: int, calls: Sequence[int]) -> int:
         """Return the row to go on with, which is this one unless strict checks ran it."""

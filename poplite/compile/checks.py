@@ -15,18 +15,17 @@ Source: Poplar user guide, "Mapping" and "Compute sets".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from poplite.compile.races import races
+from poplite.compile.races import check_races
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,
     EmptyComputeSetWarning,
     GraphConnectionError,
-    GraphCycleError,
     InvalidTileMapping,
     NoSizeSpecified,
     listed,
@@ -105,7 +104,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     _check_results(used)
     tables = {cs: edges_of(cs) for cs in used.compute_sets}
     _check_variables_mapped(graph, used, tables)
-    _check_races(graph, used, tables)
+    check_races(graph, tables, used.compute_sets)
     _warn_of_empty(used)
 
 
@@ -312,28 +311,6 @@ def _warn_of_empty(used: _Used) -> None:
             fix=f"graph.add_vertex(compute_set, ...) before the engine is made, or leave out "
             f"Execute('{first.name}')",
         )
-    )
-
-
-def _check_races(graph: Graph, used: _Used, tables: Mapping[ComputeSet, EdgeTable]) -> None:
-    found = [(cs, races(cs, table)) for cs, table in tables.items()]
-    count = sum(len(some) for _, some in found)
-    if not count:
-        return
-    compute_set, first = next((cs, some[0]) for cs, some in found if some)
-    what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
-    more = f"; {count:,} races found" if count > 1 else ""
-    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
-    lines = [race.describe(graph) for race in shown]
-    raise GraphCycleError(
-        f"compute set '{compute_set.name}': {first.writer} {what}{more}",
-        at=first.at,
-        where=used.compute_sets[compute_set],
-        found=listed(lines + [""] * (count - len(lines)), "races"),
-        fix="use two buffers: read one variable, write another, and swap them in the next "
-        "compute set; InOut where only one vertex touches an element"
-        if first.verb == "read"
-        else "give every element one writer, or put the vertices in two compute sets",
     )
 
 

@@ -14,12 +14,14 @@ Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.errors import SHOWN_FAULTS, GraphCycleError, listed
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.crossings import Listed
 from poplite.graph.compute_sets.edge_table import EdgeTable
@@ -61,6 +63,40 @@ class Race(NamedTuple):
             f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
             f"{self.verb} by {self.other}, field '{self.other_field}' ({self.other.location})"
         )
+
+
+def check_races(
+    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, str]
+) -> None:
+    """Refuse compute sets whose vertices race.
+
+    Args:
+        graph: the graph.
+        tables: the edges of each compute set.
+        steps: where the program executes it, for the message.
+
+    Raises:
+        GraphCycleError: with the first races of all, and how many there are.
+    """
+    found = [(cs, races(cs, table)) for cs, table in tables.items()]
+    count = sum(len(some) for _, some in found)
+    if not count:
+        return
+    compute_set, first = next((cs, some[0]) for cs, some in found if some)
+    what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
+    more = f"; {count:,} races found" if count > 1 else ""
+    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
+    lines = [race.describe(graph) for race in shown]
+    raise GraphCycleError(
+        f"compute set '{compute_set.name}': {first.writer} {what}{more}",
+        at=first.at,
+        where=steps[compute_set],
+        found=listed(lines + [""] * (count - len(lines)), "races"),
+        fix="use two buffers: read one variable, write another, and swap them in the next "
+        "compute set; InOut where only one vertex touches an element"
+        if first.verb == "read"
+        else "give every element one writer, or put the vertices in two compute sets",
+    )
 
 
 def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:

@@ -1,4 +1,4 @@
-"""The interpreted engine: the same ops, every vertex as plain Python.
+"""Runs ops with every vertex as interpreted Python: what `interpreted_program` calls, op by op.
 
 For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  It walks
 the ops that the compiled interpreter would run and reads the same descriptor rows, so that
@@ -47,7 +47,7 @@ Compute = Callable[..., bool | None]
 """Takes an `InterpretedSelf`, and for a `MultiVertex` the number of a worker."""
 
 
-class Machine(Protocol):
+class OpHandlers(Protocol):
     """What ops work on."""
 
     def scalar(self, position: int, size: int) -> int:
@@ -78,7 +78,7 @@ class Machine(Protocol):
         """Return the row to go on with, which is this one unless strict checks ran it."""
 
 
-def run_ops(ops: Integers, counts: Integers, machine: Machine) -> None:
+def run_ops(ops: Integers, counts: Integers, machine: OpHandlers) -> None:
     """Run ops to the end.
 
     Args:

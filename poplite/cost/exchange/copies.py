@@ -17,7 +17,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.cost.exchange.latency import has_map
-from poplite.cost.exchange.locations import FEW, Homes, walk
+from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
 from poplite.cost.exchange.pieces import Pieces
 from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES
@@ -96,7 +96,7 @@ def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
 
 
 def pieces_between(
-    homes: Homes, source: View, destination: View, width: int
+    homes: Locations, source: View, destination: View, width: int
 ) -> tuple[Pieces, Int64]:
     """Return what is moved from a view to another, by the tile that it reaches.
 
@@ -121,7 +121,7 @@ def pieces_between(
     return Pieces(source_tile, tile, at, size, np.full(len(tile), width), jumps), into
 
 
-def _cut(homes: Homes, given: Sequence[Int64]) -> Int64:
+def _cut(homes: Locations, given: Sequence[Int64]) -> Int64:
     """Cut begins and sizes of two lists of runs; return source, receiver, places and size."""
     begin, _, others, _ = given
     room = len(begin) + len(others)
@@ -134,7 +134,7 @@ def _cut(homes: Homes, given: Sequence[Int64]) -> Int64:
         room = found
 
 
-def rows_of(homes: Homes, pieces: Pieces, into: Int64) -> Rows:
+def rows_of(homes: Locations, pieces: Pieces, into: Int64) -> Rows:
     """Return pieces that stay on their tile as rows to be copied there.
 
     Args:
@@ -157,7 +157,7 @@ def rows_of(homes: Homes, pieces: Pieces, into: Int64) -> Rows:
 
 
 def phases_of_few(
-    target: Target, homes: Homes, copy: TensorCopy, views: tuple[View, View]
+    target: Target, homes: Locations, copy: TensorCopy, views: tuple[View, View]
 ) -> tuple[Phase, ...] | None:
     """Return what a Copy of few runs takes; None where it has more, or is not so simple.
 
@@ -211,7 +211,7 @@ def phases_of_few(
 
 
 def _copied(
-    target: Target, homes: Homes, stays: Sequence[tuple[int, ...]], width: int, cause: Cause
+    target: Target, homes: Locations, stays: Sequence[tuple[int, ...]], width: int, cause: Cause
 ) -> Phase:
     """Return the phase in which pieces are copied that stay on their tiles."""
     if len(stays) == 1:

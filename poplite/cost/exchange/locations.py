@@ -9,7 +9,7 @@ other on one tile is one stretch of its memory.
 
 The places of a variable are its addresses in another order, whatever else there is: only what is
 asked for is found.  How far apart variables are in the memory of a tile is seldom asked; only that
-takes a look at all of them (`Homes.in_memory`).
+takes a look at all of them (`Locations.in_memory`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Segments(NamedTuple):
     places: Any
 
 
-class Homes:
+class Locations:
     """The tiles and places of the elements of a graph.
 
     Args:
@@ -74,7 +74,7 @@ class Homes:
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> x = graph.add_variable(pl.INT, (6,), mapping=[[(0, 2), (4, 5)], [(2, 4), (5, 6)]])
-    >>> homes_of(graph).few([3], [5])
+    >>> locations_of(graph).few([3], [5])
     Segments(breaks=[2, 4, 5], buckets=(0, 3), shift=63, tiles=[1, 0], places=[1, -2])
     """
 
@@ -211,7 +211,7 @@ class Homes:
         >>> graph = pl.Graph()
         >>> for tile in (0, 1, 0):
         ...     x = graph.add_variable(pl.INT, (4,), mapping=tile)
-        >>> np.diff(homes_of(graph).in_memory(np.array([0, 3, 10]))).tolist()
+        >>> np.diff(locations_of(graph).in_memory(np.array([0, 3, 10]))).tolist()
         [3, 2]
         """
         low, high = self._bases_array.searchsorted([at.min(), at.max()], side="right").tolist()
@@ -243,10 +243,10 @@ class Homes:
         return first[by_place], (within - first)[by_place]
 
 
-_known: WeakKeyDictionary[Graph, Homes] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Graph, Locations] = WeakKeyDictionary()
 
 
-def homes_of(graph: Graph) -> Homes:
+def locations_of(graph: Graph) -> Locations:
     """Return where the elements of a graph are; kept until its mapping changes.
 
     Args:
@@ -254,7 +254,7 @@ def homes_of(graph: Graph) -> Homes:
     """
     known = _known.get(graph)
     if known is None or known.version != graph.space.version.number:
-        known = _known[graph] = Homes(graph)
+        known = _known[graph] = Locations(graph)
     return known
 
 
@@ -305,7 +305,7 @@ def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
     return native(kernel)(*[each if isinstance(each, int) else address(each) for each in every])
 
 
-def cross_homes(homes: Homes, begin: Int64, end: Int64) -> bool:
+def cross_tiles(homes: Locations, begin: Int64, end: Int64) -> bool:
     """Tell whether any run has elements of several segments.
 
     Args:
@@ -316,7 +316,7 @@ def cross_homes(homes: Homes, begin: Int64, end: Int64) -> bool:
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> x = graph.add_variable(pl.INT, (6,), mapping=[[(0, 3)], [(3, 6)]])
-    >>> cross_homes(homes_of(graph), np.array([0, 2]), np.array([3, 4]))
+    >>> cross_tiles(locations_of(graph), np.array([0, 2]), np.array([3, 4]))
     True
     """
     few = homes.few(begin.tolist(), end.tolist()) if len(begin) <= FEW else None

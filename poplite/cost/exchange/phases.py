@@ -31,7 +31,7 @@ from poplite.cost.exchange.copies import (
     sum_of_parts,
 )
 from poplite.cost.exchange.host import host_phase
-from poplite.cost.exchange.locations import Homes, homes_of
+from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
@@ -85,7 +85,7 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
         graph: whose mapping says where variables live.
         copy: the program.
     """
-    homes, views = homes_of(graph), (copy.source.view, copy.destination.view)
+    homes, views = locations_of(graph), (copy.source.view, copy.destination.view)
     if not isinstance(copy, CrossReplicaCopy) and copy.num_elements:
         few = phases_of_few(graph.target, homes, copy, views)
         if few is not None:
@@ -99,7 +99,7 @@ def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[P
 
 def _phases_of_views(
     graph: Graph,
-    homes: Homes,
+    homes: Locations,
     copy: TensorCopy | CrossReplicaCopy,
     source: View,
     destination: View,
@@ -190,7 +190,7 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
         for part in family.fields:
             if not part.edges.num_elements:
                 continue
-            home = homes_of(graph) if home is None else home
+            home = locations_of(graph) if home is None else home
             tiles = family.tiles(graph.target.tiles) if tiles is None else tiles
             if _is_at_home(part.edges, tiles, home):
                 continue
@@ -201,7 +201,7 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
                 yield _Moved(family, part, remote, rows)
 
 
-def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Homes) -> bool:
+def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
     """Tell whether it is plain that a field lies in one place, on the tile of its one vertex."""
     if tiles.count > 1 or not isinstance(edges.start, Steps):
         return False

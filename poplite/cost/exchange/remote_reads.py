@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64, merge
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order, union
-from poplite.cost.exchange.locations import FEW, Homes, walk
+from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.pieces import Pieces, by_source
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import away
@@ -193,7 +193,7 @@ class RemoteElements:
         count: how many pieces of it there are.
     """
 
-    def __init__(self, seen: Touched, homes: Homes, width: int, num_tiles: int) -> None:
+    def __init__(self, seen: Touched, homes: Locations, width: int, num_tiles: int) -> None:
         self._seen, self._width, self._num_tiles = seen, width, num_tiles
         self._few: Pieces | None = None
         count = len(seen.tile)

@@ -16,7 +16,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import constant
-from poplite.cost.exchange.locations import FEW, Homes, cross_homes, walk
+from poplite.cost.exchange.locations import FEW, Locations, cross_tiles, walk
 from poplite.cost.exchange.on_tile_copies import Rows
 from poplite.cost.exchange.pieces import Mask
 from poplite.cost.exchange.remote_reads import MOST_FEW, Touched, edge_tiles
@@ -36,7 +36,7 @@ MOST_RUNS = 1 << 20
 
 
 def rows_to_gather(
-    part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Homes
+    part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Locations
 ) -> Rows | None:
     """Return what of a vector field lies on the tile of its vertex, but is not all there is.
 
@@ -52,7 +52,7 @@ def rows_to_gather(
         A row for each such run, grouped by edge; None where there is none.
     """
     edges = part.edges
-    if edges.pieces is None and not cross_homes(homes, seen.begin, seen.end):
+    if edges.pieces is None and not cross_tiles(homes, seen.begin, seen.end):
         return None
     tile = edge_tiles(edges, tiles)
     done, found = 0, []
@@ -89,7 +89,7 @@ def _parts(part: FieldEdges) -> Iterator[Runs]:
         yield cut(*runs(some), constant(size, some.shape[0] * rows))
 
 
-def _rows(some: Runs, tile: Int64, homes: Homes, done: int) -> tuple[Int64, Int64, Int64]:
+def _rows(some: Runs, tile: Int64, homes: Locations, done: int) -> tuple[Int64, Int64, Int64]:
     """Return the rows of edges, how many each has, and a number that tells it from others."""
     count = len(tile)
     if len(some.begin) <= FEW and count <= FEW:

@@ -15,7 +15,7 @@ import poplite as pl
 from poplite.cost.exchange import locations, within_ipu
 from poplite.cost.exchange import phases as exchange
 from poplite.cost.exchange.copies import phases_of_few
-from poplite.cost.exchange.locations import homes_of
+from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Phase
@@ -143,7 +143,7 @@ def test_plain_copies_take_no_arrays() -> None:
     def is_plain(source: pl.Tensor, to: pl.Tensor) -> bool:
         copy = pl.Copy(source, to)
         ends = source.view, to.view
-        return phases_of_few(graph.target, homes_of(graph), copy, ends) is not None
+        return phases_of_few(graph.target, locations_of(graph), copy, ends) is not None
 
     assert is_plain(a, b)
     assert is_plain(a[::-1], b)

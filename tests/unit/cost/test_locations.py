@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite.cost.exchange import locations
-from poplite.cost.exchange.locations import homes_of
+from poplite.cost.exchange.locations import locations_of
 from poplite.cost.exchange.phases import phases_of_copy
 from poplite.cost.step_cost import Phase
 
@@ -118,7 +118,7 @@ def test_tables_of_some_variables_say_what_that_of_all_does() -> None:
             graph.add_variable(pl.FLOAT, (12,)),
             [[(int(k), int(k) + 1) for k in np.flatnonzero(own == tile)] for tile in range(8)],
         )
-    found = homes_of(graph)
+    found = locations_of(graph)
     bases = np.array([variable.storage.base for variable in graph.variables])
     some, every = found.many(bases[[3, 5]]), found.many(np.repeat(bases, 12))
     assert len(some.tiles) < len(every.tiles)
