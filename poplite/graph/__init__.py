@@ -10,19 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet as ComputeSet
-    from poplite.graph.compute_sets.compute_set import FieldRef as FieldRef
-    from poplite.graph.compute_sets.compute_set import VertexInstance as VertexInstance
-    from poplite.graph.graph import Graph as Graph
-    from poplite.graph.virtual import VirtualGraph as VirtualGraph
+    from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
+    from poplite.graph.graph import Graph
+    from poplite.graph.variables import MappingLike
+    from poplite.graph.virtual import VirtualGraph
 
 _HOME = {
     "ComputeSet": "compute_sets.compute_set",
     "FieldRef": "compute_sets.compute_set",
     "Graph": "graph",
+    "MappingLike": "variables",
     "VertexInstance": "compute_sets.compute_set",
     "VirtualGraph": "virtual",
 }
+
+__all__ = [
+    "ComputeSet",
+    "FieldRef",
+    "Graph",
+    "MappingLike",
+    "VertexInstance",
+    "VirtualGraph",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -31,3 +40,7 @@ def __getattr__(name: str) -> object:
     value = getattr(import_module(f"poplite.graph.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

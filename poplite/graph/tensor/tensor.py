@@ -258,8 +258,9 @@ class Tensor(Displayed):
         >>> pl.Graph().add_variable(pl.FLOAT, (5,)).sub_sample(2, 0).shape
         (3,)
         """
+        d = indexing.dimension(dim, self)
         step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
-        return self._of(self.view.sub_sample(step, indexing.dimension(dim, self)))
+        return self._of(self.view.sub_sample(step, d))
 
     # Other orders and shapes of the same elements
 

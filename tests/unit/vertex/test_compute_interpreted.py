@@ -318,15 +318,28 @@ def test_a_class_on_the_command_line_has_text() -> None:
     assert "<string>:5 in compute" in told
 
 
-def test_a_file_edited_after_its_import_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("body", "edited"),
+    [
+        ("self.y = 1.0 + 2", "self.y = 1.0 - 2"),
+        ("if self.a > 0 and self.b > 0: self.y = 1", "if self.a > 0 or self.b > 0: self.y = 1"),
+        ("if self.a > 0: self.y = 1", "if not self.a > 0: self.y = 1"),
+        (
+            "if self.a > 0:\n            if self.b > 0: self.y = 1\n            else: self.y = 2",
+            "if self.a > 0:\n            if self.b > 0: self.y = 1\n        else: self.y = 2",
+        ),
+    ],
+)
+def test_a_file_edited_after_its_import_is_refused(tmp_path: Path, body: str, edited: str) -> None:
     path = tmp_path / "edited.py"
     text = (
-        "import poplite as pl\nclass V(pl.Vertex):\n    y: pl.Output[pl.FLOAT]\n"
-        "    def compute(self):\n        self.y = 1.0 + 2\n"
+        "import poplite as pl\nclass V(pl.Vertex):\n    a: pl.Input[pl.FLOAT]\n"
+        "    b: pl.Input[pl.FLOAT]\n    y: pl.Output[pl.FLOAT]\n"
+        "    def compute(self):\n        BODY\n"
     )
-    path.write_text(text)
+    path.write_text(text.replace("BODY", body))
     vertex = load(path).V
-    path.write_text(text.replace("+", "-"))
+    path.write_text(text.replace("BODY", edited))
     os.utime(path, (1, 1))
     with pytest.raises(VertexCompileError, match="edited.py' changed since it was imported"):
         check(vertex)

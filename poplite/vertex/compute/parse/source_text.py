@@ -25,6 +25,7 @@ import linecache
 import operator
 import sys
 import tokenize
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -224,12 +225,21 @@ def nested(code: CodeType) -> list[CodeType]:
 def _fingerprint(code: CodeType) -> tuple[object, ...]:
     """What a function does, without what depends on the module round it.
 
-    Python calls a function of an imported module by other instructions than a method.
+    Python calls a function of an imported module by other instructions than a method, so that
+    offsets differ; a jump is told by the number of the step that it leads to.
     """
-    steps = [
-        (step.opname.replace("METHOD", "ATTR"), _operand(step.argval))
+    kept = [
+        step
         for step in dis.get_instructions(code)
-        if step.opcode not in _JUMPS and step.opname not in ("PUSH_NULL", "EXTENDED_ARG")
+        if step.opname not in ("PUSH_NULL", "EXTENDED_ARG")
+    ]
+    offsets = [step.offset for step in kept]
+    steps = [
+        (
+            step.opname.replace("METHOD", "ATTR"),
+            bisect_left(offsets, step.argval) if step.opcode in _JUMPS else _operand(step.argval),
+        )
+        for step in kept
     ]
     return code.co_name, code.co_firstlineno, steps
 
