@@ -1,19 +1,19 @@
 """What a vertex costs that nobody wrote a formula for: its compiled code, priced.
 
-    parameters  what `compute` is given
-    module      `compute` as LLVM sees it, folded but neither vectorized nor unrolled
-    blocks      its basic blocks and loops, as plain data
-    loops       what counting costs, and what is free
-    pointers    addresses that loops walk along, and what their rows take
-    divisors    what is free of divisions, and what they do to zeros
-    slots       what each instruction costs, in which of the two pipes of a tile
-    schedule    what a block costs when neighbours run side by side
-    taint       whether data decide what is done
-    counted     the same function, changed into one that returns what it takes
-    compiled    that function as native code, for shapes
-    running     the same for vertices that run, where data decide
-    formula     what it returns as a polynomial in lengths
-    automatic   the slots of vertices of a class
+    parameters          what `compute` is given
+    module              `compute` as LLVM sees it, folded but neither vectorized nor unrolled
+    blocks              its basic blocks and loops, as plain data
+    loops               what counting costs, and what is free
+    pointers            addresses that loops walk along, and what their rows take
+    divisors            what is free of divisions, and what they do to zeros
+    instruction_prices  what each instruction costs, in which of the two pipes of a tile
+    schedule            what a block costs when neighbours run side by side
+    taint               whether data decide what is done
+    slot_function       the same function, changed into one that returns what it takes
+    native_slots        that function as native code, for shapes
+    measured_slots      the same for vertices that run, where data decide
+    formula             what it returns as a polynomial in lengths
+    class_slots         the slots of vertices of a class
 
 Error: mean 4 %, worst 14 % over 8 loops of the IPU's own compiler and hardware.  Two more, of a few
 instructions, are 25 % and 43 % too low: one is repeated by hardware here and was not there, the

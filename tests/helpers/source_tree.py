@@ -30,6 +30,9 @@ def modules() -> dict[str, Path]:
 
 MODULES = modules()
 
+TYPE_CHECKING = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+"""What the statements are guarded by that only type checkers read."""
+
 
 class Import(NamedTuple):
     """A module that another one imports.
@@ -63,14 +66,15 @@ def imports_of(module: str) -> list[Import]:
         if isinstance(node, ast.Import):
             found += [Import(node.lineno, a.name, deferred, for_types) for a in node.names]
         elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute"
             # `from poplite import view` names a module, `from poplite.view import x` a member.
             inside = node.module or ""
             members = [f"{inside}.{alias.name}" for alias in node.names]
             names = {member if member in MODULES else inside for member in members}
             found += [Import(node.lineno, name, deferred, for_types) for name in names]
         deferred = deferred or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for_types = for_types or (
-            isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        )
-        waiting += [(child, deferred, for_types) for child in ast.iter_child_nodes(node)]
+        checking = isinstance(node, ast.If) and ast.unparse(node.test) in TYPE_CHECKING
+        for child in ast.iter_child_nodes(node):
+            only_types = checking and isinstance(node, ast.If) and child in node.body
+            waiting.append((child, deferred, for_types or only_types))
     return sorted(found)

@@ -105,16 +105,29 @@ def test_exceptions_are_still_needed(module: str, other: str) -> None:
     assert found
     if EXCEPTIONS[module, other].startswith("types"):
         assert all(each.is_for_types for each in found)
+    else:
+        assert not any(each.is_at_start for each in found)
 
 
-def test_pictures_are_loaded_by_name_only() -> None:
-    """Displays of notebooks come in by a name that is no import; nothing else does below viz."""
-    named = {
-        module
-        for module, path in MODULES.items()
-        if '"poplite.viz' in path.read_text() and module.split(".")[0] not in ("viz", "tools")
-    }
-    assert named == {"display"}
+LOADED_BY_NAME = {
+    "display": "pictures of notebooks",
+    "executable.file.vertex_classes": "the vertex library, where files name classes of it",
+    "graph": "names that the package hands out",
+    "report": "names that the package hands out",
+    "testing": "names that the package hands out",
+    "viz.draw.html": "the folder of style sheets",
+}
+"""Modules that load others by a name that is no import statement, and which."""
+
+
+def test_what_is_loaded_by_name_is_known() -> None:
+    naming = set()
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and re.fullmatch(r"poplite\.([a-z_]+\.?)+", text):
+                naming.add(module)
+    assert naming == set(LOADED_BY_NAME)
 
 
 # -- circles ---------------------------------------------------------------------------------
@@ -171,6 +184,13 @@ def test_circles_are_small_with_types_too() -> None:
         for module, found in IMPORTS.items()
     }
     assert [each for each in circles(arrows) if len(each) > 6] == []
+
+
+def test_exceptions_join_only_graphs_and_programs() -> None:
+    arrows = {module: {each.module for each in found} for module, found in IMPORTS.items()}
+    largest = circles(arrows)[0]
+    assert len(largest) <= 35
+    assert {module.split(".")[0] for module in largest} == {"graph", "program"}
 
 
 # -- sizes and names -------------------------------------------------------------------------
