@@ -34,8 +34,8 @@ class Axpy{number}(pl.Vertex):
     y: pl.InOut[pl.Vector[pl.FLOAT]]
 
     def compute(self) -> None:
-        for i in range(len(self.y)):
-            self.y[i] += self.a * self.x[i]
+        for i{number} in range(len(self.y)):  # equal code is compiled once: this name is new
+            self.y[i{number}] += self.a * self.x[i{number}]
 
 
 def axpy(vertices, a, x, y):
