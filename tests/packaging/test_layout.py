@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import poplite.errors  # noqa: F401 (so that at least one module is there)
+from helpers.source_tree import MODULES, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LINKED = ("simulator", "tools", "vertices")
-SOURCE_FOLDERS = ("poplite", *LINKED)
 
 
 def setuptools_config() -> dict[str, Any]:
@@ -23,15 +22,8 @@ def setuptools_config() -> dict[str, Any]:
     return table
 
 
-def source_files() -> list[Path]:
-    found = []
-    for folder in SOURCE_FOLDERS:
-        found += [p for p in (ROOT / folder).rglob("*.py") if p == p.resolve()]
-    return sorted(found)
-
-
 def packages_on_disk() -> set[str]:
-    folders = {path.parent.relative_to(ROOT).parts for path in source_files()}
+    folders = {path.parent.relative_to(ROOT).parts for path in MODULES.values()}
     return {".".join(parts if parts[0] == "poplite" else ("poplite", *parts)) for parts in folders}
 
 
@@ -40,7 +32,7 @@ def test_every_package_is_listed() -> None:
 
 
 def test_every_package_has_an_init_file() -> None:
-    missing = [p.parent for p in source_files() if not (p.parent / "__init__.py").is_file()]
+    missing = [p.parent for p in MODULES.values() if not (p.parent / "__init__.py").is_file()]
     assert missing == []
 
 
@@ -64,7 +56,7 @@ def test_package_says_that_it_is_typed() -> None:
 
 def test_no_module_was_imported_under_two_names() -> None:
     """By now pytest has imported every module for its doctests."""
-    names: dict[Path, set[str]] = {path: set() for path in source_files()}
+    names: dict[Path, set[str]] = {path: set() for path in MODULES.values()}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file is not None and (path := Path(file).resolve()) in names:
