@@ -7,7 +7,7 @@ and knows which module to import when it must be compiled.  Numba is imported on
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -16,6 +16,7 @@ from typing import Any
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
 from poplite.jit import build, digest
+from poplite.jit.build import build_object
 from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
 from poplite.vertex.compute import code_identity
@@ -57,18 +58,18 @@ def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "
         place: which of the drivers of an engine it is, for the announcement.
     """
 
-    def source() -> _Source:
-        from poplite.simulator.codegen.driver import driver_source
-
+    def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:
         if variant.counting is not None:
-            from poplite.simulator.counting.driver import counting_source
+            from poplite.simulator.counting.driver import compile_counting_driver
 
-            return counting_source(cls, columns, variant.counting)
-        return driver_source(cls, columns, variant)
+            return compile_counting_driver(cls, columns, variant.counting, exported)
+        from poplite.simulator.codegen.driver import compile_driver
+
+        return compile_driver(cls, columns, variant, exported)
 
     name = digest([__name__], "driver", code_identity(cls), columns, variant)
     try:
-        return _built(f"vertex {place}: {cls.__name__}", name, source)
+        return build_object(name, make, lambda: _told.get()(f"vertex {place}: {cls.__name__}"))[0]
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):

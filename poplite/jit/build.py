@@ -65,3 +65,18 @@ def build_object(
                 object_cache.store(name, content)
             _loaded[name] = object_cache.load(content), object_cache.about(content)
         return _loaded[name]
+
+
+def kept_text(name: str, make: Callable[[], str]) -> str:
+    """Return code as text, made only when no file keeps it.
+
+    Args:
+        name: `digest` of everything that the code depends on.
+        make: called only to make it.
+    """
+    with _lock:
+        content = object_cache.find(name)
+        if content is None:
+            content = object_cache.pack(make().encode(), "", [])
+            object_cache.store(name, content)
+        return object_cache.code(content).decode()

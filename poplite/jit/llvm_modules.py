@@ -1,7 +1,7 @@
 """LLVM modules made from Python functions, to be worked on before they are compiled.
 
-`emitted_module` leaves the code as it was emitted; `compile_module` makes an object file of what
-has become of it.
+`emitted_module` leaves the code as it was emitted. `compile_module` makes an object file of what
+has become of it, `compile_optimized` of what LLVM makes of it for the host's processor.
 
 Importing this module imports Numba.
 """
@@ -54,13 +54,15 @@ _unoptimized: tuple[WeakNumberContext, TargetContext] | None = None
 def emitted_module(
     exported: str,
     arguments: Mapping[str, ir.Type],
+    result: ir.Type,
     emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any],
 ) -> llvm.ModuleRef:
     """Return an LLVM module with one visible function, linked with all it calls, not optimized.
 
     Args:
-        exported: name of the function, which returns a truth value.
+        exported: name of the function.
         arguments: their types by name.
+        result: type of what it returns.
         emit: called with target context, builder and arguments; emits what the function does, and
             returns what it returns.
     """
@@ -73,7 +75,7 @@ def emitted_module(
         typing_context, context = contexts()
         library = context.codegen().create_library(exported)
         module = context.create_module(exported)
-        kind = ir.FunctionType(ir.IntType(1), arguments.values())
+        kind = ir.FunctionType(result, arguments.values())
         function = ir.Function(module, kind, exported)
         for argument, name in zip(function.args, arguments, strict=True):
             argument.name = name
@@ -103,3 +105,26 @@ def compile_module(module: llvm.ModuleRef, exported: str) -> tuple[bytes, list[s
     library.add_llvm_module(module)
     code = library.emit_object(exported, exported)
     return code, library.undefined_symbols(code)
+
+
+@global_compiler_lock
+def compile_optimized(module: llvm.ModuleRef, exported: str) -> tuple[bytes, list[str]]:
+    """Compile an LLVM module to a native object, as functions of Numba are.
+
+    Args:
+        module: the module; it is changed.
+        exported: name of the function that the object shows.
+
+    Returns:
+        Object file, and the symbols it takes from the process.
+    """
+    library = contexts()[1].codegen().create_library(exported)
+    library.optimize(module, exported)
+    code = library.emit_object(exported, exported)
+    return code, library.undefined_symbols(code)
+
+
+def features() -> str:
+    """Return the features of the processor that code is made for, as LLVM lists them."""
+    found: str = contexts()[1].codegen()._tm_features
+    return found

@@ -143,6 +143,9 @@ class Watch(Protocol):
     def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
         """Look at a double that became a float32."""
 
+    def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+        """Look at a store that says whether its value was too large."""
+
     def status(self, builder: ir.IRBuilder) -> Any:
         """Emit the status that a function returns; None for that of success."""
 

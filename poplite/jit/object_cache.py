@@ -161,6 +161,15 @@ def about(content: bytes) -> dict[str, Any]:
     return found
 
 
+def code(content: bytes) -> bytes:
+    """Return a cache file's code.
+
+    Args:
+        content: what `pack` returned.
+    """
+    return content.partition(b"\n")[2]
+
+
 def undefined_symbols(code: bytes) -> list[str]:
     """Return the names that an object file takes from the process.
 

@@ -61,6 +61,23 @@ class ObjectLibrary(codegen.CPUCodeLibrary):
             if function.is_declaration and not function.name.startswith("llvm.")
         )
 
+    def optimize(self, module: llvm.ModuleRef, exported: str) -> None:
+        """Take in a module that nothing is linked to, and optimize it for the host's processor.
+
+        Args:
+            module: the module, as it was emitted.
+            exported: name of the function to show.
+        """
+        module.data_layout = self._codegen._data_layout
+        hide(module, exported, exported)
+        inlining = llvm.create_new_module_pass_manager()
+        inlining.add_always_inliner_pass()
+        inlining.run(module, self._codegen._pass_builder())
+        self._final_module.link_in(module)
+        codegen.CPUCodeLibrary._optimize_final_module(self)
+        self._final_module.verify()
+        self._finalized = True
+
     def _optimize_final_module(self) -> None:
         """Optimize what is exported, once all that it calls is inlined into it."""
         defined = [f for f in self._final_module.functions if not f.is_declaration]

@@ -1,13 +1,18 @@
 """Loads, stores and what else `compute` does with `self` and its fields, as types and as code.
 
-Three rules make this fast (measured against Numba's own arrays): no wrap-around of negative
-indices, which costs LLVM its plain vector loads; alias scopes on every load and store, as the
-race check proves that fields of one compute set do not overlap; pointers formed by GEP from a
-typed base.  A checked vector carries a fault record instead of trusting the index.
+Every access is a call of a small function that stands for it and that `accessors` defines: so a
+class is typed and lowered once, and the same code is run with or without checks, in any mode of
+floating-point arithmetic, and priced::
+
+    x.inside.0(index, length, about)    whether an index lies in field 0; where not, compute ends
+    row.1(rows, index)                  where row `index` of list 1 begins, and its length
+    load.0(address)                     an element, widened to what compute sees
+    store.2(address, value)             the other way
+    state.3(value, address)             scalar state
 
 What is stored and what `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
-memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  A QUARTER field also
-carries its metadata byte, read once for each vertex.
+memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  No index wraps around:
+that would cost LLVM its plain vector loads.
 
 Importing this module imports Numba, and registers the rules with `poplite.jit.numba_context`.
 """
@@ -17,9 +22,8 @@ from __future__ import annotations
 import inspect
 import operator
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import RETCODE_EXC
@@ -28,188 +32,91 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 
 from poplite.jit.inlined import function_type, method_type
 from poplite.jit.numba_context import lowerings, typing_rules
-from poplite.machine.floating_point import INVALID, OVERFLOW, OVERFLOW_NAN, STOCHASTIC
-from poplite.simulator.codegen import codecs
 from poplite.simulator.codegen.field_types import (
-    INDEX,
     RowsType,
     ScalarType,
-    Scope,
     SelfType,
     VectorIteratorType,
     VectorType,
-    storage_type,
     stored_type,
 )
-from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, random_bits
-from poplite.types import BOOL, FLOAT, HALF, QUARTER
+from poplite.simulator.codegen.accessors import INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
+from poplite.types import HALF, QUARTER
 
-# -- loads and stores ------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-
-def _mark(builder: ir.IRBuilder, access: Any, scope: Scope | None) -> Any:
-    if scope is None:
-        return access
-    module = builder.module
-    domain = module.add_metadata(["poplite"])
-
-    def scopes(names: tuple[str, ...]) -> Any:
-        return module.add_metadata([module.add_metadata([name, domain]) for name in names])
-
-    access.set_metadata("alias.scope", scopes((scope.own,)))
-    if scope.others:
-        access.set_metadata("noalias", scopes(scope.others))
-    return access
+# -- calls of accessors ----------------------------------------------------------------------
 
 
-def load_element(
-    context: Any, builder: ir.IRBuilder, vector: VectorType, address: Any, metadata: Any = None
-) -> Any:
-    """Emit a load of one element, widened to what `compute` sees.
-
-    Args:
-        context: target context of the code being compiled.
-        builder: where.
-        vector: how the element is stored.
-        address: of the element.
-        metadata: i8, for QUARTER.
-    """
-    element = vector.element
-    stored = _mark(builder, builder.load(address, align=element.size_bytes), vector.scope)
-    if element is FLOAT:
-        return stored
-    if vector.scope is None and element in (HALF, QUARTER):
-        return codecs.decode_in_one(builder, stored)
-    if element is HALF:
-        return codecs.decode_half(builder, stored, hardware=_half_in_hardware(context))
-    if element is QUARTER:
-        return codecs.decode_quarter(builder, stored, metadata)
-    if element is BOOL:
-        return builder.icmp_unsigned("!=", stored, stored.type(0))
-    widen = builder.zext if element.dtype.kind == "u" else builder.sext
-    return widen(stored, INDEX)
+def _call(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]) -> Any:
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments)
 
 
-def store_element(
-    context: Any,
-    builder: ir.IRBuilder,
-    vector: VectorType,
-    address: Any,
-    value: Any,
-    held: Any,
-) -> None:
-    """Emit a store of one value, narrowed to the element type.
-
-    Args:
-        context: target context of the code being compiled.
-        builder: where.
-        vector: how the element is stored.
-        address: of the element.
-        value: what `compute` gives, of the type it sees.
-        held: the proxy of the vector or scalar that is stored to.
-    """
-    element = vector.element
-    if vector.scope is None and element in (HALF, QUARTER):
-        value = codecs.encode_in_one(builder, value, storage_type(element))
-    elif element in (HALF, QUARTER):
-        value = _encoded(context, builder, vector, value, held)
-    elif element is BOOL:
-        value = builder.zext(value, ir.IntType(8))
-    elif element is not FLOAT:
-        value = builder.trunc(value, storage_type(element))
-    _mark(builder, builder.store(value, address, align=element.size_bytes), vector.scope)
-
-
-def _encoded(context: Any, builder: ir.IRBuilder, vector: VectorType, value: Any, held: Any) -> Any:
-    """Emit the HALF or QUARTER that stands for a float, by the mode of its store."""
-    random = random_bits(builder, held.random) if vector.is_random else None
-    if vector.element is HALF:
-        hardware, by_mode = _half_in_hardware(context), half_by_mode
-        code = codecs.encode_half(builder, value, hardware=hardware, random=random)
-    else:
-        by_mode = quarter_by_mode
-        code = codecs.encode_quarter(builder, value, held.metadata, random)
-    if not vector.mode & ~STOCHASTIC:
-        return code
-    code, found = by_mode(builder, code, value, vector.mode)
-    if vector.mode & (OVERFLOW | (INVALID if vector.mode & OVERFLOW_NAN else 0)):
-        context.typing_context.watch.note(context, builder, found)
-    return code
-
-
-def _half_in_hardware(context: Any) -> bool:
-    return codecs.half_in_hardware(llvm.get_process_triple(), context.codegen()._tm_features)
-
-
-def _metadata(vector: VectorType, proxy: Any) -> Any:
-    return proxy.metadata if vector.element.requires_metadata else None
-
-
-def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
-    """Emit the stores of a fault record.
-
-    Args:
-        builder: where.
-        faults: address of the record.
-        words: vertex, field, index, length; see `poplite.executable.opcodes`.
-    """
-    for number, word in enumerate((INDEX(1), *words)):
-        builder.store(word, builder.gep(faults, [INDEX(number)]))
+def _companions(vector: VectorType, proxy: Any) -> list[Any]:
+    """Return what loads and stores need beside the address of the element."""
+    return [proxy.metadata] if vector.element.requires_metadata else []
 
 
 def _check_range(
-    context: Any, builder: ir.IRBuilder, proxy: Any, fault: int | None, index: Any, length: Any
+    context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, index: Any, length: Any
 ) -> None:
-    """Emit the range check of a checked access.
+    """Emit the range check of an access.
 
     A fault is recorded and `compute` returns; its driver then returns as well, so that the
     first fault of a chunk is the one reported and nothing outside a field is touched.
     """
-    if fault is None:
-        return
-    inside = builder.icmp_unsigned("<", index, length)
+    name = f"{INSIDE}{vector.number}"
+    inside = _call(builder, name, TRUTH, [index, length, proxy.about])
     with builder.if_then(builder.not_(inside), likely=False):
-        record_fault(builder, proxy.faults, proxy.vertex, INDEX(fault), index, length)
         context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
+
+
+def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any) -> Any:
+    kind = context.get_value_type(vector.value)
+    name = f"{LOAD}{vector.number}"
+    return _call(builder, name, kind, [at, *_companions(vector, proxy)])
+
+
+def _store(
+    context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any, value: Any
+) -> None:
+    given = [at, value, proxy.about, *_companions(vector, proxy)]
+    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), given)
+    watch = context.typing_context.watch
+    if watch is not None and vector.element in (HALF, QUARTER):
+        watch.stored(context, builder, found)
 
 
 def _get(context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    _check_range(context, builder, proxy, kind.fault, index, proxy.length)
+    _check_range(context, builder, kind, proxy, index, proxy.length)
     address = builder.gep(proxy.data, [index], inbounds=True)
-    return load_element(context, builder, kind, address, _metadata(kind, proxy))
+    return _load(context, builder, kind, proxy, address)
 
 
 def _set(
     context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any, value: Any
 ) -> None:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    _check_range(context, builder, proxy, kind.fault, index, proxy.length)
+    _check_range(context, builder, kind, proxy, index, proxy.length)
     address = builder.gep(proxy.data, [index], inbounds=True)
-    store_element(context, builder, kind, address, value, proxy)
+    _store(context, builder, kind, proxy, address, value)
 
 
 def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: Any) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=rows)
     vector = cgutils.create_struct_proxy(kind.vector)(context, builder)
-    _check_range(context, builder, proxy, kind.vector.fault, index, proxy.rows)
-    if kind.vector.fault is not None:
-        vector.faults, vector.vertex = proxy.faults, proxy.vertex
+    _check_range(context, builder, kind.vector, proxy, index, proxy.rows)
+    name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
+    row = _call(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
+    offset, length = (builder.extract_value(row, number) for number in range(2))
+    vector.data = builder.gep(proxy.data, [offset], inbounds=True)
+    vector.length, vector.about = length, proxy.about
     if kind.vector.element.requires_metadata:
         vector.metadata = proxy.metadata
-    if kind.vector.is_random:
-        vector.random = proxy.random
-    if kind.form == "stride":
-        offset, length = builder.mul(index, proxy.stride), proxy.length
-    else:
-        entry = builder.gep(proxy.table, [builder.shl(index, INDEX(1))])
-        pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
-        if kind.vector.scope is None:  # no store changes a table, which no scope says here
-            for word in pair:
-                word.set_metadata("invariant.load", builder.module.add_metadata([]))
-        offset, length = (builder.zext(word, INDEX) for word in pair)
-    vector.data = builder.gep(proxy.data, [offset], inbounds=True)
-    vector.length = length
     return vector._getvalue()
 
 
@@ -317,8 +224,7 @@ def _lower_next(context: Any, builder: Any, sig: Any, args: Any, result: Any) ->
     result.set_valid(more)
     with builder.if_then(more):
         address = builder.gep(vector.data, [position], inbounds=True)
-        metadata = _metadata(kind.vector, vector)
-        result.yield_(load_element(context, builder, kind.vector, address, metadata))
+        result.yield_(_load(context, builder, kind.vector, vector, address))
         builder.store(builder.add(position, INDEX(1)), walk.position)
 
 
@@ -335,9 +241,10 @@ def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name:
     if not isinstance(member, ScalarType):
         return held
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
-    return load_element(
-        context, builder, member.vector, scalar.data, _metadata(member.vector, scalar)
-    )
+    if member.is_state:
+        name = f"{STATE}{member.vector.number}"
+        return _call(builder, name, scalar.value.type, [scalar.value, scalar.data])
+    return _load(context, builder, member.vector, scalar, scalar.data)
 
 
 @lowerings.lower_setattr_generic(SelfType)
@@ -345,4 +252,4 @@ def _lower_setattr(context: Any, builder: Any, sig: Any, args: Any, name: str) -
     kind, member = sig.args[0], sig.args[0].by_name[name]
     held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=args[0]), name)
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
-    store_element(context, builder, member.vector, scalar.data, args[1], scalar)
+    _store(context, builder, member.vector, scalar, scalar.data, args[1])

@@ -1,54 +1,39 @@
 """Numba types of `self` and of its fields, and how they lie in registers.
 
-`self` is a struct held in registers: a pointer for a scalar edge, pointer and length for a
-vector, the value itself for scalar state.  Nothing is allocated and nothing is boxed::
+`self` is a struct held in registers: an address for a scalar edge, address and length for a
+vector, the value for scalar state.  Nothing is allocated and nothing is boxed::
 
-    self ─┬─ x: Input[Vector[FLOAT]]           {float* data, i64 length}
-          ├─ rows: Input[Vector[Vector[FLOAT]]]  {float* data, i64 rows, i64 stride, i64 length}
-          │        (or, where rows are not evenly spaced: {float* base, i32* table, i64 rows})
-          ├─ y: Output[FLOAT]                  float*
-          └─ n: State[INT]                     i64
+    self ─┬─ x: Input[Vector[FLOAT]]             {data, length}
+          ├─ rows: Input[Vector[Vector[FLOAT]]]  {data, rows, stride, length, table}
+          ├─ y: Output[FLOAT]                    {data}
+          └─ n: State[INT]                       {data, value}
 
-A vector that is checked carries the fault record beside its address, one of QUARTER its metadata
-byte, read once for each vertex.  `accesses` is the code that loads and stores.
+The types are the same however the code is used: `accesses` emits calls of small functions for
+every access, and `accessors` defines these for one use.  What a use does not need (the table of
+rows that are evenly spaced, say) is left undefined, and vanishes when LLVM has inlined them.
+
+What reads or writes elements also carries the address of the vertex record (`about`), and a field
+of QUARTER its metadata byte, read once for each vertex.
 
 Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from weakref import ref
 
-from llvmlite import ir
 from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.errors import TypingError
 
-from poplite.executable.descriptor import RowForm
 from poplite.jit.numba_context import referred
-from poplite.machine.floating_point import STOCHASTIC
-from poplite.simulator.codegen.variant import Variant
-from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
+from poplite.simulator.codegen.accessors import storage_type
+from poplite.types import BOOL, FLOAT, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.vertex import Field, Vertex
 
-INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 _NUMBERS = count()
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Which loads and stores belong together: one field of one vertex class.
-
-    Attributes:
-        own: unique name of the field.
-        others: names of the class's other fields, none of which overlaps it.
-    """
-
-    own: str
-    others: tuple[str, ...]
 
 
 def value_type(element: type[ElementType[Any]]) -> Any:
@@ -60,39 +45,18 @@ def value_type(element: type[ElementType[Any]]) -> Any:
     return types.boolean if element is BOOL else types.int64
 
 
-def storage_type(element: type[ElementType[Any]]) -> ir.Type:
-    """LLVM type of an element in memory."""
-    return ir.FloatType() if element is FLOAT else ir.IntType(8 * element.size_bytes)
-
-
 class VectorType(types.IterableType):
     """One edge of many elements.
 
     Args:
-        element: its element type.
-        scope: for alias analysis; None where code is to be priced.
-        writable: whether `compute` may store to it.
-        fault: field number that a checked access records; None for unchecked access.
-        mode: how stores behave (`poplite.machine.floating_point`).
+        field: whose elements they are.
+        number: of the field in its class.
     """
 
-    def __init__(
-        self,
-        element: type[ElementType[Any]],
-        scope: Scope | None,
-        writable: bool,
-        fault: int | None,
-        mode: int = 0,
-    ) -> None:
-        self.element, self.scope, self.writable, self.fault = element, scope, writable, fault
-        self.mode = mode if writable and element in (HALF, QUARTER) else 0
-        self.value = value_type(element)
-        super().__init__(f"Vector({element!r}, {scope}, {writable}, {fault}, {self.mode})")
-
-    @property
-    def is_random(self) -> bool:
-        """Whether stores round by chance."""
-        return bool(self.mode & STOCHASTIC)
+    def __init__(self, field: Field, number: int) -> None:
+        self.element, self.number, self.writable = field.element, number, field.writes
+        self.value = value_type(field.element)
+        super().__init__(f"Vector({field.element!r}, {number}, {field.writes})")
 
     @property
     def iterator_type(self) -> Any:
@@ -113,20 +77,19 @@ class RowsType(types.Type):
 
     Args:
         vector: type of a row.
-        form: how rows are found.
     """
-
-    def __init__(self, vector: VectorType, form: RowForm) -> None:
-        self.vector, self.form = vector, form
-        super().__init__(f"Rows({vector.name}, {form})")
-
-
-class ScalarType(types.Type):
-    """A scalar edge: the address of one element."""
 
     def __init__(self, vector: VectorType) -> None:
         self.vector = vector
-        super().__init__(f"Scalar({vector.name})")
+        super().__init__(f"Rows({vector.name})")
+
+
+class ScalarType(types.Type):
+    """A scalar edge, the address of one element; or scalar state, which has its value beside it."""
+
+    def __init__(self, vector: VectorType, *, is_state: bool) -> None:
+        self.vector, self.is_state = vector, is_state
+        super().__init__(f"Scalar({vector.name}, {is_state})")
 
 
 class SelfType(types.Type):
@@ -134,28 +97,15 @@ class SelfType(types.Type):
 
     Args:
         cls: the vertex class.
-        forms: form of each list field, None for other fields.
-        variant: what its driver does.
-        mode: how floating-point arithmetic behaves (`poplite.machine.floating_point`).
     """
 
-    def __init__(
-        self,
-        cls: type[Vertex],
-        forms: tuple[RowForm | None, ...],
-        variant: Variant,
-        mode: int = 0,
-    ) -> None:
+    def __init__(self, cls: type[Vertex]) -> None:
         self._cls = ref(cls)  # Numba keeps types for ever
-        self.forms, self.variant, self.mode = forms, variant, mode
-        self.members = [
-            (field.name, _member_type(cls, field, number, form, variant, mode))
-            for number, (field, form) in enumerate(zip(cls.fields.values(), forms, strict=True))
-        ]
+        fields = cls.fields.values()
+        self.members = [(f.name, _member_type(f, number)) for number, f in enumerate(fields)]
         self.by_name = dict(self.members)
-        name = f"{cls.__module__}.{cls.__qualname__}"
         # Numba takes types of one name for one, also when the class of the first is gone.
-        super().__init__(f"{name}({next(_NUMBERS)}, {forms}, {variant}, {mode})")
+        super().__init__(f"{cls.__module__}.{cls.__qualname__}({next(_NUMBERS)})")
 
     @property
     def cls(self) -> type[Vertex]:
@@ -174,56 +124,16 @@ class SelfType(types.Type):
             TypingError: with the reason; Numba adds the user's line.
         """
         member = self.by_name.get(name)
-        if not isinstance(member, ScalarType):
+        if not isinstance(member, ScalarType) or member.is_state:
             raise TypingError(f"self.{name} cannot be assigned: it is no scalar Output or InOut")
         stored_type(member.vector, value, f"self.{name}")
 
 
-def element_access(
-    cls: type[Vertex],
-    field: Field,
-    fault: int | None = None,
-    mode: int = 0,
-    *,
-    priced: bool = False,
-) -> VectorType:
-    """Return the type under which elements of a field are loaded and stored.
-
-    Args:
-        cls: the vertex class.
-        field: one of its fields.
-        fault: see `VectorType`.
-        mode: see `VectorType`.
-        priced: whether the code is to be priced.
-    """
-    if priced:
-        return VectorType(field.element, None, field.writes, fault, mode)
-    names = {name: f"{cls.__module__}.{cls.__qualname__}.{name}" for name in cls.fields}
-    own = names.pop(field.name)
-    return VectorType(field.element, Scope(own, tuple(names.values())), field.writes, fault, mode)
-
-
-def pair_type(form: RowForm) -> ir.Type:
-    """LLVM type of the numbers in a table of rows."""
-    return NARROW if form == "pairs" else INDEX
-
-
-def _member_type(
-    cls: type[Vertex],
-    field: Field,
-    number: int,
-    form: RowForm | None,
-    variant: Variant,
-    mode: int,
-) -> Any:
-    in_memory = variant.priced and field.element.is_floating_point
-    if field.role == "state" and field.depth == 0 and not in_memory:
-        return value_type(field.element)
-    fault = number if variant.checked else None
-    vector = element_access(cls, field, fault, mode, priced=variant.priced)
+def _member_type(field: Field, number: int) -> Any:
+    vector = VectorType(field, number)
     if field.depth == 0:
-        return ScalarType(vector)
-    return vector if field.depth == 1 else RowsType(vector, form or "stride")
+        return ScalarType(vector, is_state=field.role == "state")
+    return vector if field.depth == 1 else RowsType(vector)
 
 
 def stored_type(vector: VectorType, value: Any, what: str) -> Any:
@@ -250,10 +160,6 @@ def stored_type(vector: VectorType, value: Any, what: str) -> Any:
 # -- what they are in memory -----------------------------------------------------------------
 
 
-def _pointer(vector: VectorType) -> Any:
-    return types.CPointer(_Stored(vector.element))
-
-
 class _Stored(types.Type):
     """An element as it lies in memory."""
 
@@ -268,46 +174,33 @@ class _StoredModel(models.PrimitiveModel):
         super().__init__(manager, kind, storage_type(kind.element))
 
 
-def _store_members(vector: VectorType) -> list[tuple[str, Any]]:
-    """Members that stores need beside the address; loads of QUARTER need the first."""
-    members = [("metadata", types.uint8)] if vector.element.requires_metadata else []
-    if vector.is_random:
-        members += [("random", types.CPointer(types.int32))]
-    return members
-
-
-def _companions(vector: VectorType) -> list[tuple[str, Any]]:
-    """Members that accesses by index need beside the address."""
-    members = _store_members(vector)
-    if vector.fault is not None:
-        members += [("faults", types.CPointer(types.int64)), ("vertex", types.int64)]
-    return members
+def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
+    """Members of whatever has elements: their address, its own, and what accesses need beside."""
+    members = [("data", types.CPointer(_Stored(vector.element))), *own]
+    if vector.element.requires_metadata:
+        members.append(("metadata", types.uint8))
+    return [*members, ("about", types.CPointer(types.int64))]
 
 
 @register_default(VectorType)
 class _VectorModel(models.StructModel):
     def __init__(self, manager: Any, kind: VectorType) -> None:
-        members = [("data", _pointer(kind)), ("length", types.int64), *_companions(kind)]
-        super().__init__(manager, kind, members)
+        super().__init__(manager, kind, _members(kind, ("length", types.int64)))
 
 
 @register_default(RowsType)
 class _RowsModel(models.StructModel):
     def __init__(self, manager: Any, kind: RowsType) -> None:
-        members = [("data", _pointer(kind.vector)), ("rows", types.int64)]
-        if kind.form == "stride":
-            members += [("stride", types.int64), ("length", types.int64)]
-        else:
-            pair = types.uint32 if kind.form == "pairs" else types.int64
-            members += [("table", types.CPointer(pair))]
-        super().__init__(manager, kind, members + _companions(kind.vector))
+        numbers = [(name, types.int64) for name in ("rows", "stride", "length")]
+        members = _members(kind.vector, *numbers, ("table", types.voidptr))
+        super().__init__(manager, kind, members)
 
 
 @register_default(ScalarType)
 class _ScalarModel(models.StructModel):
     def __init__(self, manager: Any, kind: ScalarType) -> None:
-        members = [("data", _pointer(kind.vector)), *_store_members(kind.vector)]
-        super().__init__(manager, kind, members)
+        value = [("value", kind.vector.value)] if kind.is_state else []
+        super().__init__(manager, kind, _members(kind.vector, *value))
 
 
 @register_default(SelfType)

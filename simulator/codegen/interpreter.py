@@ -55,7 +55,7 @@ from poplite.executable.opcodes import (
     SWITCH,
 )
 from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen.driver import WORDS
+from poplite.simulator.codegen.launcher import WORDS
 from poplite.simulator.codegen.launcher import (
     address,
     change_floats,

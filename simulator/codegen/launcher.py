@@ -56,7 +56,10 @@ from poplite.executable.opcodes import (
     TRACE_USED,
 )
 from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen.driver import WORDS
+
+WORDS = types.CPointer(types.int64)
+ARGUMENTS = (types.voidptr, WORDS, *[types.int64] * 4, WORDS)
+"""Of a driver: arena, rows, low, high, first, last, faults."""
 
 LONG_NS = 2_000_000
 """What a launch costs that always runs in pieces."""

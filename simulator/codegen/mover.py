@@ -18,7 +18,7 @@ from numba.core import cgutils, types
 
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS
 from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen.driver import ARGUMENTS
+from poplite.simulator.codegen.launcher import ARGUMENTS
 
 _WORD, _HALF_WORD, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 

@@ -26,12 +26,13 @@ from numba.core import cgutils, types
 from poplite.jit.numba_context import replacements
 from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
+from poplite.simulator.codegen.arguments import TRAPPED_STATUS
 from poplite.simulator.codegen.rounding import appears, exceeds
 from poplite.vertex.compute.interpreted.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
 
 STATUS = ir.IntType(32)
 
-TRAP_STATUS = STATUS(2)
+TRAP_STATUS = STATUS(TRAPPED_STATUS)
 """What a function returns in which something happened; Numba's own are 1 and below."""
 
 _NAMES: dict[object, str] = {
@@ -69,10 +70,11 @@ class Traps:
     Args:
         enabled: what stops a vertex (`poplite.machine.floating_point`).
         at_once: whether functions return where something happens, and not at their end.
+        stores: whether stores of what is too large do.
     """
 
-    def __init__(self, enabled: int, *, at_once: bool) -> None:
-        self._enabled, self._at_once = enabled, at_once
+    def __init__(self, enabled: int, *, at_once: bool, stores: bool) -> None:
+        self._enabled, self._at_once, self._stores = enabled, at_once, stores
         self._found: dict[str, Any] = {}
         self._is_inside = False
 
@@ -106,6 +108,17 @@ class Traps:
         """Emit the test of a double that became a float32."""
         if self._enabled & OVERFLOW and not self._is_inside:
             self.note(context, builder, appears(builder, exceeds(builder, result), value))
+
+    def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
+        """Emit the test of a store to a HALF or QUARTER element.
+
+        Args:
+            context: target context.
+            builder: where.
+            found: i32, negative where the value was too large.
+        """
+        if self._stores:
+            self.note(context, builder, found)
 
     def note(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
         """Emit the note that a vertex is to stop.

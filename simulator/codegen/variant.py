@@ -33,15 +33,12 @@ class Variant:
         falling: whether it runs the workers of a MultiVertex in falling order.
         modes: of floating-point arithmetic, between which it chooses when it runs; none for the
             default.
-        priced: whether it is to be priced: accesses are as the IPU's compiler makes them, which
-            knows of no field that another one does not overlap it.
         counting: how it writes down what each vertex took; None where it does not.
     """
 
     checked: bool = False
     falling: bool = False
     modes: tuple[int, ...] = ()
-    priced: bool = False
     counting: Counting | None = None
 
 

@@ -11,18 +11,20 @@ tile cycles.  Importing this module imports Numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
 from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
-from poplite.simulator.codegen.accesses import load_element
-from poplite.simulator.codegen.driver import DriverEmitter, emitted_source
-from poplite.simulator.codegen.field_types import INDEX, SelfType, element_access, storage_type
-from poplite.simulator.codegen.variant import Counting, Variant
+from poplite.jit.llvm_modules import compile_optimized
+from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
+from poplite.simulator.codegen.compute_code import converts_halves
+from poplite.simulator.codegen.driver import DRIVER, VertexWalk
+from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.vertex_copies import BYTES, VertexCopies
 from poplite.simulator.pricing.measured_slots import running_module
 from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
@@ -31,54 +33,58 @@ from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
+COUNTED = "counted"
+"""Name of the function that runs a vertex, or a copy of it, and returns what it took."""
 
-def counting_source(
-    cls: type[Vertex], columns: Columns, counting: Counting
-) -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for a vertex class that is counted.
+
+def compile_counting_driver(
+    cls: type[Vertex], columns: Columns, counting: Counting, exported: str
+) -> tuple[bytes, list[str], Mapping[str, Any]]:
+    """Compile the driver of a vertex class that is counted.
 
     Args:
         cls: the vertex class.
         columns: what the words of a row are.
         counting: how it is counted.
+        exported: name of the function.
 
     Returns:
-        Function, Numba argument types and result type, as of other drivers.
+        Object file, the symbols that it takes from the process, and {}.
     """
-    # Which refers weakly to the class: Numba keeps for ever what emits.
-    kind = SelfType(cls, forms_of(columns, len(cls.fields)), Variant(counting=counting))
+    module = ir.Module()
+    function = ir.Function(module, DRIVER, exported)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _CountingEmitter(builder, cls, columns, counting, *function.args).emit()
+    builder.ret_void()
+    linked, forms = llvm.parse_assembly(str(module)), forms_of(columns, len(cls.fields))
+    cost, on_copies = dict(counting.costs).__getitem__, counting.on_copies
+    linked.link_in(running_module(cls, forms, cost, COUNTED, on_copies=on_copies))
+    return *compile_optimized(linked, exported), {}
 
-    def emit(context: Any, builder: ir.IRBuilder, args: Any) -> None:
-        _CountingEmitter(context, builder, kind, columns, *args).emit()
 
-    return emitted_source(emit)
-
-
-class _CountingEmitter(DriverEmitter):
+class _CountingEmitter(VertexWalk):
     """Emits the loops of a driver that counts."""
 
-    def prepare(self) -> None:
-        """Compile `compute` as a function that returns what it takes."""
-        builder, cls, counting = self.builder, self.kind.cls, self.kind.variant.counting
-        assert counting is not None
-        self.costs = dict(counting.costs)
-        self.parameters = parameters_of(cls, self.kind.forms)
-        self.is_on_copies = counting.on_copies
-        name = f"counted.{id(cls)}"
-        cost, forms = self.costs.__getitem__, self.kind.forms
-        library = self.context.codegen().create_library(name)
-        library.add_llvm_module(
-            running_module(cls, forms, cost, name, on_copies=counting.on_copies)
-        )
-        library.finalize()
-        self.context.active_code_library.add_linking_library(library)
-        kinds = [BYTES if p.what in POINTERS else INDEX for p in self.parameters]
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        cls: type[Vertex],
+        columns: Columns,
+        counting: Counting,
+        *arguments: Any,
+    ) -> None:
+        super().__init__(builder, cls, columns, *arguments)
+        self._costs = dict(counting.costs)
+        self._forms = forms_of(columns, len(cls.fields))
+        self._parameters = parameters_of(cls, self._forms)
+        self._is_on_copies = counting.on_copies
+        kinds = [BYTES if p.what in POINTERS else INDEX for p in self._parameters]
         kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
-        self.compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), name)
+        self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
         # The first word before the table is the size of the arena.
         place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
-        self.table = builder.inttoptr(place, INDEX.as_pointer())
-        self.most = cgutils.alloca_once(builder, INDEX)
+        self._table = builder.inttoptr(place, INDEX.as_pointer())
+        self._most = cgutils.alloca_once(builder, INDEX)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
         """Emit what counts one vertex.
@@ -90,19 +96,19 @@ class _CountingEmitter(DriverEmitter):
         fields = {field.name: (k, field) for k, field in enumerate(self.fields)}
         given = [
             None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
-            for p in self.parameters
+            for p in self._parameters
         ]
         copies = VertexCopies(builder, given)
-        apart = self._apart(copies, fields) if self.is_on_copies else []
-        builder.store(INDEX(0), self.most)
-        if self.worker:
-            number = next(p for p in self.parameters if p.field == "num_workers")
+        apart = self._apart(copies, fields) if self._is_on_copies else []
+        builder.store(INDEX(0), self._most)
+        if self.has_workers:
+            number = next(p for p in self._parameters if p.field == "num_workers")
             workers = self._argument(number, *fields["num_workers"], parts)
             with cgutils.for_range(builder, workers) as worker:
                 self._count([worker.index if p is None else p for p in given], apart)
         else:
             self._count(given, apart)
-        if self.is_on_copies:
+        if self._is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
 
@@ -121,35 +127,36 @@ class _CountingEmitter(DriverEmitter):
         data = builder.gep(base, [parts[number, where]])
         if parameter.what == "data":
             return builder.bitcast(data, BYTES)
-        value = load_element(self.context, builder, element_access(self.kind.cls, field), data)
+        access = access_of(self.cls, field, half_in_hardware=converts_halves())
+        value = access.load(builder, data)
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
     def _apart(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
         """Emit copies of what would be changed; return the arguments for it."""
-        for first, parameter in enumerate(self.parameters):
+        for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
                 number, field = fields[parameter.field]
-                copies.add(field, self.kind.forms[number], first)
+                copies.add(field, self._forms[number], first)
         copies.make()
-        arena_bytes = self.builder.load(self.builder.gep(self.table, [INDEX(-1)]))
+        arena_bytes = self.builder.load(self.builder.gep(self._table, [INDEX(-1)]))
         budget = INDEX(MOST_SLOTS * PARTS)
         return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, given: list[Any], apart: list[Any]) -> None:
         """Call the function; the slowest worker decides."""
         builder = self.builder
-        taken = builder.call(self.compute, [*given, *apart])
+        taken = builder.call(self._compute, [*given, *apart])
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
         over = builder.icmp_signed("==", taken, INDEX(OVER))
         slots = builder.select(over, INDEX(MOST_SLOTS), slots)
-        most = builder.load(self.most)
+        most = builder.load(self._most)
         is_more = builder.icmp_unsigned(">", slots, most)
-        builder.store(builder.select(is_more, slots, most), self.most)
+        builder.store(builder.select(is_more, slots, most), self._most)
 
     def _write(self, vertex: Any) -> None:
         """Write down what a vertex took."""
-        builder, slots = self.builder, self.builder.load(self.most)
-        if self.worker:
-            cycles = builder.mul(slots, INDEX(int(self.costs["workers"])))
-            slots = builder.add(cycles, INDEX(int(self.costs["supervisor_overhead"])))
-        builder.store(slots, builder.gep(self.table, [vertex]))
+        builder, slots = self.builder, self.builder.load(self._most)
+        if self.has_workers:
+            cycles = builder.mul(slots, INDEX(int(self._costs["workers"])))
+            slots = builder.add(cycles, INDEX(int(self._costs["supervisor_overhead"])))
+        builder.store(slots, builder.gep(self._table, [vertex]))

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from poplite.executable.descriptor import RowForm
-from poplite.simulator.codegen.field_types import INDEX, pair_type
+from poplite.simulator.codegen.accessors import INDEX, pair_type
 from poplite.vertex.vertex import Field
 
 BYTES = ir.IntType(8).as_pointer()

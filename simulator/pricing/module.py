@@ -12,30 +12,20 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import signature
 
-from poplite.jit.llvm_modules import emitted_module
-from poplite.jit.numba_context import compile_inlined
-from poplite.simulator.codegen import accesses, functions  # noqa: F401  (this registers them)
-from poplite.simulator.codegen.field_types import (
-    INDEX,
-    RowsType,
-    SelfType,
-    VectorType,
-    pair_type,
-    storage_type,
-)
-from poplite.simulator.codegen.variant import Variant
+from poplite.jit.object_codegen import hide
+from poplite.simulator.codegen.accessors import COMPUTE, INDEX, TRUTH
+from poplite.simulator.codegen.arguments import RESULT, Argument, arguments_of
+from poplite.simulator.codegen.compute_code import linked_compute
 from poplite.simulator.pricing.blocks import blocks_of, has_constant_trip, loops_of
 from poplite.simulator.pricing.parameters import POINTERS, PRICED, parameters_of
-from poplite.vertex.compute import check, compiled_form
-from poplite.vertex.vertex import MultiVertex, Vertex
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
     from poplite.executable.descriptor import Forms
@@ -54,51 +44,44 @@ def priced_module(cls: type[Vertex], forms: Forms = ()) -> llvm.ModuleRef:
         VertexCompileError: when its `compute` is outside the dialect.
     """
     forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
+    module = ir.Module()
     parameters = parameters_of(cls, forms)
-    arguments = {p.name: _BYTES if p.what in POINTERS else INDEX for p in parameters}
+    kinds = [_BYTES if p.what in POINTERS else INDEX for p in parameters]
+    function = ir.Function(module, ir.FunctionType(TRUTH, kinds), PRICED)
+    for argument, parameter in zip(function.args, parameters, strict=True):
+        argument.name = parameter.name
+    given = {argument.name: argument for argument in function.args}
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    arguments = arguments_of(cls)
+    compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
+    result = builder.call(compute, [_given(builder, a, forms, given) for a in arguments])
+    # How it ended is returned, lest LLVM drop what only decides that.
+    status, returned = (builder.extract_value(result, number) for number in range(2))
+    failed = builder.icmp_signed("!=", status, status.type(0))
+    has_result = check(cls).result is not None
+    builder.ret(builder.or_(failed, returned) if has_result else failed)
+    linked = llvm.parse_assembly(str(module))
+    linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
+    hide(linked, PRICED, PRICED)
+    return folded(linked)
 
-    def emit(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-        return _emit_call(context, builder, cls, forms, dict(zip(arguments, args, strict=True)))
 
-    return folded(emitted_module(PRICED, arguments, emit))
-
-
-def _emit_call(
-    context: Any, builder: ir.IRBuilder, cls: type[Vertex], forms: Forms, given: dict[str, Any]
+def _given(
+    builder: ir.IRBuilder, argument: Argument, forms: Forms, given: Mapping[str, Any]
 ) -> Any:
-    """Emit a call of `compute`; return how it ended, lest LLVM drop what only decides that."""
-    checked = check(cls)
-    kind = SelfType(cls, forms, Variant(priced=True))
-    worker = [types.int64] if issubclass(cls, MultiVertex) else []
-    result = types.none if checked.result is None else types.boolean
-    context.typing_context.forms = {e.function: compiled_form(e) for e in checked.functions()}
-    compute = compile_inlined(context, cls.compute, [kind, *worker], result)
-    proxy = cgutils.create_struct_proxy(kind)(context, builder)
-    for (name, member), field in zip(kind.members, cls.fields.values(), strict=True):
-        value = given[name]
-        if isinstance(value.type, ir.PointerType):
-            held = cgutils.create_struct_proxy(member)(context, builder)
-            held.data = builder.bitcast(value, storage_type(field.element).as_pointer())
-            if isinstance(member, VectorType):
-                held.length = given[f"{name}.length"]
-            elif isinstance(member, RowsType):
-                held.rows = given[f"{name}.rows"]
-                if member.form == "stride":
-                    held.stride, held.length = given[f"{name}.stride"], given[f"{name}.length"]
-                else:
-                    table = given[f"{name}.{member.form}"]
-                    held.table = builder.bitcast(table, pair_type(member.form).as_pointer())
-            value = held._getvalue()
-        elif member == types.boolean:
-            value = builder.trunc(value, ir.IntType(1))
-        setattr(proxy, name, value)
-    values = [proxy._getvalue(), *(given["self.worker"] for _ in worker)]
-    status, returned = context.call_internal_no_propagate(
-        builder, compute, signature(result, kind, *worker), values
-    )
-    if checked.result is None:
-        return status.is_error
-    return builder.or_(status.is_error, returned)
+    """Emit an argument of `compute`; what is not priced is undefined."""
+    value = given.get(argument.name)
+    if argument.part == "table" and (form := forms[argument.field or 0]) in ("pairs", "wide"):
+        value = given[f"{argument.name.removesuffix('.table')}.{form}"]
+    elif argument.part in ("data", "value"):
+        value = given.get(argument.name.removesuffix(".value"))
+        is_address = value is not None and isinstance(value.type, ir.PointerType)
+        value = value if is_address == (argument.part == "data") else None
+    if value is None:
+        return ir.Constant(argument.kind, ir.Undefined)
+    if isinstance(argument.kind, ir.PointerType):
+        return builder.bitcast(value, argument.kind)
+    return builder.trunc(value, argument.kind)
 
 
 def folded(module: llvm.ModuleRef) -> llvm.ModuleRef:

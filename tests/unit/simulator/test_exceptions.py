@@ -18,7 +18,7 @@ import pytest
 import poplite as pl
 from helpers.running import python
 from poplite.compile import rows
-from poplite.jit import build
+from poplite.jit.build import build_object
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.faults import raised_error
 from poplite.vertex.compute import check, compiled_form
@@ -574,24 +574,20 @@ class Built(NamedTuple):
 
 def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
     """Return the unchecked driver of a class with one vector."""
-    from poplite.jit.numba_context import compile_object
-
     drivers: list[Built] = []
 
-    def compile_too(name: str, source: Any, *others: Any) -> int:
-        function, *kinds = source()
-        if function.__name__ == "driver":
-            code, _ = compile_object("driver", function, *kinds)
-            sections = llvm.ObjectFileRef.from_data(code).sections()
-            drivers.append(Built(name, b"".join(s.data() for s in sections if s.is_text())))
-        return build(name, source, *others)
+    def compile_too(name: str, make: Any, *others: Any) -> Any:
+        code, _, _ = make("driver")
+        sections = llvm.ObjectFileRef.from_data(code).sections()
+        drivers.append(Built(name, b"".join(s.data() for s in sections if s.is_text())))
+        return build_object(name, make, *others)
 
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=0)
     work = graph.add_compute_set()
     graph.add_vertex(work, cls, tile=0, x=x)
     with monkeypatch.context() as patched:
-        patched.setattr(compiled_parts, "build", compile_too)
+        patched.setattr(compiled_parts, "build_object", compile_too)
         pl.Engine(graph, pl.Execute(work), checks="fast")
     (driver,) = drivers
     return driver

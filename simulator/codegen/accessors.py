@@ -1,0 +1,307 @@
+"""The small functions by which `compute` gets at its fields, defined for one use, as LLVM IR.
+
+                     running                           priced
+    inside.0         true; checked: index < length     true
+    row.1            by the form of the list           the same
+    load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
+    state.3          the value, loaded beforehand      loaded from memory where it is a float
+
+The marks are alias scopes on every load and store, as the race check proves that fields of one
+compute set do not overlap (measured against Numba's own arrays).  What is priced is as the IPU's
+compiler makes it, which knows of no field that another one does not overlap it.
+
+Importing this module imports llvmlite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from poplite.executable.descriptor import RowForm
+from poplite.machine.floating_point import STOCHASTIC
+from poplite.simulator.codegen import codecs
+from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, random_bits
+from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Sequence
+
+    from poplite.executable.descriptor import Forms
+    from poplite.vertex.vertex import Field, Vertex
+
+INDEX, NARROW = ir.IntType(64), ir.IntType(32)
+TRUTH = ir.IntType(1)
+
+COMPUTE = "poplite.compute"
+"""Name of `compute` as it was lowered, see `poplite.simulator.codegen.lowered`."""
+
+INSIDE, ROW, LOAD, STORE, STATE = (
+    f"poplite.{name}." for name in ("inside", "row", "load", "store", "state")
+)
+"""Names of accessors; the number of the field follows."""
+
+ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_WORDS = 0, 1, 2, 4
+"""Words of a vertex record: address of the fault record, number of the vertex, random bits."""
+
+
+def storage_type(element: type[ElementType[Any]]) -> ir.Type:
+    """LLVM type of an element in memory."""
+    return ir.FloatType() if element is FLOAT else ir.IntType(8 * element.size_bytes)
+
+
+def seen_type(element: type[ElementType[Any]]) -> ir.Type:
+    """LLVM type of an element as `compute` sees it."""
+    if element.is_floating_point:
+        return ir.FloatType()
+    return TRUTH if element is BOOL else INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How elements of a field are loaded and stored.
+
+    Attributes:
+        element: type of the elements.
+        own: name of the field, for its alias scope; None where code is to be priced.
+        others: names of the class's other fields, none of which overlaps it.
+        mode: how stores behave (`poplite.machine.floating_point`).
+        half_in_hardware: whether the processor converts halves.
+    """
+
+    element: type[ElementType[Any]]
+    own: str | None
+    others: tuple[str, ...]
+    mode: int
+    half_in_hardware: bool
+
+    def load(self, builder: ir.IRBuilder, address: Any, metadata: Any = None) -> Any:
+        """Emit a load of one element, widened to what `compute` sees.
+
+        Args:
+            builder: where.
+            address: of the element.
+            metadata: i8, for QUARTER.
+        """
+        element = self.element
+        stored = self._mark(builder, builder.load(address, align=element.size_bytes))
+        if element is FLOAT:
+            return stored
+        if self.own is None and element in (HALF, QUARTER):
+            return codecs.decode_in_one(builder, stored)
+        if element is HALF:
+            return codecs.decode_half(builder, stored, hardware=self.half_in_hardware)
+        if element is QUARTER:
+            return codecs.decode_quarter(builder, stored, metadata)
+        if element is BOOL:
+            return builder.icmp_unsigned("!=", stored, stored.type(0))
+        widen = builder.zext if element.dtype.kind == "u" else builder.sext
+        return widen(stored, INDEX)
+
+    def store(
+        self, builder: ir.IRBuilder, address: Any, value: Any, about: Any, metadata: Any = None
+    ) -> Any:
+        """Emit a store of one value, narrowed to the element type.
+
+        Args:
+            builder: where.
+            address: of the element.
+            value: what `compute` gives, of the type it sees.
+            about: address of the vertex record.
+            metadata: i8, for QUARTER.
+
+        Returns:
+            i32, negative where a value was too large for a mode that asks.
+        """
+        element, found = self.element, NARROW(0)
+        if self.own is None and element in (HALF, QUARTER):
+            value = codecs.encode_in_one(builder, value, storage_type(element))
+        elif element in (HALF, QUARTER):
+            value, found = self._encoded(builder, value, about, metadata)
+        elif element is BOOL:
+            value = builder.zext(value, ir.IntType(8))
+        elif element is not FLOAT:
+            value = builder.trunc(value, storage_type(element))
+        self._mark(builder, builder.store(value, address, align=element.size_bytes))
+        return found
+
+    def _encoded(
+        self, builder: ir.IRBuilder, value: Any, about: Any, metadata: Any
+    ) -> tuple[Any, Any]:
+        """Emit the HALF or QUARTER that stands for a float, by the mode of its store."""
+        random = None
+        if self.mode & STOCHASTIC:
+            random = random_bits(builder, random_of(builder, about))
+        if self.element is HALF:
+            hardware, by_mode = self.half_in_hardware, half_by_mode
+            code = codecs.encode_half(builder, value, hardware=hardware, random=random)
+        else:
+            by_mode = quarter_by_mode
+            code = codecs.encode_quarter(builder, value, metadata, random)
+        if not self.mode & ~STOCHASTIC:
+            return code, NARROW(0)
+        return by_mode(builder, code, value, self.mode)
+
+    def _mark(self, builder: ir.IRBuilder, access: Any) -> Any:
+        if self.own is None:
+            return access
+        module = builder.module
+        domain = module.add_metadata(["poplite"])
+
+        def scopes(names: Iterable[str]) -> Any:
+            return module.add_metadata([module.add_metadata([name, domain]) for name in names])
+
+        access.set_metadata("alias.scope", scopes((self.own,)))
+        if self.others:
+            access.set_metadata("noalias", scopes(self.others))
+        return access
+
+
+def access_of(
+    cls: type[Vertex],
+    field: Field,
+    mode: int = 0,
+    *,
+    priced: bool = False,
+    half_in_hardware: bool = False,
+) -> Access:
+    """Return how elements of a field are loaded and stored.
+
+    Args:
+        cls: the vertex class.
+        field: one of its fields.
+        mode: how floating-point arithmetic behaves.
+        priced: whether the code is to be priced.
+        half_in_hardware: see `Access`.
+    """
+    rounds = field.writes and field.element in (HALF, QUARTER)
+    own = None if priced else field.name
+    others = () if priced else tuple(name for name in cls.fields if name != field.name)
+    return Access(field.element, own, others, mode if rounds else 0, half_in_hardware)
+
+
+def random_of(builder: ir.IRBuilder, about: Any) -> Any:
+    """Emit the address of the random bits in a vertex record."""
+    return builder.bitcast(builder.gep(about, [INDEX(ABOUT_RANDOM)]), NARROW.as_pointer())
+
+
+def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
+    """Emit the stores of a fault record.
+
+    Args:
+        builder: where.
+        faults: address of the record.
+        words: vertex, field, index, length; see `poplite.executable.opcodes`.
+    """
+    for number, word in enumerate((INDEX(1), *words)):
+        builder.store(word, builder.gep(faults, [INDEX(number)]))
+
+
+def pair_type(form: RowForm) -> ir.Type:
+    """LLVM type of the numbers in a table of rows."""
+    return NARROW if form == "pairs" else INDEX
+
+
+def accessors(
+    declared: Container[str],
+    cls: type[Vertex],
+    forms: Forms,
+    mode: int,
+    *,
+    checked: bool,
+    priced: bool,
+    half_in_hardware: bool,
+) -> str:
+    """Return the text of a module that defines the accessors of a class.
+
+    Args:
+        declared: names of those that are needed.
+        cls: the vertex class.
+        forms: of each field, how the rows of a list are found.
+        mode: how floating-point arithmetic behaves.
+        checked: whether indices are checked.
+        priced: whether the code is to be priced.
+        half_in_hardware: see `Access`.
+    """
+    module = ir.Module()
+    for number, field in enumerate(cls.fields.values()):
+        access = access_of(
+            cls, field, mode, priced=priced, half_in_hardware=half_in_hardware
+        )
+        of_field = _Accessors(module, field, number, access)
+        if f"{INSIDE}{number}" in declared:
+            of_field.inside(checked=checked)
+        if f"{ROW}{number}" in declared:
+            of_field.row(forms[number] or "stride", is_invariant=priced)
+        if f"{LOAD}{number}" in declared:
+            of_field.load()
+        if f"{STORE}{number}" in declared:
+            of_field.store()
+        if f"{STATE}{number}" in declared:
+            of_field.state(in_memory=priced and field.element.is_floating_point)
+    return str(module)
+
+
+class _Accessors:
+    """Defines the accessors of one field."""
+
+    def __init__(self, module: ir.Module, field: Field, number: int, access: Access) -> None:
+        self._module, self._field, self._number, self._access = module, field, number, access
+        self._at = storage_type(field.element).as_pointer()
+        self._seen = seen_type(field.element)
+        self._metadata = [ir.IntType(8)] if field.element.requires_metadata else []
+        self._about = INDEX.as_pointer()
+
+    def _define(
+        self, prefix: str, result: ir.Type, arguments: Sequence[ir.Type]
+    ) -> tuple[ir.IRBuilder, Sequence[Any]]:
+        function = ir.Function(
+            self._module, ir.FunctionType(result, arguments), f"{prefix}{self._number}"
+        )
+        function.attributes.add("alwaysinline")
+        return ir.IRBuilder(function.append_basic_block()), function.args
+
+    def inside(self, *, checked: bool) -> None:
+        builder, (index, length, about) = self._define(INSIDE, TRUTH, [INDEX, INDEX, self._about])
+        if not checked:
+            builder.ret(TRUTH(1))
+            return
+        is_inside = builder.icmp_unsigned("<", index, length)
+        with builder.if_then(builder.not_(is_inside), likely=False):
+            place = builder.load(builder.gep(about, [INDEX(ABOUT_FAULTS)]))
+            vertex = builder.load(builder.gep(about, [INDEX(ABOUT_VERTEX)]))
+            faults = builder.inttoptr(place, INDEX.as_pointer())
+            record_fault(builder, faults, vertex, INDEX(self._number), index, length)
+        builder.ret(is_inside)
+
+    def row(self, form: RowForm, *, is_invariant: bool) -> None:
+        place = ir.LiteralStructType([INDEX, INDEX])
+        given = [INDEX, INDEX, ir.IntType(8).as_pointer(), INDEX]
+        builder, (stride, length, table, index) = self._define(ROW, place, given)
+        if form == "stride":
+            offset = builder.mul(index, stride)
+        else:
+            pairs = builder.bitcast(table, pair_type(form).as_pointer())
+            entry = builder.gep(pairs, [builder.shl(index, INDEX(1))])
+            pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
+            if is_invariant:  # no store changes a table, which no scope says here
+                for word in pair:
+                    word.set_metadata("invariant.load", self._module.add_metadata([]))
+            offset, length = (builder.zext(word, INDEX) for word in pair)
+        row = builder.insert_value(place(ir.Undefined), offset, 0)
+        builder.ret(builder.insert_value(row, length, 1))
+
+    def load(self) -> None:
+        builder, given = self._define(LOAD, self._seen, [self._at, *self._metadata])
+        builder.ret(self._access.load(builder, *given))
+
+    def store(self) -> None:
+        kinds = [self._at, self._seen, self._about, *self._metadata]
+        builder, given = self._define(STORE, NARROW, kinds)
+        builder.ret(self._access.store(builder, *given))
+
+    def state(self, *, in_memory: bool) -> None:
+        builder, (value, at) = self._define(STATE, self._seen, [self._seen, self._at])
+        builder.ret(self._access.load(builder, at) if in_memory else value)

@@ -1,0 +1,89 @@
+"""The arguments of a lowered `compute`: what it must be told of every field.
+
+    x: Input[Vector[FLOAT]]             x, x.length
+    rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
+    y: Output[QUARTER]                  y, y.byte, its metadata
+    n: State[INT]                       n, n.value
+    of the vertex                       self.about; of a MultiVertex also self.worker
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from llvmlite import ir
+
+from poplite.simulator.codegen.accessors import INDEX, TRUTH, seen_type, storage_type
+from poplite.vertex.vertex import Field, MultiVertex, Vertex
+
+RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
+"""Of `compute`: its status, and what it returned; true where it returns nothing."""
+
+USER_EXCEPTION, TRAPPED_STATUS = 1, 2
+"""Statuses: `compute` raised an exception; a trap. Negative ones are of accesses that are
+checked."""
+
+Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
+
+_PARTS: tuple[tuple[Part, ...], ...] = (
+    ("data",),
+    ("data", "length"),
+    ("data", "rows", "stride", "length", "table"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument.
+
+    Attributes:
+        name: its name.
+        field: number of its field; None for what is of the vertex.
+        part: what it tells.
+        kind: its LLVM type.
+    """
+
+    name: str
+    field: int | None
+    part: Part
+    kind: ir.Type
+
+
+def arguments_of(cls: type[Vertex]) -> list[Argument]:
+    """Return the arguments of a lowered `compute`, in order.
+
+    Args:
+        cls: the vertex class.
+    """
+    found = [
+        Argument(_name(name, part), number, part, _kind(field, part))
+        for number, (name, field) in enumerate(cls.fields.items())
+        for part in _parts(field)
+    ]
+    found.append(Argument("self.about", None, "about", INDEX.as_pointer()))
+    if issubclass(cls, MultiVertex):
+        found.append(Argument("self.worker", None, "worker", INDEX))
+    return found
+
+
+def _name(field: str, part: Part) -> str:
+    # The field that brings the metadata of another one is called x.metadata.
+    return field if part == "data" else f"{field}.{'byte' if part == 'metadata' else part}"
+
+
+def _parts(field: Field) -> tuple[Part, ...]:
+    parts = _PARTS[field.depth]
+    if field.role == "state" and not field.depth:
+        parts = (*parts, "value")
+    return (*parts, "metadata") if field.element.requires_metadata else parts
+
+
+def _kind(field: Field, part: Part) -> ir.Type:
+    if part == "data":
+        return storage_type(field.element).as_pointer()
+    if part == "value":
+        return seen_type(field.element)
+    if part == "metadata":
+        return ir.IntType(8)
+    return ir.IntType(8).as_pointer() if part == "table" else INDEX

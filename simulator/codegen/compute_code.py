@@ -1,0 +1,104 @@
+"""`compute` of a vertex class as LLVM code: lowered once, kept on disk, and linked for each use.
+
+    compute_code(cls)        typed and lowered by Numba, or found: text with accessors declared
+    linked_compute(cls)      a module in which they are defined for one use, ready to be optimized
+
+What does not depend on the use is done once: an engine with strict checks, one without, one that
+counts, and what prices vertices all begin with the same text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poplite.jit import digest
+from poplite.jit.build import kept_text
+from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
+from poplite.vertex.compute import Checked, code_identity, remembered
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
+
+    from poplite.executable.descriptor import Forms
+    from poplite.vertex.vertex import Vertex
+
+
+def compute_code(cls: type[Vertex], mode: int = 0) -> str:
+    """Return `compute` of a class as the text of an LLVM module.
+
+    Args:
+        cls: the vertex class.
+        mode: how floating-point arithmetic behaves (`poplite.machine.floating_point`).
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
+    """
+    mode = mode & (TRAPS | OVERFLOW_NAN) if mode & TRAPS else 0  # stores are not in this code
+
+    def made(checked: Checked) -> str:
+        def lowered() -> str:
+            from poplite.simulator.codegen.lowered import lowered_text
+
+            return lowered_text(checked.vertex, mode)
+
+        makers = [__name__, "poplite.simulator.codegen.lowered"]
+        return kept_text(digest(makers, "compute", code_identity(checked.vertex), mode), lowered)
+
+    return remembered(cls, ("compute", mode), made)
+
+
+def linked_compute(
+    cls: type[Vertex],
+    name: str,
+    forms: Forms,
+    mode: int = 0,
+    *,
+    checked: bool = False,
+    priced: bool = False,
+) -> llvm.ModuleRef:
+    """Return a module with a function that is `compute`, and the accessors of one use.
+
+    Args:
+        cls: the vertex class.
+        name: of the function.
+        forms: of each field, how the rows of a list are found.
+        mode: how floating-point arithmetic behaves.
+        checked: whether indices are checked.
+        priced: whether the code is to be priced: accesses are then as the IPU's compiler makes
+            them.
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
+    """
+    import llvmlite.binding as llvm
+
+    from poplite.simulator.codegen.accessors import COMPUTE, accessors
+
+    module = llvm.parse_assembly(compute_code(cls, mode))
+    declared = {each.name for each in module.functions if each.is_declaration}
+    text = accessors(
+        declared,
+        cls,
+        forms,
+        mode,
+        checked=checked,
+        priced=priced,
+        half_in_hardware=converts_halves(),
+    )
+    module.link_in(llvm.parse_assembly(text))
+    for each in module.functions:
+        if each.name == COMPUTE:
+            each.name = name
+        elif not each.is_declaration:
+            each.linkage = "internal"
+    return module
+
+
+def converts_halves() -> bool:
+    """Tell whether the processor that code is made for converts halves."""
+    import llvmlite.binding as llvm
+
+    from poplite.jit.llvm_modules import features
+    from poplite.simulator.codegen.codecs import half_in_hardware
+
+    return half_in_hardware(llvm.get_process_triple(), features())
