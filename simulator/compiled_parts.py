@@ -7,69 +7,89 @@ and knows which module to import when it must be compiled.  Numba is imported on
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
-from poplite.jit import build, digest
-from poplite.jit.build import build_object
+from poplite.jit import digest
+from poplite.jit.build import Builds, built
+from poplite.jit.job import Job
+from poplite.simulator import progress
 from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
 from poplite.vertex.compute import code_identity
 from poplite.vertex.vertex import Vertex
 
-_Source = tuple[Callable[..., Any], Sequence[Any], Any]
-
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
 """A driver as Python calls it: arena, rows, low, high, first, last, faults."""
 
-_told: ContextVar[Callable[[str], None]] = ContextVar("told", default=lambda what: None)
+
+# -- drivers ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def announcing(told: Callable[[str], None]) -> Iterator[None]:
-    """Tell what must be compiled, before it is.
+@dataclass(frozen=True)
+class Driver:
+    """Which driver: of a class, for rows of some columns, in some variant.
 
-    Args:
-        told: takes what is compiled.
-    """
-    token = _told.set(told)
-    try:
-        yield
-    finally:
-        _told.reset(token)
-
-
-def _built(what: str, name: str, source: Callable[[], _Source]) -> int:
-    return build(name, source, lambda: _told.get()(what))
-
-
-def driver(cls: type[Vertex], columns: Columns, variant: Variant, place: str = "") -> int:
-    """Return the address of a vertex class's driver.
-
-    Args:
+    Attributes:
         cls: the vertex class.
         columns: what the words of a descriptor row mean.
         variant: what the driver does.
-        place: which of the drivers of an engine it is, for the announcement.
     """
 
-    def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:
-        if variant.counting is not None:
-            from poplite.simulator.counting.driver import compile_counting_driver
+    cls: type[Vertex]
+    columns: Columns
+    variant: Variant
 
-            return compile_counting_driver(cls, columns, variant.counting, exported)
-        from poplite.simulator.codegen.driver import compile_driver
+    def job(self) -> Job:
+        """Return how it is made; only now its class is typed and lowered."""
+        name = self.name
+        if self.variant.counting is not None:
+            from poplite.simulator.counting.driver import counting_driver_job
 
-        return compile_driver(cls, columns, variant, exported)
+            return counting_driver_job(name, self.cls, self.columns, self.variant.counting)
+        from poplite.simulator.codegen.driver import driver_job
 
-    name = digest([__name__], "driver", code_identity(cls), columns, variant)
+        return driver_job(name, self.cls, self.columns, self.variant)
+
+    @cached_property
+    def name(self) -> str:
+        """Name of its code."""
+        identity = code_identity(self.cls)
+        return digest([__name__], "driver", identity, self.columns, self.variant)
+
+    def address(self) -> int:
+        """Return its address, compiled only when it is nowhere.
+
+        Raises:
+            VertexCompileError: when what `compute` does cannot be compiled.
+        """
+        with compile_errors(self.cls):
+            return built(self.name, self.job)[0]
+
+    def add_to(self, builds: Builds) -> None:
+        """Have it compiled, while more is added.
+
+        Raises:
+            VertexCompileError: when what `compute` does cannot be compiled.
+        """
+        with compile_errors(self.cls):
+            builds.add(self.name, self.job)
+
+
+@contextmanager
+def compile_errors(cls: type[Vertex]) -> Iterator[None]:
+    """Let what the compiler says of a class be a `VertexCompileError`.
+
+    Args:
+        cls: the vertex class.
+    """
     try:
-        return build_object(name, make, lambda: _told.get()(f"vertex {place}: {cls.__name__}"))[0]
+        yield
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
@@ -90,32 +110,64 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
     )
 
 
+# -- what programs share ---------------------------------------------------------------------
+
+_OWN = {
+    "mover": "poplite.simulator.codegen.mover:move_source",
+    "slot sums": "poplite.simulator.counting.slot_sums:sum_slots_source",
+    "thread kernel": "poplite.simulator.codegen.launcher:run_shares_source",
+    "interpreter": "poplite.simulator.codegen.interpreter:interpret_source",
+    "enter": "poplite.simulator.codegen.interpreter:enter_source",
+}
+"""What returns the function of each of poplite's own kernels, and its types."""
+
+
+_NEEDED = (("interpreter",), ("enter",), ("mover", False))
+"""What every program needs, the longest first."""
+
+
+def _own_job(what: str, *arguments: Any) -> Job:
+    name = digest([__name__], what, *arguments)
+    maker = "poplite.jit.numba_context:function_object"
+    return Job(name, maker, (_OWN[what], *arguments))
+
+
+def _announced(job: Job) -> Job:
+    if (announcer := progress.announcer()) is not None:
+        announcer.tell("poplite's own kernels, once on this machine")
+    return job
+
+
 @cache
+def _own(what: str, *arguments: Any) -> int:
+    job = _own_job(what, *arguments)
+    return built(job.name, lambda: _announced(job))[0]
+
+
+def add_own(builds: Builds, *, counts: bool) -> None:
+    """Have compiled what every program needs.
+
+    Args:
+        builds: where.
+        counts: whether vertices are counted.
+    """
+    needed = (*_NEEDED, ("slot sums",)) if counts else _NEEDED
+    for job in (_own_job(*each) for each in needed):
+        builds.add(job.name, partial(_announced, job))
+
+
 def mover(streamed: bool) -> int:
     """Return the address of the driver that moves bytes.
 
     Args:
         streamed: whether large blocks are written past the caches.
     """
-
-    def source() -> _Source:
-        from poplite.simulator.codegen.mover import move_source
-
-        return move_source(streamed)
-
-    return _built("the mover of copies", digest([__name__], "mover", streamed), source)
+    return _own("mover", streamed)
 
 
-@cache
 def slot_summer() -> int:
     """Return the address of the driver that writes down what a compute set took."""
-
-    def source() -> _Source:
-        from poplite.simulator.counting.slot_sums import sum_slots_source
-
-        return sum_slots_source()
-
-    return _built("the tally of compute sets", digest([__name__], "slot sums"), source)
+    return _own("slot sums")
 
 
 @cache
@@ -125,16 +177,9 @@ def move() -> Callable[[int, int, int], None]:
     return lambda arena, records, number: call(arena, records, 0, number, 0, 0, 0)
 
 
-@cache
 def thread_kernel() -> int:
     """Return the address of the function that one thread runs on its chunks."""
-
-    def source() -> _Source:
-        from poplite.simulator.codegen.launcher import run_shares_source
-
-        return run_shares_source()
-
-    return _built("the kernel of threads", digest([__name__], "thread kernel"), source)
+    return _own("thread kernel")
 
 
 @cache
@@ -144,16 +189,9 @@ def interpreter() -> Callable[..., int]:
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(interpreter_address())
 
 
-@cache
 def interpreter_address() -> int:
     """Return the address of the compiled interpreter."""
-
-    def source() -> _Source:
-        from poplite.simulator.codegen.interpreter import interpret_source
-
-        return interpret_source()
-
-    return _built("the interpreter", digest([__name__], "interpreter"), source)
+    return _own("interpreter")
 
 
 @cache
@@ -162,11 +200,4 @@ def enter() -> Callable[[int], int]:
 
     It releases the GIL, as the interpreter does by itself.
     """
-
-    def source() -> _Source:
-        from poplite.simulator.codegen.interpreter import enter_source
-
-        return enter_source()
-
-    place = _built("the entry of the interpreter", digest([__name__], "enter"), source)
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(place)
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_own("enter"))

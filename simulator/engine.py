@@ -30,7 +30,6 @@ from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import tiles_text
-from poplite.simulator import compiled_parts
 from poplite.simulator.accounts.accounts import Accounts
 from poplite.simulator.engine_arguments import checked_seed, options_of, source_of
 from poplite.simulator.host.actions import Host
@@ -116,7 +115,7 @@ class Engine:
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
             self._strict = StrictChecks(executable, arena, interpret=self.interpret)
-        with Announcer(progress) as announcer, compiled_parts.announcing(announcer):
+        with Announcer(progress):
             self._runs = Runs(
                 executable,
                 arena,

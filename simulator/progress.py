@@ -1,6 +1,6 @@
 """How far something has come, told on standard error; standard output is left alone.
 
-    poplite: compiling vertex 3 of 17: Blur             when compiling takes longer than a second
+    poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
     poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
 
 Where a person looks on, `rich` draws a bar; otherwise there are lines, one a second at most.
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from time import monotonic
 from typing import Any, ClassVar, Self
 
@@ -159,32 +160,54 @@ class Announcer:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
+        self._classes: list[type] = []
         self._what = ""
         self._is_late = False
         self._timer: threading.Timer | None = None
 
-    def __call__(self, what: str) -> None:
+    def expect(self, classes: Iterable[type]) -> None:
+        """Let these be the vertex classes that will be compiled, in order."""
+        self._classes = list(classes)
+
+    def tell_class(self, cls: type) -> None:
+        """Tell that a vertex class is compiled from now on."""
+        place = ""
+        if cls in self._classes:
+            place = f" {self._classes.index(cls) + 1:,} of {len(self._classes):,}:"
+        self.tell(f"vertex class{place} {cls.__name__}")
+
+    def tell(self, what: str) -> None:
         """Tell what is compiled from now on."""
         self._what = what
         if self._progress.is_shown:
             self._progress.note(f"compiling {what}")
         elif self._is_late:
-            self._tell()
+            self._write()
         elif self._timer is None:
-            self._timer = threading.Timer(PATIENCE, self._tell)
+            self._timer = threading.Timer(PATIENCE, self._write)
             self._timer.daemon = True
             self._timer.start()
 
-    def _tell(self) -> None:
+    def _write(self) -> None:
         self._is_late = True
         _write(f"compiling {self._what}")
 
     def __enter__(self) -> Self:
+        self._token = _announcer.set(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        _announcer.reset(self._token)
         if self._timer is not None:
             self._timer.cancel()
+
+
+_announcer: ContextVar[Announcer | None] = ContextVar("announcer", default=None)
+
+
+def announcer() -> Announcer | None:
+    """Return what tells what is compiled while an engine is made; otherwise nothing does."""
+    return _announcer.get()
 
 
 def _write(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Compile Python functions to native code, once per machine.
+"""Compile code to native code, once per machine.
 
 `build` is the only door: it finds the code in the cache folder, or compiles it and puts
 it there.  Numba is imported only to compile.

@@ -1,70 +1,92 @@
-"""From a Python function to the address of its native code."""
+"""From code that is described to the address of its native form."""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from poplite.jit import object_cache
+from poplite.jit.job import Job
+from poplite.jit.side_by_side import SideBySide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 _loaded: dict[str, tuple[int, Mapping[str, Any]]] = {}
 _lock = threading.RLock()
 
 
-def build(
-    name: str,
-    source: Callable[[], tuple[Callable[..., Any], Sequence[Any], Any]],
-    announce: Callable[[], None] | None = None,
-) -> int:
-    """Return the address of compiled code, compiling it only when it is nowhere.
+def build(job: Job) -> int:
+    """Return the address of native code, made only when it is nowhere.
 
     Args:
-        name: `digest` of everything the code depends on.
-        source: called only to compile; returns the function, its Numba argument types and
-            its Numba result type.
-        announce: called first when it must be compiled.
+        job: the code.
 
     Returns:
         Address of a C function; valid while the process lives.
     """
-
-    def make(exported: str) -> tuple[bytes, list[str], dict[str, Any]]:
-        from poplite.jit.numba_context import compile_object
-
-        return *compile_object(exported, *source()), {}
-
-    return build_object(name, make, announce)[0]
+    return built(job.name, lambda: job)[0]
 
 
-def build_object(
-    name: str,
-    make: Callable[[str], tuple[bytes, list[str], Mapping[str, Any]]],
-    announce: Callable[[], None] | None = None,
-) -> tuple[int, Mapping[str, Any]]:
+def built(name: str, job: Callable[[], Job]) -> tuple[int, Mapping[str, Any]]:
     """Return the address of native code and what is known of it, made only when it is nowhere.
 
     Args:
-        name: `digest` of everything the code depends on.
-        make: called only to make it, with the name of the C function to export; returns an object
-            file, the symbols that it takes from the process, and what is to be kept with it:
-            values that JSON has.
-        announce: called first when it must be made.
+        name: of the job.
+        job: called only to make the code.
     """
     with _lock:
-        if name not in _loaded:
-            content = object_cache.find(name)
-            if content is None:
-                if announce is not None:
-                    announce()
-                exported = f"poplite_{name}"
-                code, needed, about = make(exported)
-                content = object_cache.pack(code, exported, needed, about)
-                object_cache.store(name, content)
-            _loaded[name] = object_cache.load(content), object_cache.about(content)
+        if not _is_known(name):
+            _keep(name, job().content())
         return _loaded[name]
+
+
+class Builds:
+    """Native code of many jobs, made side by side.
+
+    with Builds() as builds:
+        builds.add(name, job)   made while more are added
+        builds.finish()         all are loaded: `built` finds them
+    """
+
+    def __init__(self) -> None:
+        self._pool = SideBySide()
+        self._contents: dict[str, Callable[[], bytes]] = {}
+
+    def add(self, name: str, job: Callable[[], Job]) -> None:
+        """Have code made that is nowhere.
+
+        Args:
+            name: of the job.
+            job: called only to make the code.
+        """
+        with _lock:
+            if name not in self._contents and not _is_known(name):
+                self._contents[name] = self._pool.add(job())
+
+    def finish(self) -> None:
+        """Wait until all that was added is there, and load it."""
+        for name, content in self._contents.items():
+            made = content()
+            with _lock:
+                _keep(name, made)
+        self._contents.clear()
+
+    def __enter__(self) -> Self:
+        self._pool.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.__exit__(*error)
+
+
+def is_kept(name: str) -> bool:
+    """Tell whether code or text is loaded, or in the cache.
+
+    Args:
+        name: `digest` of everything that it depends on.
+    """
+    return name in _loaded or object_cache.find(name) is not None
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
@@ -80,3 +102,22 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
             content = object_cache.pack(make().encode(), "", [])
             object_cache.store(name, content)
         return object_cache.code(content).decode()
+
+
+def _is_known(name: str) -> bool:
+    """Tell whether code is loaded, or was found in the cache and is loaded now."""
+    if name not in _loaded:
+        content = object_cache.find(name)
+        if content is None:
+            return False
+        _load(name, content)
+    return True
+
+
+def _keep(name: str, content: bytes) -> None:
+    object_cache.store(name, content)
+    _load(name, content)
+
+
+def _load(name: str, content: bytes) -> None:
+    _loaded[name] = object_cache.load(content), object_cache.about(content)

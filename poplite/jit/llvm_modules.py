@@ -1,7 +1,7 @@
 """LLVM modules made from Python functions, to be worked on before they are compiled.
 
-`emitted_module` leaves the code as it was emitted. `compile_module` makes an object file of what
-has become of it, `compile_optimized` of what LLVM makes of it for the host's processor.
+`emitted_module` leaves the code as it was emitted; `poplite.jit.native_code` compiles what has
+become of it.
 
 Importing this module imports Numba.
 """
@@ -14,16 +14,19 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
+from poplite.jit.native_code import hide
 from poplite.jit.numba_context import (
     TargetContext,
     WeakNumberContext,
     contexts,
     exchange_contexts,
 )
-from poplite.jit.object_codegen import ObjectCodegen, ObjectLibrary, hide
+from poplite.jit.object_codegen import ObjectCodegen, ObjectLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from poplite.jit.native_code import Processor
 
 
 class _UnoptimizedLibrary(ObjectLibrary):
@@ -90,41 +93,7 @@ def emitted_module(
     return library._final_module
 
 
-@global_compiler_lock
-def compile_module(module: llvm.ModuleRef, exported: str) -> tuple[bytes, list[str]]:
-    """Compile an LLVM module, which is not optimized further, to a native object.
-
-    Args:
-        module: the module.
-        exported: name of the function that the object shows.
-
-    Returns:
-        Object file, and the symbols it takes from the process.
-    """
-    library = contexts()[1].codegen().create_library(exported)
-    library.add_llvm_module(module)
-    code = library.emit_object(exported, exported)
-    return code, library.undefined_symbols(code)
-
-
-@global_compiler_lock
-def compile_optimized(module: llvm.ModuleRef, exported: str) -> tuple[bytes, list[str]]:
-    """Compile an LLVM module to a native object, as functions of Numba are.
-
-    Args:
-        module: the module; it is changed.
-        exported: name of the function that the object shows.
-
-    Returns:
-        Object file, and the symbols it takes from the process.
-    """
-    library = contexts()[1].codegen().create_library(exported)
-    library.optimize(module, exported)
-    code = library.emit_object(exported, exported)
-    return code, library.undefined_symbols(code)
-
-
-def features() -> str:
-    """Return the features of the processor that code is made for, as LLVM lists them."""
-    found: str = contexts()[1].codegen()._tm_features
+def processor() -> Processor:
+    """Return what code is made for: this machine, as far as the environment says nothing else."""
+    found: Processor = contexts()[1].codegen().processor
     return found

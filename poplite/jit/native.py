@@ -17,9 +17,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from poplite.jit import build, digest
+from poplite.jit.job import Job
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,19 +41,31 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
         Takes the address of an array for each pointer, and an int for each `int`.
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
-
-    def source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-        from numba.core import types
-
-        def numba_type(kind: str) -> Any:
-            return types.int64 if kind == "int" else types.CPointer(getattr(types, _ELEMENTS[kind]))
-
-        return function, [numba_type(kind) for kind in kinds], types.int64
-
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    name = digest([__name__, function.__module__], "kernel", function.__qualname__)
-    place = build(name, source)
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
+    module, name = function.__module__, function.__qualname__
+    job = Job(
+        digest([__name__, module], "kernel", name),
+        "poplite.jit.numba_context:function_object",
+        (f"{__name__}:kernel_source", module, name),
+    )
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(job))
+
+
+def kernel_source(module: str, name: str) -> tuple[Callable[..., Any], Sequence[Any], Any]:
+    """Return a kernel, the Numba types of its arguments and that of its result.
+
+    Args:
+        module: where it is.
+        name: of the kernel.
+    """
+    from numba.core import types
+
+    def numba_type(kind: str) -> Any:
+        return types.int64 if kind == "int" else types.CPointer(getattr(types, _ELEMENTS[kind]))
+
+    function = getattr(import_module(module), name)
+    kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    return function, [numba_type(kind) for kind in kinds], types.int64
 
 
 def address(array: npt.NDArray[np.generic]) -> int:

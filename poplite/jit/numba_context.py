@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import operator
 from contextlib import contextmanager
+from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import ref
@@ -43,6 +44,8 @@ from poplite.jit.object_codegen import ObjectCodegen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from poplite.jit.job import Made
 
 typing_rules = TypingRegistry()
 """Typing templates for poplite's own types and intrinsics."""
@@ -389,9 +392,23 @@ def compile_object(
             {},
             pipeline_class=Pipeline,
         )
-    library = compiled.library
-    code = library.emit_object(compiled.fndesc.llvm_cfunc_wrapper_name, exported)
-    return code, library.undefined_symbols(code)
+    made: tuple[bytes, list[str]] = compiled.library.emit_object(
+        compiled.fndesc.llvm_cfunc_wrapper_name, exported
+    )
+    return made
+
+
+def function_object(exported: str, source: str, *arguments: Any) -> Made:
+    """Compile a function of poplite, as a job.
+
+    Args:
+        exported: name of the C function in the object.
+        source: module and name of what returns the function, the Numba types of its arguments and
+            that of its result.
+        arguments: what the former takes.
+    """
+    module, _, name = source.partition(":")
+    return *compile_object(exported, *getattr(import_module(module), name)(*arguments)), {}
 
 
 @global_compiler_lock

@@ -32,6 +32,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 
 from poplite.jit.inlined import function_type, method_type
 from poplite.jit.numba_context import lowerings, typing_rules
+from poplite.simulator.codegen.accessors import INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
 from poplite.simulator.codegen.field_types import (
     RowsType,
     ScalarType,
@@ -40,7 +41,6 @@ from poplite.simulator.codegen.field_types import (
     VectorType,
     stored_type,
 )
-from poplite.simulator.codegen.accessors import INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
 from poplite.types import HALF, QUARTER
 
 if TYPE_CHECKING:

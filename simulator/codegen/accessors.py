@@ -24,7 +24,7 @@ from poplite.executable.descriptor import RowForm
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs
 from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, random_bits
-from poplite.types import BOOL, FLOAT, HALF, QUARTER, UNSIGNED_LONGLONG, ElementType
+from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -227,9 +227,7 @@ def accessors(
     """
     module = ir.Module()
     for number, field in enumerate(cls.fields.values()):
-        access = access_of(
-            cls, field, mode, priced=priced, half_in_hardware=half_in_hardware
-        )
+        access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
         of_field = _Accessors(module, field, number, access)
         if f"{INSIDE}{number}" in declared:
             of_field.inside(checked=checked)

@@ -1,10 +1,10 @@
 """The arguments of a lowered `compute`: what it must be told of every field.
 
-    x: Input[Vector[FLOAT]]             x, x.length
-    rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
-    y: Output[QUARTER]                  y, y.byte, its metadata
-    n: State[INT]                       n, n.value
-    of the vertex                       self.about; of a MultiVertex also self.worker
+x: Input[Vector[FLOAT]]             x, x.length
+rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
+y: Output[QUARTER]                  y, y.byte, its metadata
+n: State[INT]                       n, n.value
+of the vertex                       self.about; of a MultiVertex also self.worker
 """
 
 from __future__ import annotations

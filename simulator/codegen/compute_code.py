@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poplite.jit import digest
-from poplite.jit.build import kept_text
+from poplite.jit.build import is_kept, kept_text
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
+from poplite.simulator import progress
 from poplite.vertex.compute import Checked, code_identity, remembered
 
 if TYPE_CHECKING:
@@ -33,18 +34,41 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
     Raises:
         VertexCompileError: when its `compute` is outside the dialect.
     """
-    mode = mode & (TRAPS | OVERFLOW_NAN) if mode & TRAPS else 0  # stores are not in this code
+    code_mode = _code_mode(mode)
 
     def made(checked: Checked) -> str:
+        vertex = checked.vertex
+
         def lowered() -> str:
+            if (announcer := progress.announcer()) is not None:
+                announcer.tell_class(vertex)
             from poplite.simulator.codegen.lowered import lowered_text
 
-            return lowered_text(checked.vertex, mode)
+            return lowered_text(vertex, code_mode)
 
-        makers = [__name__, "poplite.simulator.codegen.lowered"]
-        return kept_text(digest(makers, "compute", code_identity(checked.vertex), mode), lowered)
+        return kept_text(_name(vertex, code_mode), lowered)
 
-    return remembered(cls, ("compute", mode), made)
+    return remembered(cls, ("compute", code_mode), made)
+
+
+def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
+    """Tell whether the code of a class is there already.
+
+    Args:
+        cls: the vertex class.
+        mode: see `compute_code`.
+    """
+    return is_kept(_name(cls, _code_mode(mode)))
+
+
+def _code_mode(mode: int) -> int:
+    """Return the part of a mode that this code depends on: what is stored is not in it."""
+    return mode & (TRAPS | OVERFLOW_NAN) if mode & TRAPS else 0
+
+
+def _name(cls: type[Vertex], mode: int) -> str:
+    makers = [__name__, "poplite.simulator.codegen.lowered"]
+    return digest(makers, "compute", code_identity(cls), mode)
 
 
 def linked_compute(
@@ -98,7 +122,7 @@ def converts_halves() -> bool:
     """Tell whether the processor that code is made for converts halves."""
     import llvmlite.binding as llvm
 
-    from poplite.jit.llvm_modules import features
+    from poplite.jit.llvm_modules import processor
     from poplite.simulator.codegen.codecs import half_in_hardware
 
-    return half_in_hardware(llvm.get_process_triple(), features())
+    return half_in_hardware(llvm.get_process_triple(), processor().features)

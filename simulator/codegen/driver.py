@@ -13,7 +13,7 @@ Importing this module imports Numba.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -36,7 +36,8 @@ from poplite.executable.opcodes import (
     RAISED,
     TRAPPED,
 )
-from poplite.jit.llvm_modules import compile_optimized
+from poplite.jit.job import Job, exported
+from poplite.jit.llvm_modules import processor
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
@@ -68,24 +69,19 @@ DRIVER = ir.FunctionType(ir.VoidType(), [_BYTES, _WORDS, *[INDEX] * 4, _WORDS])
 """arena, rows, low, high, first, last, faults."""
 
 
-def compile_driver(
-    cls: type[Vertex], columns: Columns, variant: Variant, exported: str
-) -> tuple[bytes, list[str], Mapping[str, Any]]:
-    """Compile the driver of a vertex class.
+def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant) -> Job:
+    """Return how the driver of a vertex class is compiled.
 
     Args:
+        name: of the job.
         cls: the vertex class.
         columns: what the words of a row are.
         variant: what the driver does.
-        exported: name of the function.
-
-    Returns:
-        Object file, the symbols that it takes from the process, and {}.
     """
     forms, bits = forms_of(columns, len(cls.fields)), relevant(cls)
     modes = variant.modes or (0,)
     module = ir.Module()
-    function = ir.Function(module, DRIVER, exported)
+    function = ir.Function(module, DRIVER, exported(name))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     kind = ir.FunctionType(RESULT, [each.kind for each in arguments_of(cls)])
     computes = [ir.Function(module, kind, f"compute.{mode}") for mode in modes]
@@ -101,9 +97,10 @@ def compile_driver(
     builder.ret_void()
     linked = llvm.parse_assembly(str(module))
     for mode in modes:
-        name = f"compute.{mode}"
-        linked.link_in(linked_compute(cls, name, forms, mode, checked=variant.checked))
-    return *compile_optimized(linked, exported), {}
+        own = f"compute.{mode}"
+        linked.link_in(linked_compute(cls, own, forms, mode, checked=variant.checked))
+    arguments = (str(linked), processor().words())
+    return Job(name, "poplite.jit.native_code:optimized_object", arguments)
 
 
 def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:

@@ -30,7 +30,7 @@ from numba.core.errors import TypingError
 
 from poplite.jit.numba_context import referred
 from poplite.simulator.codegen.accessors import storage_type
-from poplite.types import BOOL, FLOAT, UNSIGNED_LONGLONG, ElementType
+from poplite.types import BOOL, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.vertex import Field, Vertex
 
 _NUMBERS = count()

@@ -55,8 +55,8 @@ from poplite.executable.opcodes import (
     SWITCH,
 )
 from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen.launcher import WORDS
 from poplite.simulator.codegen.launcher import (
+    WORDS,
     address,
     change_floats,
     clock,

@@ -11,7 +11,7 @@ QUARTER                        not, nor HALF where the processor has none: it is
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from poplite.cost.step_cost import may_depend_on_data
 from poplite.executable.executable import Executable
@@ -34,15 +34,30 @@ def counting_of(
         number: of the step.
         interpret: whether Python runs the vertices.
     """
-    step, costs, target = executable.steps[number], executable.costs, executable.target
-    if not isinstance(step, ComputeStep) or number >= len(costs):
-        return {}
-    automatic = {each.cls: None for each in costs[number].vertices if each.source == "automatic"}
-    found = {}
-    for cls in automatic:
-        if may_depend_on_data(cls) and _is_data_dependent(cls, target) and _has_code(cls):
-            found[cls] = Counting(interpret or _runs_apart(executable, cls), _costs(target))
-    return found
+    target = executable.target
+    return {
+        cls: Counting(interpret or _runs_apart(executable, cls), _costs(target))
+        for cls in _candidates(executable, number)
+        if _is_data_dependent(cls, target)
+    }
+
+
+def counting_candidates(executable: Executable) -> Iterator[type[Vertex]]:
+    """Yield the classes that are counted if data decide what their code takes.
+
+    Args:
+        executable: what runs.
+    """
+    for number in range(len(executable.costs)):
+        yield from _candidates(executable, number)
+
+
+def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
+    if number < len(executable.costs) and isinstance(executable.steps[number], ComputeStep):
+        vertices = executable.costs[number].vertices
+        for cls in dict.fromkeys(each.cls for each in vertices if each.source == "automatic"):
+            if may_depend_on_data(cls) and _has_code(cls):
+                yield cls
 
 
 def _has_code(cls: type[Vertex]) -> bool:

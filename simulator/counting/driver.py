@@ -11,55 +11,49 @@ tile cycles.  Importing this module imports Numba.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
 from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
-from poplite.jit.llvm_modules import compile_optimized
+from poplite.jit.job import Job, exported
+from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
 from poplite.simulator.codegen.compute_code import converts_halves
 from poplite.simulator.codegen.driver import DRIVER, VertexWalk
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.vertex_copies import BYTES, VertexCopies
-from poplite.simulator.pricing.measured_slots import running_module
+from poplite.simulator.pricing.measured_slots import COUNTED
+from poplite.simulator.pricing.module import priced_text
 from poplite.simulator.pricing.parameters import POINTERS, Parameter, parameters_of
 from poplite.simulator.pricing.schedule import PARTS
 from poplite.simulator.pricing.slot_function import MOST_SLOTS, OVER
 from poplite.types import BOOL
 from poplite.vertex.vertex import Field, Vertex
 
-COUNTED = "counted"
-"""Name of the function that runs a vertex, or a copy of it, and returns what it took."""
 
-
-def compile_counting_driver(
-    cls: type[Vertex], columns: Columns, counting: Counting, exported: str
-) -> tuple[bytes, list[str], Mapping[str, Any]]:
-    """Compile the driver of a vertex class that is counted.
+def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:
+    """Return how the driver of a vertex class that is counted is compiled.
 
     Args:
+        name: of the job.
         cls: the vertex class.
         columns: what the words of a row are.
         counting: how it is counted.
-        exported: name of the function.
-
-    Returns:
-        Object file, the symbols that it takes from the process, and {}.
     """
     module = ir.Module()
-    function = ir.Function(module, DRIVER, exported)
+    function = ir.Function(module, DRIVER, exported(name))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     _CountingEmitter(builder, cls, columns, counting, *function.args).emit()
     builder.ret_void()
-    linked, forms = llvm.parse_assembly(str(module)), forms_of(columns, len(cls.fields))
-    cost, on_copies = dict(counting.costs).__getitem__, counting.on_copies
-    linked.link_in(running_module(cls, forms, cost, COUNTED, on_copies=on_copies))
-    return *compile_optimized(linked, exported), {}
+    forms = forms_of(columns, len(cls.fields))
+    priced = priced_text(cls, forms), [astuple(each) for each in parameters_of(cls, forms)]
+    how = dict(counting.costs), counting.on_copies, processor().words()
+    maker = "poplite.simulator.pricing.measured_slots:measuring_object"
+    return Job(name, maker, (str(module), *priced, *how))
 
 
 class _CountingEmitter(VertexWalk):

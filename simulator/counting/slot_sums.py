@@ -14,8 +14,7 @@ from typing import Any
 
 from numba.core import types
 
-from poplite.simulator.codegen.launcher import ARGUMENTS
-from poplite.simulator.codegen.launcher import set_word, word
+from poplite.simulator.codegen.launcher import ARGUMENTS, set_word, word
 from poplite.simulator.counting.record_words import (
     ALONE,
     ALONE_COUNT,

@@ -8,9 +8,10 @@ The class is compiled once on each machine, as drivers are, and is priced again 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
-from poplite.jit.build import build_object
+from poplite.jit.build import Builds, built
+from poplite.jit.job import Job
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.pricing.formula import formula_text
@@ -131,16 +133,8 @@ def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
 
 
 def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
-    identity = code_identity(cls)
-    costs = [(name, target.cost(name)) for name in CODE_FACTS]
-
-    def make(exported: str) -> tuple[bytes, list[str], Mapping[str, Any]]:
-        from poplite.simulator.pricing.native_slots import compile_slots
-
-        return compile_slots(cls, target.cost, exported)
-
     try:
-        address, about = build_object(digest([__name__], "slots", identity, costs), make)
+        address, about = built(_name(cls, target), partial(_job, cls, target))
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
@@ -148,6 +142,34 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(address, workers, tuple(about["deciding"]))
+
+
+def add_slots(builds: Builds, cls: type[Vertex], target: Target) -> None:
+    """Have compiled what returns the slots of a class, while more is added.
+
+    Args:
+        builds: where.
+        cls: the vertex class.
+        target: the machine.
+
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
+    """
+    builds.add(_name(cls, target), partial(_job, cls, target))
+
+
+def _job(cls: type[Vertex], target: Target) -> Job:
+    from poplite.simulator.pricing.native_slots import slots_job
+
+    return slots_job(_name(cls, target), cls, _costs(target))
+
+
+def _name(cls: type[Vertex], target: Target) -> str:
+    return digest([__name__], "slots", code_identity(cls), _costs(target))
+
+
+def _costs(target: Target) -> dict[str, float]:
+    return {name: target.cost(name) for name in CODE_FACTS}
 
 
 def _formula(cls: type[Vertex], target: Target) -> str | None:

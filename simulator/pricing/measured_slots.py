@@ -4,21 +4,23 @@ The blocks of `compute` are priced as they are for estimates
 (`poplite.simulator.pricing.native_slots`), and loads and stores stay.  Uneven rows of a list are
 looked up in its table, as they are when vertices run.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import llvmlite.binding as llvm
 
+from poplite.jit.job import Made
+from poplite.jit.native_code import optimized_object
 from poplite.simulator.pricing.blocks import Block, blocks_of
-from poplite.simulator.pricing.module import priced_module
+from poplite.simulator.pricing.module import folded
 from poplite.simulator.pricing.native_slots import block_costs
-from poplite.simulator.pricing.parameters import PRICED, parameters_of
+from poplite.simulator.pricing.parameters import PRICED, Parameter
 from poplite.simulator.pricing.slot_function import (
     declarations,
     slot_counting_text,
@@ -26,39 +28,49 @@ from poplite.simulator.pricing.slot_function import (
     with_its_memory,
 )
 
-if TYPE_CHECKING:
-    from poplite.executable.descriptor import Forms
-    from poplite.simulator.pricing.instruction_prices import Cost
-    from poplite.vertex.vertex import Vertex
+COUNTED = "counted"
+"""Name of the function that runs a vertex, or a copy of it, and returns what it took."""
 
 
-def running_module(
-    cls: type[Vertex], forms: Forms, cost: Cost, name: str, *, on_copies: bool
-) -> llvm.ModuleRef:
-    """Return a module whose function runs a vertex and returns what it took.
+def measuring_object(
+    exported: str,
+    driver: str,
+    priced: str,
+    parameters: Sequence[Sequence[Any]],
+    costs: Mapping[str, float],
+    on_copies: bool,
+    processor: list[Any],
+) -> Made:
+    """Compile a driver that counts, as a job.
 
     Args:
-        cls: the vertex class.
-        forms: of each field, how the rows of a list are found.
-        cost: facts of the machine.
-        name: of the function.
-        on_copies: whether it only counts: it takes, behind the arguments of `parameters_of`, a
-            budget, memory that it reads and memory that it changes, each with its bytes
+        exported: name of the driver.
+        driver: text of its module, in which `COUNTED` is declared.
+        priced: text of the module of `poplite.simulator.pricing.module.priced_text`.
+        parameters: of `PRICED`, see `Parameter`.
+        costs: facts of the machine.
+        on_copies: whether vertices are only counted. `COUNTED` takes then, behind the parameters,
+            a budget, memory that it reads and memory that it changes, each with its bytes
             (`poplite.simulator.pricing.slot_function.with_bounded_memory`).
+        processor: what it is for, see `poplite.jit.native_code`.
     """
-    module, parameters = priced_module(cls, forms), parameters_of(cls, forms)
-    blocks = blocks_of(module.get_function(PRICED))
-    lengths = {p.name for p in parameters if p.what in ("length", "rows")}
-    tables = {p.name for p in parameters if p.what in ("pairs", "wide")}
-    costs = block_costs(blocks, frozenset(lengths | _looked_up(blocks, tables)), cost)
+    given = [Parameter(*each) for each in parameters]
+    blocks = blocks_of((module := folded(priced)).get_function(PRICED))
+    lengths = {p.name for p in given if p.what in ("length", "rows")}
+    tables = {p.name for p in given if p.what in ("pairs", "wide")}
+    lengths |= _looked_up(blocks, tables)
+    block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
     if not on_copies:  # what runs may take for ever
-        costs = {block: replace(each, may_not_end=False) for block, each in costs.items()}
-    arguments = [parameter.declared for parameter in parameters]
+        block_cost = {key: replace(each, may_not_end=False) for key, each in block_cost.items()}
+    arguments = [parameter.declared for parameter in given]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
     memory, declared = with_bounded_memory if on_copies else with_its_memory, declarations(module)
-    return llvm.parse_assembly(slot_counting_text(name, arguments, blocks, costs, declared, memory))
+    counted = slot_counting_text(COUNTED, arguments, blocks, block_cost, declared, memory)
+    linked = llvm.parse_assembly(driver)
+    linked.link_in(llvm.parse_assembly(counted))
+    return optimized_object(exported, str(linked), processor)
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:

@@ -6,7 +6,7 @@ The arguments are those of `poplite.simulator.pricing.parameters`; what is in me
 it is used.  LLVM folds what can be folded, for no processor in particular, and neither vectorizes
 nor unrolls, but for loops that run a constant number of times, which are written out.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from poplite.jit.object_codegen import hide
+from poplite.jit.native_code import hide
 from poplite.simulator.codegen.accessors import COMPUTE, INDEX, TRUTH
 from poplite.simulator.codegen.arguments import RESULT, Argument, arguments_of
 from poplite.simulator.codegen.compute_code import linked_compute
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _BYTES = ir.IntType(8).as_pointer()
 
 
-def priced_module(cls: type[Vertex], forms: Forms = ()) -> llvm.ModuleRef:
-    """Return a module in which the function `PRICED` is `compute`, ready to be priced.
+def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
+    """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
 
     Args:
         cls: the vertex class.
@@ -63,7 +63,7 @@ def priced_module(cls: type[Vertex], forms: Forms = ()) -> llvm.ModuleRef:
     linked = llvm.parse_assembly(str(module))
     linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
     hide(linked, PRICED, PRICED)
-    return folded(linked)
+    return str(linked)
 
 
 def _given(
@@ -84,13 +84,13 @@ def _given(
     return builder.trunc(value, argument.kind)
 
 
-def folded(module: llvm.ModuleRef) -> llvm.ModuleRef:
+def folded(text: str) -> llvm.ModuleRef:
     """Return a module as it is priced: optimized, with a name for every value.
 
     Args:
-        module: as it was emitted; it is changed.
+        text: the module as it was lowered.
     """
-    module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", str(module)))
+    module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", text))
     optimize(module, unrolling=False)
     _name(module)
     module = llvm.parse_assembly(_rolled(module))

@@ -1,23 +1,24 @@
 """From a vertex class to native code that returns what its vertices take.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils
 
-from poplite.jit.llvm_modules import compile_module
+from poplite.jit.job import Job, Made, exported
+from poplite.jit.native_code import Processor, hide, object_of
 from poplite.simulator.pricing.blocks import Block, Loop, blocks_of, counting_of, loops_of
 from poplite.simulator.pricing.divisors import without_checks
 from poplite.simulator.pricing.instruction_prices import Cost, prices_of
 from poplite.simulator.pricing.loops import loop_costs
-from poplite.simulator.pricing.module import optimize, priced_module
+from poplite.simulator.pricing.module import folded, optimize, priced_text
 from poplite.simulator.pricing.parameters import PRICED, Parameter, parameters_of
 from poplite.simulator.pricing.pointers import pointers_of
 from poplite.simulator.pricing.schedule import FREE, PARTS, block_parts
@@ -35,39 +36,64 @@ if TYPE_CHECKING:
 WORD = ir.IntType(64)
 
 
-def compile_slots(
-    cls: type[Vertex], cost: Cost, exported: str
-) -> tuple[bytes, list[str], Mapping[str, Any]]:
-    """Compile what returns the slots of the vertices of a class.
+def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
+    """Return how the code is made that returns the slots of the vertices of a class.
 
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
     shapes of `words` words it writes 64ths of a slot to `parts`, of the slowest of `workers`
-    workers; `OVER` where it is more than `budget`.
+    workers; `OVER` where it is more than `budget`. With the code {"deciding": names of arguments
+    that decide how much it takes} is kept.
 
     Args:
+        name: of the job.
         cls: the vertex class.
-        cost: facts of the machine.
-        exported: name of the function.
+        costs: facts of the machine.
 
-    Returns:
-        Object file, the symbols it takes from the process, and {"deciding": names of arguments that
-        decide how much it takes}.
+    Raises:
+        VertexCompileError: when its `compute` is outside the dialect.
     """
-    module, parameters = priced_module(cls), parameters_of(cls)
+    from poplite.jit.llvm_modules import processor
+
+    parameters = parameters_of(cls)
+    over_shapes = str(_over_shapes(parameters, exported(name)))
+    told = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
+    maker = "poplite.simulator.pricing.native_slots:slots_object"
+    return Job(name, maker, (*told, dict(costs), processor().words()))
+
+
+def slots_object(
+    exported: str,
+    priced: str,
+    over_shapes: str,
+    parameters: Sequence[Sequence[Any]],
+    costs: Mapping[str, float],
+    processor: list[Any],
+) -> Made:
+    """Compile what returns the slots of the vertices of a class, as a job.
+
+    Args:
+        exported: name of the function.
+        priced: text of the module of `poplite.simulator.pricing.module.priced_text`.
+        over_shapes: text of the module with the function that calls `PRICED` for each shape.
+        parameters: of `PRICED`, see `Parameter`.
+        costs: facts of the machine.
+        processor: what it is for, see `poplite.jit.native_code`.
+    """
+    given = [Parameter(*each) for each in parameters]
+    module = folded(priced)
     blocks = blocks_of(module.get_function(PRICED))
-    lengths = frozenset(p.name for p in parameters if p.what in ("length", "rows"))
-    costs = block_costs(blocks, lengths, cost)
-    arguments = [*(parameter.declared for parameter in parameters), "i64 %budget"]
+    lengths = frozenset(p.name for p in given if p.what in ("length", "rows"))
+    block_cost = block_costs(blocks, lengths, costs.__getitem__)
+    arguments = [*(parameter.declared for parameter in given), "i64 %budget"]
     # What is loaded counts as zero, but not where it divides.
     body, declared = without_checks(blocks), declarations(module)
-    text = slot_counting_text(PRICED, arguments, body, costs, declared, without_memory)
+    text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
     counted = llvm.parse_assembly(text)
-    counted.link_in(llvm.parse_assembly(str(_over_shapes(parameters, exported))))
-    for function in counted.functions:
-        if not function.is_declaration and function.name != exported:
-            function.linkage = "internal"
+    counted.link_in(llvm.parse_assembly(over_shapes))
+    hide(counted, exported, exported)
     optimize(counted)
-    return *compile_module(counted, exported), {"deciding": sorted(deciding(blocks))}
+    code, needed = object_of(counted, exported, Processor(*processor))
+    return code, needed, {"deciding": sorted(deciding(blocks))}
 
 
 def block_costs(
@@ -122,6 +148,8 @@ def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
 
 def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     """Return a module with the function that goes over shapes and workers."""
+    from numba.core import cgutils  # helpers do without Numba
+
     module = ir.Module()
     words = WORD.as_pointer()
     taking = [_kind(p) for p in parameters]

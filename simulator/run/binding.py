@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,15 @@ from poplite.executable.opcodes import (
     SUM_SLOTS,
     Code,
 )
-from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of
+from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
+from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
+from poplite.simulator.codegen.compute_code import is_lowered
 from poplite.simulator.codegen.variant import Counting, Variant, modes_of
-from poplite.simulator.progress import Progress
+from poplite.simulator.compiled_parts import Driver
+from poplite.simulator.counting.data_dependent import counting_candidates
+from poplite.simulator.pricing.class_slots import add_slots
+from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faults import Record
@@ -62,8 +67,10 @@ class CompiledSteps:
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
         phases = [phases_of(step) for step in executable.steps]
-        self.slot_counts = SlotCounts(executable, arena.addresses, interpret=False)
-        drivers = _drivers(executable, self.slot_counts, progress)
+        with Builds() as builds:
+            _add_first(executable, builds)
+            self.slot_counts = SlotCounts(executable, arena.addresses, interpret=False)
+            drivers = _drivers(executable, self.slot_counts, builds, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         falling = False
@@ -184,31 +191,69 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None]
 """Vertex class, columns, whether workers run in falling order, and how vertices are counted."""
 
 
+def _add_first(executable: Executable, builds: Builds) -> None:
+    """Have compiled what is needed in any case, and what says which vertices are counted."""
+    candidates = set(counting_candidates(executable))
+    classes, target = vertex_classes(executable.steps), executable.target
+    if (telling := announcer()) is not None:
+        telling.expect(cls for cls in classes if not _is_lowered(executable, cls))
+    compiled_parts.add_own(builds, counts=bool(candidates))
+    drivers: dict[type[Vertex], list[Driver]] = {cls: [] for cls in classes}
+    for kind in _kinds(executable, lambda number: {}):
+        # Of a class that is counted, the driver that counts may be the only one.
+        if kind[0] not in candidates or executable.checks == "strict":
+            drivers[kind[0]].append(_driver(executable, kind))
+    for cls, own in drivers.items():
+        if cls in candidates:
+            with compiled_parts.compile_errors(cls):
+                add_slots(builds, cls, target)
+        for driver in own:
+            driver.add_to(builds)
+    builds.finish()
+
+
+def _is_lowered(executable: Executable, cls: type[Vertex]) -> bool:
+    modes = modes_of(cls, executable.float_modes) or (0,)
+    return all(is_lowered(cls, mode) for mode in modes)
+
+
 def _drivers(
     executable: Executable,
     slot_counts: SlotCounts,
+    builds: Builds,
     progress: Progress,
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, compiled where they are not."""
+    kinds = _kinds(executable, slot_counts.counting)
+    drivers = {kind: _driver(executable, kind) for kind in kinds}
+    for driver in drivers.values():
+        driver.add_to(builds)
+    builds.finish()
+    progress.total = len(vertex_classes(executable.steps))
+    progress.update(lambda: progress.total or 0)
+    return {kind: driver.address() for kind, driver in drivers.items()}
+
+
+def _kinds(
+    executable: Executable, counting_of: Callable[[int], Mapping[type[Vertex], Counting]]
+) -> list[_Kind]:
+    """Return the drivers that an executable needs, each once."""
     kinds: dict[_Kind, None] = {}
     for number, step in enumerate(executable.steps):
         for group in step.groups if isinstance(step, ComputeStep) else ():
-            counting = slot_counts.counting(number).get(group.cls)
+            counting = counting_of(number).get(group.cls)
             if counting is None or counting.on_copies:
                 kinds[group.cls, group.columns, False, None] = None
             if counting is not None:
                 kinds[group.cls, group.columns, False, counting] = None
             if _may_race(executable, step) and issubclass(group.cls, MultiVertex):
                 kinds[group.cls, group.columns, True, None] = None
-    progress.total = len(kinds)
-    addresses: dict[_Kind, int] = {}
-    for kind in kinds:
-        cls, columns, falling, counting = kind
-        place = f"{len(addresses) + 1:,} of {len(kinds):,}"
-        variant = Variant(counting=counting)
-        if counting is None:
-            modes = modes_of(cls, executable.float_modes)
-            variant = Variant(executable.checks == "strict", falling, modes)
-        addresses[kind] = compiled_parts.driver(cls, columns, variant, place)
-        progress.update(lambda: len(addresses))
-    return addresses
+    return list(kinds)
+
+
+def _driver(executable: Executable, kind: _Kind) -> Driver:
+    cls, columns, falling, counting = kind
+    if counting is not None:
+        return Driver(cls, columns, Variant(counting=counting))
+    modes = modes_of(cls, executable.float_modes)
+    return Driver(cls, columns, Variant(executable.checks == "strict", falling, modes))

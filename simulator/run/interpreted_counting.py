@@ -18,6 +18,7 @@ from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FA
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Variant
+from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.launches import LaunchTable
 from poplite.simulator.run.slot_counts import SlotCounts
@@ -44,12 +45,9 @@ class InterpretedSlots:
             assert isinstance(step, ComputeStep), "nothing else has vertices"
             parts[number] = [group for group in step.groups if group.cls in table.counting]
             variants |= {cls: Variant(counting=each) for cls, each in table.counting.items()}
-        kinds = [(group.cls, group.columns) for groups in parts.values() for group in groups]
-        places = {kind: number for number, kind in enumerate(dict.fromkeys(kinds), 1)}
 
         def driver(group: Vertices) -> int:
-            place = f"{places[group.cls, group.columns]:,} of {len(places):,}"
-            return compiled_parts.driver(group.cls, group.columns, variants[group.cls], place)
+            return Driver(group.cls, group.columns, variants[group.cls]).address()
 
         rows, floats = len(parts) + len(self.slot_counts), arena.floats.address
         self._table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)

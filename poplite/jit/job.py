@@ -1,0 +1,51 @@
+"""Native code that is to be made, as plain data: any process can make it.
+
+Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from poplite.jit import object_cache
+
+Made = tuple[bytes, list[str], Mapping[str, Any]]
+"""An object file, the symbols that it takes from the process, and what is to be kept with it, in
+values that JSON has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of native code.
+
+    Attributes:
+        name: `digest` of everything that the code depends on.
+        maker: module and name of a function of poplite that makes it. It takes the name of the C
+            function to export and the arguments.
+        arguments: values that JSON has.
+    """
+
+    name: str
+    maker: str
+    arguments: tuple[Any, ...]
+
+    def content(self) -> bytes:
+        """Make the code, and return the content of its cache file."""
+        module, _, function = self.maker.partition(":")
+        assert module.startswith("poplite."), "nobody else makes code"
+        shown = exported(self.name)
+        made: Made = getattr(import_module(module), function)(shown, *self.arguments)
+        code, needed, about = made
+        return object_cache.pack(code, shown, needed, about)
+
+
+def exported(name: str) -> str:
+    """Return the name of the C function of a job.
+
+    Args:
+        name: of the job.
+    """
+    return f"poplite_{name}"
