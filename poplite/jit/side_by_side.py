@@ -126,9 +126,7 @@ def _answer(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    import poplite
-
-    place = str(Path(poplite.__file__).parents[1])
+    place = str(Path(__file__).parents[2])
     paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
         [sys.executable, "-m", "poplite.jit.helper"],

@@ -4,6 +4,7 @@ Import statements are read, not run, as Numba should not be loaded to find code 
 
     from poplite.types import BOOL                   anywhere in a module, also inside functions
     from poplite.jit import object_cache             the package, and its module of that name
+    "poplite.jit.native_code:optimized_object"       what a job names that makes code
     if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so that no code is from it
 
 Where there is only byte code its import statements count, those for types among them.
@@ -25,6 +26,8 @@ _STATEMENT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
     re.MULTILINE,
 )
+_NAMED = re.compile(r"(\w+(?:\.\w+)+):\w+")
+_NAMED_IN_TEXT = re.compile(rb'"(\w+(?:\.\w+)+):\w+"')
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -121,6 +124,8 @@ def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
             yield module.decode(), set(_names(members.strip(b"()")))
         for each in _names(modules):
             yield each, set()
+    for each in _NAMED_IN_TEXT.findall(code):
+        yield each.decode(), set()
 
 
 def _names(listed: bytes) -> Iterator[str]:
@@ -138,3 +143,5 @@ def _in_code(code: CodeType) -> Iterator[tuple[str, set[str]]]:
     for each in constants:
         if isinstance(each, CodeType):
             yield from _in_code(each)
+        elif isinstance(each, str) and (named := _NAMED.fullmatch(each)):
+            yield named[1], set()

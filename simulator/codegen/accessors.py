@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 TRUTH = ir.IntType(1)
 
-COMPUTE = "poplite.compute"
+COMPUTE = "vertex.compute"
 """Name of `compute` as it was lowered, see `poplite.simulator.codegen.lowered`."""
 
 INSIDE, ROW, LOAD, STORE, STATE = (
-    f"poplite.{name}." for name in ("inside", "row", "load", "store", "state")
+    f"field.{name}." for name in ("inside", "row", "load", "store", "state")
 )
 """Names of accessors; the number of the field follows."""
 

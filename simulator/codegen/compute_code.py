@@ -67,8 +67,7 @@ def _code_mode(mode: int) -> int:
 
 
 def _name(cls: type[Vertex], mode: int) -> str:
-    makers = [__name__, "poplite.simulator.codegen.lowered"]
-    return digest(makers, "compute", code_identity(cls), mode)
+    return digest([__name__], "compute", code_identity(cls), mode)
 
 
 def linked_compute(

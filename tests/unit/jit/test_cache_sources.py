@@ -28,33 +28,36 @@ import poplite.jit
 import poplite.jit.object_cache as objects
 build = importlib.import_module("poplite.jit.build")
 
-behind, named, watched = {}, objects.digest, build.build_object
+from poplite.jit import side_by_side
+from poplite.jit.job import Job
+
+behind, named, watched, kept = {}, objects.digest, Job.content, build.kept_text
 
 def digest(makers, *parts):
     name = named(makers, *parts)
     behind[name] = tuple(makers)
     return name
 
-def build_object(name, make, announce=None):
-    def make_watched(exported):
-        ran, loaded = set(), set(sys.modules)
-        sys.setprofile(lambda frame, event, arg: ran.add(frame.f_globals.get("__name__")))
-        try:
-            return make(exported)
-        finally:
-            sys.setprofile(None)
-            from poplite.jit.sources import modules_behind
-            hashed = set(modules_behind(*behind[name]))
-            packages = {m for m in sys.modules if hasattr(sys.modules[m], "__path__")}
-            used = ran | set(sys.modules) - loaded - packages
-            missing = {m for m in used if str(m).startswith("poplite")} - hashed
-            print(*sorted(missing), end=" ")
-            made.add(behind[name])
-    return watched(name, make_watched, announce)
+def watch(name, make):
+    ran, loaded = set(), set(sys.modules)
+    sys.setprofile(lambda frame, event, arg: ran.add(frame.f_globals.get("__name__")))
+    try:
+        return make()
+    finally:
+        sys.setprofile(None)
+        from poplite.jit.sources import modules_behind
+        hashed = set(modules_behind(*behind[name]))
+        packages = {m for m in sys.modules if hasattr(sys.modules[m], "__path__")}
+        used = ran | set(sys.modules) - loaded - packages
+        missing = {m for m in used if str(m).startswith("poplite")} - hashed
+        print(*sorted(missing), end=" ")
+        made.add(behind[name])
 
 made = set()
 poplite.jit.digest = objects.digest = digest
-build.build_object = build_object
+side_by_side._processors = lambda: 1
+Job.content = lambda job: watch(job.name, lambda: watched(job))
+build.kept_text = lambda name, make: kept(name, lambda: watch(name, make))
 """
 
 COMPILE = """

@@ -134,12 +134,12 @@ def engine_of(cls: type[pl.Vertex]) -> pl.Engine:
 
 
 def test_what_the_compiler_refuses_is_a_compile_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from poplite.simulator.codegen import driver
+    from poplite.simulator.codegen import lowered
 
     def opens(self: Opens) -> None:
         open("file")  # noqa: SIM115
 
-    monkeypatch.setattr(driver, "compiled_form", lambda checked: opens)  # skips the dialect
+    monkeypatch.setattr(lowered, "compiled_form", lambda checked: opens)  # skips the dialect
     with pytest.raises(pl.VertexCompileError, match="(?s)Opens.compute cannot be compiled: .*open"):
         engine_of(Opens)
 

@@ -18,8 +18,9 @@ import pytest
 import poplite as pl
 from helpers.running import python
 from poplite.compile import rows
-from poplite.jit.build import build_object
-from poplite.simulator import compiled_parts
+from poplite.jit.build import Builds
+from poplite.jit.object_cache import code
+from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run.faults import raised_error
 from poplite.vertex.compute import check, compiled_form
 
@@ -574,23 +575,21 @@ class Built(NamedTuple):
 
 def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
     """Return the unchecked driver of a class with one vector."""
-    drivers: list[Built] = []
+    needed: dict[str, Driver] = {}
 
-    def compile_too(name: str, make: Any, *others: Any) -> Any:
-        code, _, _ = make("driver")
-        sections = llvm.ObjectFileRef.from_data(code).sections()
-        drivers.append(Built(name, b"".join(s.data() for s in sections if s.is_text())))
-        return build_object(name, make, *others)
+    def note(driver: Driver, builds: Builds) -> None:
+        needed[driver.name] = driver
 
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=0)
     work = graph.add_compute_set()
     graph.add_vertex(work, cls, tile=0, x=x)
     with monkeypatch.context() as patched:
-        patched.setattr(compiled_parts, "build_object", compile_too)
+        patched.setattr(Driver, "add_to", note)
         pl.Engine(graph, pl.Execute(work), checks="fast")
-    (driver,) = drivers
-    return driver
+    ((name, driver),) = needed.items()
+    sections = llvm.ObjectFileRef.from_data(code(driver.job().content())).sections()
+    return Built(name, b"".join(each.data() for each in sections if each.is_text()))
 
 
 def test_a_class_that_cannot_raise_has_the_code_it_would_have_anyway(

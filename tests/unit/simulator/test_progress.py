@@ -76,8 +76,8 @@ def test_compiling_is_told_when_it_takes_long(
     out, err = capfd.readouterr()
     assert out == ""
     assert vertices_of(err) == [
-        "poplite: compiling vertex 1 of 2: First",
-        "poplite: compiling vertex 2 of 2: Second",
+        "poplite: compiling vertex class 1 of 2: First",
+        "poplite: compiling vertex class 2 of 2: Second",
     ]
     pl.Engine(graph, steps)  # compiled already
     assert capfd.readouterr() == ("", "")
@@ -117,7 +117,7 @@ def test_lines_where_nobody_looks_on(
     assert out == ""
     lines = err.splitlines()
     assert lines[0] == "poplite: engine: checking and lowering"
-    assert "poplite: engine: compiling vertex 1 of 1: Third" in lines
+    assert "poplite: engine: compiling vertex class 1 of 1: Third" in lines
     assert re.fullmatch(r"poplite: engine: 1 of 1 vertex classes, \d+ s", lines[-1])
     engine.run()
     engine.run("main", progress=True)
