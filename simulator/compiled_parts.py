@@ -69,7 +69,7 @@ class Driver:
             VertexCompileError: when what `compute` does cannot be compiled.
         """
         with compile_errors(self.cls):
-            return built(self.name, self.job)[0]
+            return built(self.name, self.job).address
 
     def add_to(self, builds: Builds) -> None:
         """Have it compiled, while more is added.
@@ -141,7 +141,7 @@ def _announced(job: Job) -> Job:
 @cache
 def _own(what: str, *arguments: Any) -> int:
     job = _own_job(what, *arguments)
-    return built(job.name, lambda: _announced(job))[0]
+    return built(job.name, lambda: _announced(job)).address
 
 
 def add_own(builds: Builds, *, counts: bool) -> None:

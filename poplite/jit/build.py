@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 from poplite.jit import object_cache
 from poplite.jit.job import Job
 from poplite.jit.side_by_side import SideBySide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-_loaded: dict[str, tuple[int, Mapping[str, Any]]] = {}
 _lock = threading.RLock()
+
+
+class Native:
+    """Native code that is in the cache, loaded when its address is asked for.
+
+    Args:
+        content: of its cache file.
+
+    Attributes:
+        about: what is known of it, in values that JSON has.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content, self.about = content, object_cache.about(content)
+
+    @cached_property
+    def address(self) -> int:
+        """Address of the C function; valid while the process lives."""
+        with _lock:
+            return object_cache.load(self._content)
+
+
+_known: dict[str, Native] = {}
 
 
 def build(job: Job) -> int:
@@ -25,20 +48,20 @@ def build(job: Job) -> int:
     Returns:
         Address of a C function; valid while the process lives.
     """
-    return built(job.name, lambda: job)[0]
+    return built(job.name, lambda: job).address
 
 
-def built(name: str, job: Callable[[], Job]) -> tuple[int, Mapping[str, Any]]:
-    """Return the address of native code and what is known of it, made only when it is nowhere.
+def built(name: str, job: Callable[[], Job]) -> Native:
+    """Return native code, made only when it is nowhere.
 
     Args:
         name: of the job.
         job: called only to make the code.
     """
     with _lock:
-        if not _is_known(name):
+        if not _is_found(name):
             _keep(name, job().content())
-        return _loaded[name]
+        return _known[name]
 
 
 class Builds:
@@ -46,7 +69,7 @@ class Builds:
 
     with Builds() as builds:
         builds.add(name, job)   made while more are added
-        builds.finish()         all are loaded: `built` finds them
+        builds.finish()         all are there: `built` finds them
     """
 
     def __init__(self) -> None:
@@ -61,11 +84,11 @@ class Builds:
             job: called only to make the code.
         """
         with _lock:
-            if name not in self._contents and not _is_known(name):
+            if name not in self._contents and not _is_found(name):
                 self._contents[name] = self._pool.add(job())
 
     def finish(self) -> None:
-        """Wait until all that was added is there, and load it."""
+        """Wait until all that was added is there."""
         for name, content in self._contents.items():
             made = content()
             with _lock:
@@ -81,12 +104,12 @@ class Builds:
 
 
 def is_kept(name: str) -> bool:
-    """Tell whether code or text is loaded, or in the cache.
+    """Tell whether there is a file of code or text, or the code is loaded.
 
     Args:
         name: `digest` of everything that it depends on.
     """
-    return name in _loaded or object_cache.find(name) is not None
+    return name in _known or object_cache.has(name)
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
@@ -104,20 +127,16 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
         return object_cache.code(content).decode()
 
 
-def _is_known(name: str) -> bool:
-    """Tell whether code is loaded, or was found in the cache and is loaded now."""
-    if name not in _loaded:
+def _is_found(name: str) -> bool:
+    """Tell whether code is known; if a file has it, it is from now on."""
+    if name not in _known:
         content = object_cache.find(name)
         if content is None:
             return False
-        _load(name, content)
+        _known[name] = Native(content)
     return True
 
 
 def _keep(name: str, content: bytes) -> None:
     object_cache.store(name, content)
-    _load(name, content)
-
-
-def _load(name: str, content: bytes) -> None:
-    _loaded[name] = object_cache.load(content), object_cache.about(content)
+    _known[name] = Native(content)

@@ -119,6 +119,15 @@ def find(name: str) -> bytes | None:
     return content if _is_whole(content) else None
 
 
+def has(name: str) -> bool:
+    """Tell whether there is a cache file, whole or not.
+
+    Args:
+        name: what `digest` returned.
+    """
+    return (cache_folder() / f"{name}.o").is_file()
+
+
 def _is_whole(content: bytes) -> bool:
     import hashlib
     import json

@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import VertexCompileError
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
 from poplite.jit import digest
-from poplite.jit.build import Builds, built
+from poplite.jit.build import Builds, Native, built
 from poplite.jit.job import Job
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
@@ -100,12 +100,12 @@ class _Taking:
     """What returns the slots of a class.
 
     Attributes:
-        address: of the native code.
+        code: the native code.
         workers: how many run each vertex.
         deciding: names of the arguments that decide.
     """
 
-    address: int
+    code: Native
     workers: int
     deciding: tuple[str, ...]
 
@@ -114,7 +114,7 @@ class _Taking:
         given = np.ascontiguousarray(shapes, np.int64)
         found = np.empty(len(given), np.int64)
         words = [ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p]
-        call = ctypes.CFUNCTYPE(None, *words)(self.address)
+        call = ctypes.CFUNCTYPE(None, *words)(self.code.address)
         sizes = (*given.shape, self.workers, MOST_SLOTS * PARTS)
         call(given.ctypes.data, *sizes, found.ctypes.data)
         return found
@@ -134,14 +134,14 @@ def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
 
 def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
     try:
-        address, about = built(_name(cls, target), partial(_job, cls, target))
+        code = built(_name(cls, target), partial(_job, cls, target))
     except Exception as error:
         # Named by module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
             return None  # nor will there be a driver: it is run as plain Python only
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
-    return _Taking(address, workers, tuple(about["deciding"]))
+    return _Taking(code, workers, tuple(code.about["deciding"]))
 
 
 def add_slots(builds: Builds, cls: type[Vertex], target: Target) -> None:
