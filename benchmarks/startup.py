@@ -2,19 +2,23 @@
 
     python benchmarks/startup.py [--samples 9] [--json FILE] [--small]
 
-Every sample is a process of its own; the compiled code is on disk for both sides.
+Every sample is a process of its own.  In the first rows the code is on disk for both sides;
+in the others nothing is, but for poplite's own kernels where the row says so.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from rows import Row, in_turn, run
+from rows import Row, in_turn, run, seconds
 
+CLASSES = Path(__file__).resolve().parent / "startup_classes.py"
 PI = Path(__file__).resolve().parents[1] / "examples" / "pi.py"
 
 HAND_WRITTEN = """
@@ -31,6 +35,66 @@ def pi(slices):
 
 
 print(f"pi = {pi(64_000):.5f}")
+"""
+
+FIRST = """
+import poplite as pl
+
+
+class Increment(pl.Vertex):
+    x: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] += 1.0
+
+
+graph = pl.Graph(pl.Target(tiles=1))
+x = graph.add_variable(pl.FLOAT, (10,), "x", mapping=0, initial_value=1)
+work = graph.add_compute_set("work")
+graph.add_vertex(work, Increment, tile=0, x=x)
+engine = pl.Engine(graph, pl.Execute(work))
+engine.run()
+print(engine.read(x)[0])
+"""
+
+FIRST_HAND_WRITTEN = """
+import numpy as np
+from numba import njit, prange
+
+
+@njit(parallel=True)
+def increment(x):
+    for i in prange(len(x)):
+        x[i] += 1.0
+
+
+x = np.ones(10, np.float32)
+increment(x)
+print(x[0])
+"""
+
+OWN_KERNELS = """
+import poplite as pl
+
+
+class Count(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    n: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        n = 0
+        while n < len(self.x) and self.x[n] > 0:
+            n += 1
+        self.n = n
+
+
+graph = pl.Graph(pl.Target(tiles=1))
+x = graph.add_variable(pl.INT, (10,), "x", mapping=0, initial_value=1)
+n = graph.add_variable(pl.INT, (), "n", mapping=0)
+work = graph.add_compute_set("work")
+graph.add_vertex(work, Count, tile=0, x=x, n=n)
+pl.Engine(graph, pl.Execute(work)).run()
 """
 
 
@@ -71,6 +135,7 @@ def rows(small: bool, samples: int) -> list[Row]:
             lambda: python("-c", "pass", cache=cache),
             samples,
         )
+        cold = cold_rows(cache, samples)
     beyond = min(imports) - min(numpy)
     help_beyond = min(helps) - min(bare)
     return [
@@ -84,6 +149,64 @@ def rows(small: bool, samples: int) -> list[Row]:
             1.5,
             program,
             numba,
+        ),
+        *cold,
+    ]
+
+
+def cold_rows(folder: Path, samples: int) -> list[Row]:
+    """Rows in which vertex classes are compiled, and one in which they were."""
+    texts = {"first": FIRST, "prange": FIRST_HAND_WRITTEN, "own": OWN_KERNELS}
+    scripts = {name: folder / f"{name}.py" for name in (*texts, "functions")}
+    for name, text in texts.items():
+        scripts[name].write_text(text)
+    scripts["functions"].write_text(python(str(CLASSES), "functions", cache=folder))
+    own, used, full = folder / "own", folder / "used", folder / "full"
+    python(str(scripts["own"]), cache=own)
+    python(str(CLASSES), "strict", cache=full)
+
+    def renew() -> None:
+        shutil.rmtree(used, ignore_errors=True)
+        shutil.copytree(own, used)
+
+    def compared(
+        name: str, target: float, ours: Sequence[str], baseline: Sequence[str], cache: Path
+    ) -> Row:
+        mine, other = [], []
+        for _ in range(samples):
+            if cache is used:
+                renew()
+            elif cache is not full:
+                shutil.rmtree(cache, ignore_errors=True)
+            mine.append(seconds(lambda: python(*ours, cache=cache)))
+            other.append(seconds(lambda: python(*baseline, cache=cache)))
+        return Row(name, min(mine) / min(other), "x", "<=", target, mine, other)
+
+    functions = [str(scripts["functions"])]
+    return [
+        compared(
+            "11 vertex classes, cold, strict / 11 @njit",
+            1.5,
+            [str(CLASSES), "strict"],
+            functions,
+            used,
+        ),
+        compared(
+            "11 vertex classes, cold, fast / 11 @njit", 1.2, [str(CLASSES), "fast"], functions, used
+        ),
+        compared(
+            "11 vertex classes from a full cache / import numba",
+            2.0,
+            [str(CLASSES), "strict"],
+            ["-c", "import numba"],
+            full,
+        ),
+        compared(
+            "first engine on a machine / one @njit(parallel=True)",
+            1.3,
+            [str(scripts["first"])],
+            [str(scripts["prange"])],
+            folder / "nothing",
         ),
     ]
 

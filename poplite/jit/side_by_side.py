@@ -103,7 +103,7 @@ class _Helper(threading.Thread):
             process = _started()
         except OSError:  # no process can be started here: the jobs stay where they are
             return
-        with process:
+        with suppress(OSError), process:  # one that has ended has closed its pipes
             while (made := self._waiting.get()) is not None:
                 made.content = _answer(process, made.job)
                 made.done.set()

@@ -56,6 +56,7 @@ from poplite.executable.opcodes import (
     TRACE_USED,
 )
 from poplite.jit.numba_context import emitted
+from poplite.simulator.codegen import functions  # noqa: F401  (this registers `min` and `max`)
 
 WORDS = types.CPointer(types.int64)
 ARGUMENTS = (types.voidptr, WORDS, *[types.int64] * 4, WORDS)
