@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +40,11 @@ class Place:
     code: Code
     row: int
     calls: tuple[int, ...]
+    _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False)
+
+    def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
+        """Tell whether this is a row of a program that is called from the same rows."""
+        return self.row == row and self.code is code and self.calls == tuple(calls)
 
     @property
     def step(self) -> int:
@@ -51,15 +57,17 @@ class Place:
         Args:
             phases: the phases, in order.
         """
-        ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
-        return replace(
-            self.code,
-            ops=np.array(ops, np.int64),
-            step_numbers=np.full(len(ops), self.step_number),
-            step_rows=np.zeros(0, np.int64),
-            num_loops=0,
-            num_functions=0,
-        )
+        if phases not in self._launches:
+            ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
+            self._launches[phases] = replace(
+                self.code,
+                ops=np.array(ops, np.int64),
+                step_numbers=np.full(len(ops), self.step_number),
+                step_rows=np.zeros(0, np.int64),
+                num_loops=0,
+                num_functions=0,
+            )
+        return self._launches[phases]
 
     @property
     def step_number(self) -> int:
