@@ -121,7 +121,7 @@ class StrictChecks:
         elif op == LAUNCH and scalar != SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = Place(self._executable, code, row, tuple(calls))
-            return _end(code, row) if self._ran_here(number, runner) else row
+            return self._places[number].end if self._ran_here(number, runner) else row
         return row
 
     def read(self, access: HostAccess) -> None:
@@ -237,14 +237,5 @@ def rows_to_look_at(code: Code) -> list[int]:
         is_sum = op == LAUNCH and ops[row, 2] == SUM_SLOTS
         if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_sum:
             found.append(row)
-        row = _end(code, row) if op == LAUNCH else row + 1
+        row = code.end_of_launches(row) if op == LAUNCH else row + 1
     return found
-
-
-def _end(code: Code, row: int) -> int:
-    """Return the row behind the launches of a step from a row on, but for the sum of slots."""
-    ops = code.ops
-    end = row + 1
-    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
-        end += 1
-    return end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A row of a program that is looked at.
 
@@ -40,7 +41,7 @@ class Place:
     code: Code
     row: int
     calls: tuple[int, ...]
-    _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False)
+    _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False, compare=False)
 
     def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
         """Tell whether this is a row of a program that is called from the same rows."""
@@ -50,6 +51,11 @@ class Place:
     def step(self) -> int:
         """Number of the lowered step that a LAUNCH runs."""
         return int(self.code.ops[self.row, 1])
+
+    @cached_property
+    def end(self) -> int:
+        """The row behind the launches of the step, but for the sum of slots."""
+        return self.code.end_of_launches(self.row)
 
     def launches(self, *phases: int) -> Code:
         """Return some phases of the step as a program.

@@ -31,6 +31,7 @@ from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.patterns import FIRST, OUTPUT, SECOND, Mask, filled
 from poplite.simulator.strict.shadow import Shadow
+from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
 
 
@@ -76,7 +77,9 @@ class Replay:
         classes = {group.cls for group in step.groups}
         self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
         self.has_outputs = self._looks and any(not each.field.reads for each in self._fields)
-        self._all_true = [True] * len(arena.parts)
+        # Of most, none returns anything; what these have returned need not be asked for.
+        self._returns = any(check(cls).result is not None for cls in classes)
+        self._returned = self._all_true = [True] * len(arena.parts)
         self.size = self._table.holes.size
 
     def begin(self, place: Place, runner: Runner) -> None:
@@ -86,7 +89,7 @@ class Replay:
             place: where it stands in the program.
             runner: the program that runs.
         """
-        self._place, self._runner = place, runner
+        self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = 0
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
@@ -112,12 +115,13 @@ class Replay:
         if self._gather.calls:
             self._launch(GATHER)
         table.take_old()
-        self._runner.set_returned(self._place.step, self._all_true)
+        self._set_returned(self._all_true)
         table.expect_written()
         try:
             self._launch(SAVE, COUNT, COMPUTE)
             table.take_result()
-            self._returned = self._runner.returned(self._place.step)
+            if self._returns:
+                self._returned = self._runner.returned(self._number)
             if self._looks and has_holes:
                 self._look_at_holes()
             if self._looks and is_first:
@@ -140,12 +144,16 @@ class Replay:
         """Make memory what it is after the first run."""
         if self.runs_again:
             self._table.put_result()
-            self._runner.set_returned(self._place.step, self._returned)
+            self._set_returned(self._returned)
         if self._scatter.calls:
             self._launch(SCATTER)
 
     def _launch(self, *phases: int) -> None:
         self._runner.run_launches(self._place.launches(*phases))
+
+    def _set_returned(self, returned: Sequence[bool]) -> None:
+        if self._returns:
+            self._runner.set_returned(self._number, returned)
 
     def _again(
         self, number: int, chosen: Mask | None, fill: int, phase: int = COMPUTE
@@ -154,15 +162,16 @@ class Replay:
 
         What they write is in the table's `others`, under the number; memory stays so.
         """
-        table, runner, step = self._table, self._runner, self._place.step
+        table = self._table
         self.runs_again += 1
         table.put_old()
         if chosen is not None:
             table.put_other(chosen, fill)
         try:
-            runner.set_returned(step, self._all_true)
+            self._set_returned(self._all_true)
             self._launch(phase)
-            if phase == COMPUTE and runner.returned(step) != self._returned:
+            is_asked = self._returns and phase == COMPUTE
+            if is_asked and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
         except PopliteError as error:
             return error
