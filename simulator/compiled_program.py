@@ -191,15 +191,15 @@ class CompiledProgram:
 
     def _look(self) -> None:
         assert self._checks is not None
-        row = int(self._state[STATE_ROW]) - 1
-        calls = self._returns[: self._state[STATE_DEPTH]] - 1
-        end = self._checks.look(self._code, row, calls.tolist(), self)
+        row, depth = self._words[STATE_ROW] - 1, self._words[STATE_DEPTH]
+        calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
+        end = self._checks.look(self._code, row, calls, self)
         if end == row:
             self._ops[row] = self._bound[row]
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))
-        self._state[STATE_ROW] = end
+        self._words[STATE_ROW] = end
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""

@@ -34,7 +34,7 @@ from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.strict.host import look_at_action, undefine, uninitialized
+from poplite.simulator.strict.host import look_at_action, uninitialized
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
@@ -76,6 +76,7 @@ class StrictChecks:
         self._places: dict[int, Place] = {}
         self._replays: dict[int, Replay] = {}
         self._moving: dict[int, Moving] = {}
+        self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
         self._told: set[int] = set()
@@ -114,7 +115,7 @@ class StrictChecks:
         if op == COLLECT:
             self.shadow.write_scalar(scalar)
         elif op == CALLBACK:
-            return row + self._undefined(Place(self._executable, code, row, tuple(calls)), number)
+            return row + self._undefined(code, row, calls, number)
         elif op in DECIDING:
             if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
                 raise Place(self._executable, code, row, tuple(calls)).undecided(scalar)
@@ -146,13 +147,17 @@ class StrictChecks:
         for replica in access.replicas:
             access.place.write(self.shadow, written, replica)
 
-    def _undefined(self, place: Place, number: int) -> bool:
+    def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
         """Look at an action; return whether it only undefines, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
-            undefine(self.shadow, action.tensor)
+            if number not in self._undefining:
+                moves = action.tensor.moves.reversed()
+                self._undefining[number] = self.shadow.moving(moves, known=0)
+            self._undefining[number]()
             self.arm()
             return True
+        place = Place(self._executable, code, row, tuple(calls))
         found = look_at_action(self.shadow, action, str(place))
         if number not in self._told:
             self._told |= {number} if found else set()
@@ -169,7 +174,7 @@ class StrictChecks:
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         if self._looks[number] == MOST_LOOKS:
-            self.shadow.moving(step.moves, step.replica_map, writes=True)()
+            self.shadow.moving(step.moves, step.replica_map, known=1)()
             self._armed[number] = False
             return False
         if number not in self._moving:
@@ -200,11 +205,11 @@ class StrictChecks:
             replay.run(is_first=is_first)
         finally:
             self.runs_again += replay.runs_again
+            if replay.is_lossy:
+                self.arm()
         self._looks[number] += 1
         if replay.is_complete and not replay.has_workers:
             self._disarm(number, replay)
-        if replay.is_lossy:
-            self.arm()
         for warning in replay.warnings:
             warn(warning)
         return True

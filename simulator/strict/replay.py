@@ -131,9 +131,6 @@ class Replay:
         except BaseException:
             table.put_old()
             raise
-        flags = table.mark()
-        self.is_complete = not flags & INCOMPLETE
-        self.is_lossy = bool((flags | self._scatter()) & LOSSY)
         try:
             self._finish()
         except BaseException:  # KeyboardInterrupt: what has begun comes to its end
@@ -141,7 +138,10 @@ class Replay:
             raise
 
     def _finish(self) -> None:
-        """Make memory what it is after the first run."""
+        """Note what is written, and make memory what it is after the first run."""
+        flags = self._table.mark()
+        self.is_complete = not flags & INCOMPLETE
+        self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
         if self.runs_again:
             self._table.put_result()
             self._set_returned(self._returned)

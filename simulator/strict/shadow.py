@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.executable.moves import Moves
-from poplite.jit.kernels.written import carry
+from poplite.jit.kernels.written import MOVED, carry
 from poplite.jit.native import address, native
 from poplite.simulator.run.arena import Arena
 from poplite.types import ElementType
@@ -84,23 +84,23 @@ class Shadow(Arena):
             part[position] = 1
 
     def moving(
-        self, moves: Moves, replica_map: Sequence[int] | None = None, *, writes: bool = False
+        self, moves: Moves, replica_map: Sequence[int] | None = None, *, known: int = MOVED
     ) -> Moving:
         """Return what moves what is known, as the data move.
 
         Args:
             moves: copies within the arena of a replica.
             replica_map: for each replica the one whose memory is written; by default its own.
-            writes: whether all that they write counts as written.
+            known: what is known of all that they write, if not that of what they read.
         """
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
-        table = address(kept.records), len(kept.records), address(kept.pieces)
+        table = address(kept.records), len(kept.records), address(kept.pieces), known
         places = [
             (address(self.parts[other]), address(part))
             for other, part in zip(to, self.parts, strict=True)
         ]
-        calls = [partial(native(carry), *table, *each, int(writes)) for each in places]
+        calls = [partial(native(carry), *table, *each) for each in places]
         return Moving(kept, tuple(calls) if len(kept.records) else ())
 
 

@@ -23,6 +23,9 @@ its value is the same in all of them; or it depends on what nothing has written.
 INCOMPLETE, LOSSY = 1, 2
 """What comes of moving or marking: not all of it is written; something written no longer is."""
 
+MOVED = -1
+"""What is known of bytes is what is known of those that are read."""
+
 RECORD_WORDS = 6
 """Of each copy record, as `poplite.executable.moves` has them."""
 
@@ -277,7 +280,7 @@ def mark(
 
 
 def carry(
-    records: Int64s, count: int, pieces: Int32s, there: Bytes, here: Bytes, all_written: int
+    records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes
 ) -> int:
     """Move what is known of bytes, as copies move the bytes.
 
@@ -285,9 +288,9 @@ def carry(
         records: RECORD_WORDS of each record of the copies.
         count: how many records.
         pieces: three numbers of each piece that is listed.
+        known: MOVED, or 1 or 0 to note of all that they write that it is written or is not.
         there: shadow of the replica that is written.
         here: shadow of the replica that is read.
-        all_written: 1 to note that all is written that they write, whatever is read.
 
     Returns:
         INCOMPLETE when something that moved is not written, LOSSY when it overwrote what was.
@@ -306,7 +309,7 @@ def carry(
                 source = start + (pieces[piece + 1] & PIECE_MASK)
                 length = pieces[piece + 2] & PIECE_MASK
             for byte in range(length):
-                written = here[source + byte] | all_written
+                written = here[source + byte] if known == MOVED else known
                 lacking |= written ^ 1
                 lost |= there[target + byte] & (written ^ 1)
                 there[target + byte] = written
