@@ -35,6 +35,7 @@ from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.strict.host import look_at_action, uninitialized
+from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import Place
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
@@ -69,7 +70,7 @@ class StrictChecks:
         self._executable, self._arena = executable, arena
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
-        self.shadow = Shadow(executable.layout)
+        self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret))
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)

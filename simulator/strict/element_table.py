@@ -11,12 +11,10 @@ It is made once, with the addresses of all that the kernels work on::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import address, native
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import FIRST, OUTPUT, SECOND, Mask, values_of
@@ -43,6 +41,7 @@ class ElementTable:
     """
 
     def __init__(self, fields: Sequence[Touched], arena: Arena, shadow: Shadow) -> None:
+        self._forms = shadow.forms
         replicas, sizes = len(arena.parts), [len(each.elements) for each in fields]
         ends = np.cumsum(sizes, dtype=np.int64).tolist()
         self.total = sum(sizes)
@@ -61,29 +60,29 @@ class ElementTable:
             self._places[part] = each.elements * each.size
         fills = FIRST, SECOND, OUTPUT
         pairs = [[values_of(each.field.element, fill) for fill in fills] for each in fields]
-        self._fills = np.array(pairs, np.int64)
+        self._fills = np.array(pairs, np.int64).reshape(-1, len(fills), 2)
         self._read = np.flatnonzero([each.field.reads for each in fields])
         self._bind(arena, shadow)
 
     def _bind(self, arena: Arena, shadow: Shadow) -> None:
         """Put all addresses into calls, so that an execution asks for none."""
-        table = address(self._rows), len(self._rows), address(self._places), self.total
+        bind = self._forms.bind
+        table = self._rows, len(self._rows), self._places, self.total
         places = arena.layout.size_bytes, len(arena.parts), *table
-        known, memory = (address(shadow.bytes), *places), (address(arena.bytes), *places)
-        holes, found, fills, old, result, first, second = map(
-            address, (self.holes, self.found, self._fills, self.old, self.result, *self.others)
-        )
-        take, put = (partial(native(each), *memory) for each in (kernels.take, kernels.put))
-        self.take_old, self.put_old = partial(take, 0, old), partial(put, 0, old)
-        self.take_result, self.put_result = partial(take, 1, result), partial(put, 1, result)
-        self.take_other = partial(take, 1, first), partial(take, 1, second)
-        self._put_chosen = partial(native(kernels.put_other), *memory, fills, old)
-        self._find_holes = partial(native(kernels.find_holes), *known, holes)
-        self._mark = partial(native(kernels.mark), *known, holes, found)
-        self._judge = partial(
-            native(kernels.judge), len(arena.parts), *table[:2], self.total, fills, holes, found
-        )
-        self._values = old, result, first, second
+        memory = arena.block, *places
+        old, result, (first, second) = self.old, self.result, self.others
+        self.take_old = bind(kernels.take, *memory, 0, old)
+        self.put_old = bind(kernels.put, *memory, 0, old)
+        self.take_result = bind(kernels.take, *memory, 1, result)
+        self.put_result = bind(kernels.put, *memory, 1, result)
+        self.take_other = [bind(kernels.take, *memory, 1, each) for each in self.others]
+        self._put_other = bind(kernels.put_other, *memory, self._fills, old)
+        self._find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
+        self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
+        rows = self._rows, len(self._rows), self.total
+        tables = len(arena.parts), *rows, self._fills, self.holes, self.found
+        self._judge = bind(kernels.judge, *tables)
+        self._values = [self._forms.place(each) for each in (old, result, first, second)]
 
     def find_holes(self) -> bool:
         """Note what nothing has written; return whether there is any."""
@@ -100,7 +99,7 @@ class ElementTable:
             chosen: bool[replicas, elements], where.
             fill: which values.
         """
-        self._put_chosen(fill, address(chosen))
+        self._put_other(fill, self._forms.place(chosen))
 
     def judge(self, runs: int) -> bool:
         """Note which results are written after runs with other values in all holes.
@@ -113,7 +112,7 @@ class ElementTable:
         """
         held = self.old[self.holes]
         held.sort()
-        return not self._judge(address(held), len(held), *self._values, runs)
+        return not self._judge(self._forms.place(held), len(held), *self._values, runs)
 
     def expect_written(self) -> None:
         """Let all results count as written."""

@@ -204,14 +204,10 @@ class Replay:
     def _blamed(self, changed: tuple[int, int, int] | PopliteError) -> UninitializedReadError:
         """Return the error of the first hole that a result depends on, found by halving."""
         table = self._table
-        order = [
-            (n, *np.nonzero(table.holes[:, part]))
-            for n, part in enumerate(table.parts)
-            if self._fields[n].field.reads
-        ]
-        fields = np.concatenate([np.full(len(numbers), n) for n, _, numbers in order])
-        replicas = np.concatenate([each for _, each, _ in order])
-        numbers = np.concatenate([each for _, _, each in order])
+        order = [n for n, each in enumerate(self._fields) if each.field.reads]
+        found = [np.nonzero(table.holes[:, table.parts[n]]) for n in order]
+        replicas, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+        fields = np.repeat(order, [len(own) for own, _ in found])
         places = np.array([part.start for part in table.parts])[fields] + numbers
 
         def matters(count: int) -> bool:

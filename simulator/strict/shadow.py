@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
 from poplite.jit.kernels.written import MOVED, carry
-from poplite.jit.native import address, native
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.types import ElementType
 
 Mask = npt.NDArray[np.bool_]
@@ -56,7 +57,12 @@ class Shadow(Arena):
 
     Args:
         layout: where everything lies.
+        forms: how kernels are called.
     """
+
+    def __init__(self, layout: ArenaLayout, forms: KernelForms) -> None:
+        self.forms = forms
+        super().__init__(layout)
 
     def _fill(self) -> None:
         """Note what is written at first."""
@@ -95,12 +101,11 @@ class Shadow(Arena):
         """
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
-        table = address(kept.records), len(kept.records), address(kept.pieces), known
-        places = [
-            (address(self.parts[other]), address(part))
+        table = kept.records, len(kept.records), kept.pieces, known
+        calls = [
+            self.forms.bind(carry, *table, self.parts[other], part)
             for other, part in zip(to, self.parts, strict=True)
         ]
-        calls = [partial(native(carry), *table, *each) for each in places]
         return Moving(kept, tuple(calls) if len(kept.records) else ())
 
 
