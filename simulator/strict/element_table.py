@@ -17,7 +17,7 @@ import numpy as np
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import Touched
-from poplite.simulator.strict.patterns import FIRST, OUTPUT, SECOND, Mask, values_of
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, values_of
 from poplite.simulator.strict.shadow import Shadow
 
 
@@ -52,16 +52,17 @@ class ElementTable:
         self.found = np.full(shape, kernels.WRITTEN, np.uint8)
 
         rows = [
-            (end, each.size, each.field.writes, 0) for end, each in zip(ends, fields, strict=True)
+            (end, each.size, each.field.reads, each.field.writes, 0)
+            for end, each in zip(ends, fields, strict=True)
         ]
         self._rows = np.array(rows, np.int64).reshape(-1, kernels.FIELD_WORDS)
         self._places = np.zeros(self.total, np.int64)
         for each, part in zip(fields, self.parts, strict=True):
             self._places[part] = each.elements * each.size
-        fills = FIRST, SECOND, OUTPUT
+        fills = *FILLS, OUTPUT
         pairs = [[values_of(each.field.element, fill) for fill in fills] for each in fields]
         self._fills = np.array(pairs, np.int64).reshape(-1, len(fills), 2)
-        self._read = np.flatnonzero([each.field.reads for each in fields])
+        self._held = np.zeros(replicas * self.total, np.int64)
         self._bind(arena, shadow)
 
     def _bind(self, arena: Arena, shadow: Shadow) -> None:
@@ -77,20 +78,15 @@ class ElementTable:
         self.put_result = bind(kernels.put, *memory, 1, result)
         self.take_other = [bind(kernels.take, *memory, 1, each) for each in self.others]
         self._put_other = bind(kernels.put_other, *memory, self._fills, old)
-        self._find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
+        self.put_in_holes = [
+            bind(kernels.put_other, *memory, self._fills, old, fill, self.holes) for fill in FILLS
+        ]
+        self.find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
         self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
         rows = self._rows, len(self._rows), self.total
         tables = len(arena.parts), *rows, self._fills, self.holes, self.found
-        self._judge = bind(kernels.judge, *tables)
-        self._values = [self._forms.place(each) for each in (old, result, first, second)]
-
-    def find_holes(self) -> bool:
-        """Note what nothing has written; return whether there is any."""
-        return bool(self._find_holes())
-
-    def reads_holes(self) -> bool:
-        """Tell whether vertices may read some of those."""
-        return bool(np.count_nonzero(self._rows[self._read, kernels.FIELD_HOLES]))
+        self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
+        self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
         """Write other values than the old ones.
@@ -110,9 +106,9 @@ class ElementTable:
         Returns:
             Whether all others hold what nothing has written, and none depends on it.
         """
-        held = self.old[self.holes]
-        held.sort()
-        return not self._judge(self._forms.place(held), len(held), *self._values, runs)
+        count = self._gather_held()
+        self._held[:count].sort()
+        return not self._judge(count, runs)
 
     def expect_written(self) -> None:
         """Let all results count as written."""

@@ -79,7 +79,9 @@ def find_holes(
     for _, row, part, elements, at in _parts(shadow, stride, replicas, fields, count, places):
         holes[:, part] = elements[at] != _full(elements)
         row[kernels.FIELD_HOLES] = np.count_nonzero(holes[:, part])
-    return int(fields[:count, kernels.FIELD_HOLES].sum())
+    lacking = fields[:count, kernels.FIELD_HOLES] > 0
+    is_read = (lacking & (fields[:count, kernels.FIELD_READS] > 0)).any()
+    return 2 if is_read else int(lacking.any())
 
 
 def take(
@@ -115,10 +117,19 @@ def put_other(
     return int(np.count_nonzero(chosen))
 
 
+def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
+    """List what holes hold, as the kernel."""
+    values = old[holes]
+    if len(values):
+        values = values[np.append(True, values[1:] != values[:-1])]
+    held[: len(values)] = values
+    return len(values)
+
+
 def judge(
     replicas: int, fields: Array, count: int, total: int, fills: Array, holes: Array,
-    found: Array, held: Array, num_held: int, old: Array, result: Array, first: Array,
-    second: Array, runs: int,
+    found: Array, old: Array, result: Array, first: Array, second: Array, held: Array,
+    num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results, as the kernel."""
     begin, wrong = 0, 0
@@ -133,7 +144,7 @@ def judge(
         is_other = [
             each == _other_than(pair, value) for each, pair in zip(runs_again, pairs, strict=False)
         ]
-        is_passed = np.isin(value, held) & (runs > 1)
+        is_passed = np.isin(value, held[:num_held]) & (runs > 1)
         is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
         is_hole &= np.all(is_other, axis=0)
         found[:, part] = np.select(
@@ -196,5 +207,6 @@ def _other_than(pair: Array, values: Array) -> Array:
 
 
 _INTERPRETED: dict[str, Callable[..., int]] = {
-    form.__name__: form for form in (find_holes, take, put, put_other, judge, mark, carry)
+    form.__name__: form
+    for form in (find_holes, take, put, put_other, gather_held, judge, mark, carry)
 }

@@ -31,6 +31,9 @@ Mask = npt.NDArray[np.bool_]
 FIRST, SECOND, OUTPUT = range(3)
 """Values for the first and the second run again; and for an Output, whatever it holds."""
 
+FILLS = FIRST, SECOND
+"""Those for elements that nothing has written."""
+
 _FLOATS = ((np.nan, 1.40625), (24576.0, 20480.0), (-3.25, -5.25))
 
 _INTEGERS = ((1, 0), (0x7F7F, 0x5F5F), (4, 5))

@@ -16,7 +16,8 @@ something is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -29,7 +30,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import Touched, touched
 from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
-from poplite.simulator.strict.patterns import FIRST, OUTPUT, SECOND, Mask, filled
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, filled
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex
@@ -94,7 +95,8 @@ class Replay:
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        self.is_complete = not self._table.find_holes()
+        self._runs = self._table.find_holes()
+        self.is_complete = not self._runs
 
     def trust(self) -> None:
         """Let all that it writes count as written."""
@@ -111,7 +113,7 @@ class Replay:
         Raises:
             PopliteError: what was found, or what the vertices raise; memory is then as before.
         """
-        table, has_holes = self._table, not self.is_complete
+        table = self._table
         if self._gather.calls:
             self._launch(GATHER)
         table.take_old()
@@ -122,7 +124,7 @@ class Replay:
             table.take_result()
             if self._returns:
                 self._returned = self._runner.returned(self._number)
-            if self._looks and has_holes:
+            if self._looks and self._runs:
                 self._look_at_holes()
             if self._looks and is_first:
                 self._look_at_outputs()
@@ -156,17 +158,17 @@ class Replay:
             self._runner.set_returned(self._number, returned)
 
     def _again(
-        self, number: int, chosen: Mask | None, fill: int, phase: int = COMPUTE
+        self, number: int, put_other: Callable[[], object] | None, phase: int = COMPUTE
     ) -> PopliteError | None:
-        """Run the vertices with other values in some elements; return what they raise.
+        """Run the vertices after a change of what they find; return what they raise.
 
         What they write is in the table's `others`, under the number; memory stays so.
         """
         table = self._table
         self.runs_again += 1
         table.put_old()
-        if chosen is not None:
-            table.put_other(chosen, fill)
+        if put_other is not None:
+            put_other()
         try:
             self._set_returned(self._all_true)
             self._launch(phase)
@@ -182,21 +184,20 @@ class Replay:
 
     def _look_at_holes(self) -> None:
         """Find out which results are written; the others are holes, or passed on from some."""
-        holes, runs = self._table.holes, 2 if self._table.reads_holes() else 1
-        error = self._without(holes, runs)
+        error = self._without(self._table.put_in_holes[: self._runs])
         if error is not None:
             raise self._blamed(error)
-        if not self._table.judge(runs):
+        if not self._table.judge(self._runs):
             for n in self._writing:
                 bad = self._table.found[:, self._table.parts[n]] == DEPENDENT
                 if bad.any():
                     replica, number = np.argwhere(bad)[0].tolist()
                     raise self._blamed((n, replica, number))
 
-    def _without(self, holes: Mask, runs: int) -> PopliteError | None:
-        """Run with other values in the holes: twice, unless all are Outputs, which are not read."""
-        for number, fill in enumerate((FIRST, SECOND)[:runs]):
-            error = self._again(number, holes, fill)
+    def _without(self, changes: Sequence[Callable[[], object]]) -> PopliteError | None:
+        """Run with other values in holes: twice, unless all are Outputs, which are not read."""
+        for number, put_other in enumerate(changes):
+            error = self._again(number, put_other)
             if error is not None:
                 return error
         return None
@@ -214,7 +215,7 @@ class Replay:
             """Tell whether the result changes with the first holes alone."""
             some = np.zeros_like(table.holes)
             some[replicas[:count], places[:count]] = True
-            error = self._without(some, 2)
+            error = self._without([partial(table.put_other, some, each) for each in FILLS])
             if error is not None or isinstance(changed, PopliteError):
                 return error is not None
             n, replica, number = changed
@@ -262,7 +263,7 @@ class Replay:
             chosen[:, table.parts[n]] = ~table.holes[:, table.parts[n]]
         if not chosen.any():
             return
-        error = self._again(0, chosen, OUTPUT)
+        error = self._again(0, partial(table.put_other, chosen, OUTPUT))
         assert error is None, "compute never reads an Output"
         for n in self._outputs:
             part = table.parts[n]
@@ -278,7 +279,7 @@ class Replay:
 
     def _look_at_workers(self) -> None:
         table = self._table
-        error = self._again(0, None, FIRST, FALLING)
+        error = self._again(0, None, FALLING)
         if error is not None:
             raise self._place.falling_fault(error)
         differing = table.others[0] != table.result

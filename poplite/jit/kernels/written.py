@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
-FIELD_END, FIELD_SIZE, FIELD_WRITES, FIELD_HOLES, FIELD_WORDS = range(5)
-"""Words of each field: elements up to its last; bytes of one; whether vertices write it; how many
-of its elements nothing has written, in all replicas."""
+FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_WORDS = range(6)
+"""Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
+how many of its elements nothing has written, in all replicas."""
 
 FILL_WORDS = 6
 """Of each field: two values for the first run again, two for the second, and two for Outputs."""
@@ -37,7 +37,7 @@ def find_holes(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes,
 ) -> int:  # fmt: skip
-    """Find the elements that nothing has written, and return how many there are.
+    """Find the elements that nothing has written.
 
     Args:
         shadow: of all replicas.
@@ -48,8 +48,12 @@ def find_holes(
         places: of each element.
         total: how many elements.
         holes: uint8[replicas, elements], written.
+
+    Returns:
+        How many more runs tell what needs them: two where one may be read, one where none is, and
+        none where there are none.
     """
-    found = 0
+    found = read = 0
     for field in range(count):
         fields[field * FIELD_WORDS + FIELD_HOLES] = 0
     for replica in range(replicas):
@@ -68,7 +72,10 @@ def find_holes(
                 i += 1
             fields[row + FIELD_HOLES] += lacking
             found += lacking
-    return found
+            read += lacking * fields[row + FIELD_READS]
+    if read > 0:
+        return 2
+    return 1 if found > 0 else 0
 
 
 def take(
@@ -183,10 +190,27 @@ def is_among(value: int, values: Int64s, count: int) -> int:
     return 1 if low < count and values[low] == value else 0
 
 
+def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
+    """List what holes hold, equal neighbours once, and return how many values these are.
+
+    Args:
+        holes: uint8[count].
+        old: int64[count], what elements hold.
+        count: how many elements, in all replicas.
+        held: room for all of them.
+    """
+    done = 0
+    for i in range(count):
+        if holes[i] > 0 and (done == 0 or held[done - 1] != old[i]):
+            held[done] = old[i]
+            done += 1
+    return done
+
+
 def judge(
     replicas: int, fields: Int64s, count: int, total: int, fills: Int64s, holes: Bytes,
-    found: Bytes, held: Int64s, num_held: int, old: Int64s, result: Int64s, first: Int64s,
-    second: Int64s, runs: int,
+    found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s, held: Int64s,
+    num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results.
 
@@ -198,12 +222,12 @@ def judge(
         fills: FILL_WORDS of each field.
         holes: uint8[replicas, elements].
         found: uint8[replicas, elements], written: HOLE, WRITTEN or DEPENDENT.
-        held: what holes held before, rising.
-        num_held: how many.
         old: int64[replicas, elements], what elements held before.
         result: what they hold after the run that counts; of fields that vertices write.
         first: after the first run again.
         second: after the second one.
+        held: what holes held before, rising.
+        num_held: how many of these.
         runs: how many of these there were: 1 where no hole is read.
 
     Returns:
