@@ -29,11 +29,15 @@ _ELEMENTS = {"Int64s": "int64", "Int32s": "int32", "Bytes": "uint8"}
 
 
 @cache
-def native(function: Callable[..., int]) -> Callable[..., int]:
+def native(
+    function: Callable[..., int], maker: str = __name__, prepare: Callable[[], None] | None = None
+) -> Callable[..., int]:
     """Return the compiled form of a kernel.
 
     Args:
         function: from `poplite.jit.kernels`; its annotations say which arguments are pointers.
+        maker: name of a module that the code depends on too, with all that it imports.
+        prepare: called first when it must be compiled.
 
     Returns:
         Takes the address of an array for each pointer, and an int for each `int`.
@@ -43,13 +47,16 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     def source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
         from numba.core import types
 
+        if prepare is not None:
+            prepare()
+
         def numba_type(kind: str) -> Any:
             return types.int64 if kind == "int" else types.CPointer(getattr(types, _ELEMENTS[kind]))
 
         return function, [numba_type(kind) for kind in kinds], types.int64
 
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    name = digest([__name__, function.__module__], "kernel", function.__qualname__)
+    name = digest([__name__, maker, function.__module__], "kernel", function.__qualname__)
     place = build(name, source)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
 

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import address, native
+from poplite.jit.native import address
 from poplite.simulator.run.touched import ranges
+from poplite.simulator.strict.compiled_kernels import compiled
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +46,7 @@ class KernelForms:
             kernel: from `poplite.jit.kernels.written`.
             arguments: numbers, and arrays that the caller keeps alive.
         """
-        form = _INTERPRETED[kernel.__name__] if self._interpret else native(kernel)
+        form = _INTERPRETED[kernel.__name__] if self._interpret else compiled(kernel)
         places = (each if isinstance(each, int) else self.place(each) for each in arguments)
         return partial(form, *places)
 
