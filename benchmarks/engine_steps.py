@@ -4,6 +4,9 @@ Row R22 compares what loops themselves cost: a RepeatWhileTrue with an empty con
 The body of both is a Sync, which the engine only counts, since a Repeat of nothing is left out.
 Neither ends by itself: each runs for a while, is stopped, and its time is divided by that count.
 
+Rows R23 and R24 are microseconds that strict checks add to one execution of twelve small vertices:
+while it is looked at each time, as it copies what nothing has written, and once it is not any more.
+
 python benchmarks/engine_steps.py [--samples 9] [--json FILE] [--small]
 """
 
@@ -34,6 +37,61 @@ def axpy_loop(a: Any, x: Any, y: Any, times: int) -> None:
     """All steps, compiled."""
     for _ in range(times):
         axpy_serial(a, x, y)
+
+
+class Pass(pl.Vertex):
+    """Copies a few elements."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Copy all elements."""
+        for i in range(len(self.y)):
+            self.y[i] = self.x[i]
+
+
+LOOKED_AT = 900
+"""Executions, of the first 1,000, in which strict checks look at a step that stays unwritten."""
+
+
+def strict_row(title: str, target: float, written: int, times: int, samples: int) -> Row:
+    """What an execution takes longer with strict checks.
+
+    Args:
+        title: of the row.
+        target: microseconds.
+        written: how many of eight elements are written of what each vertex copies.
+        times: executions of a sample.
+        samples: of each side.
+    """
+    graph = pl.Graph(pl.Target(tiles=12))
+    x, y = (graph.add_variable(pl.FLOAT, (12, 8), name, mapping="linear") for name in "xy")
+    work = graph.add_compute_set("pass")
+    for v in range(12):
+        graph.add_vertex(work, Pass, tile=v, x=x[v], y=y[v])
+    program = pl.Repeat(times, pl.Execute(work))
+    strict = pl.Engine(graph, program, checks="strict")
+    fast = pl.Engine(graph, program, checks="fast")
+    values = np.arange(12 * written, dtype=np.float32).reshape(12, written)
+    for engine in (strict, fast):
+        engine.write(x[:, :written], values)
+    ours, theirs = in_turn(strict.run, fast.run, samples)
+    check(title, strict.read(y[:, :written]), fast.read(y[:, :written]))
+    looks = times * (samples + 1) if written < 8 else 1
+    if strict.report().runs_again != 2 * looks - (written == 8):
+        sys.exit(f"{title}: {strict.report().runs_again:,} runs again")
+    ours, theirs = ([each / times for each in side] for side in (ours, theirs))
+    return Row(title, 1e6 * (min(ours) - min(theirs)), "us", "<=", target, ours, theirs)
+
+
+def strict_rows(small: bool, samples: int) -> list[Row]:
+    """Rows R23 and R24."""
+    looked_at, many = max(1, LOOKED_AT // (samples + 1)), 1_000 if small else 100_000
+    return [
+        strict_row("R23 strict step that is looked at, beyond fast", 100, 5, looked_at, samples),
+        strict_row("R24 strict step that is not any more, beyond fast", 5, 8, many, samples),
+    ]
 
 
 def loop_row(small: bool, samples: int) -> Row:
@@ -91,7 +149,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, baseline, samples)
         title = f"{number} {name}: poplite / {title}"
         made.append(Row(title, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    return [*made, loop_row(small, samples)]
+    return [*made, loop_row(small, samples), *strict_rows(small, samples)]
 
 
 if __name__ == "__main__":

@@ -71,6 +71,8 @@ class CompiledProgram:
         self._bind(code)
         self._bound = self._ops.copy()
         self._inner: dict[int, CompiledProgram] = {}
+        self._inner_ops: dict[bytes, npt.NDArray[np.int64]] = {}
+        self._addresses = steps.arena.addresses
         if checks is not None:
             self._rows = rows_to_look_at(code)
             checks.on_armed.append(self._arm)
@@ -189,37 +191,43 @@ class CompiledProgram:
 
     def _look(self) -> None:
         assert self._checks is not None
-        row = int(self._state[STATE_ROW]) - 1
-        calls = self._returns[: self._state[STATE_DEPTH]] - 1
-        end = self._checks.look(self._code, row, calls.tolist(), self)
+        row, depth = self._words[STATE_ROW] - 1, self._words[STATE_DEPTH]
+        calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
+        end = self._checks.look(self._code, row, calls, self)
         if end == row:
             self._ops[row] = self._bound[row]
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))
-        self._state[STATE_ROW] = end
+        self._words[STATE_ROW] = end
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
-        size = len(code.ops)  # programs of one size take turns in one
-        if size not in self._inner:
+        size, launches = len(code.ops), code.ops.tobytes()
+        if size not in self._inner:  # programs of one size take turns in one
             self._inner[size] = CompiledProgram(self._steps, code, np.zeros(size, np.int64))
-        self._inner[size]._bind(code)
-        self._inner[size].run((), self._watch)
+        inner = self._inner[size]
+        if launches not in self._inner_ops:
+            inner._bind(code)
+            self._inner_ops[launches] = inner._ops.copy()
+        inner._code, inner._ops[...] = code, self._inner_ops[launches]
+        inner.run((), self._watch)
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
         launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
-        chunks = np.concatenate([launch.chunks, launch.shares])
-        false = set(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
-        return [address not in false for address in self._steps.arena.addresses]
+        false: set[int] = set()
+        for chunks in (launch.chunks, launch.shares):
+            if np.count_nonzero(chunks[:, CHUNK_FALSE]):
+                false.update(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
+        return [address not in false for address in self._addresses]
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Let it be as if the vertices had returned this."""
         launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
         for chunks in (launch.chunks, launch.shares):
             chunks[:, CHUNK_FALSE] = 0
-            for address, own in zip(self._steps.arena.addresses, returned, strict=True):
+            for address, own in zip(self._addresses, returned, strict=True):
                 if not own:
                     chunks[chunks[:, CHUNK_ARENA] == address, CHUNK_FALSE] = 1
 

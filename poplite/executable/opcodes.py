@@ -148,6 +148,17 @@ class Code:
         same = number[1:] == number[:-1]
         return np.append(False, same & (launched | (op[1:] == COLLECT)))
 
+    def end_of_launches(self, row: int) -> int:
+        """Return the row behind the launches of a step, but for the sum of slots.
+
+        Args:
+            row: the first of them.
+        """
+        ops, end = self.ops, row + 1
+        while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
+            end += 1
+        return end
+
     def called_from(self, rows: Sequence[int]) -> Code:
         """Return the code with the step numbers that a function has in one place.
 

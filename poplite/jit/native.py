@@ -31,11 +31,14 @@ _ELEMENTS = {"Int64s": "int64", "Int32s": "int32", "Bytes": "uint8"}
 
 
 @cache
-def native(function: Callable[..., int]) -> Callable[..., int]:
+def native(
+    function: Callable[..., int], source: str = f"{__name__}:kernel_source"
+) -> Callable[..., int]:
     """Return the compiled form of a kernel.
 
     Args:
         function: from `poplite.jit.kernels`; its annotations say which arguments are pointers.
+        source: module and name of what `kernel_source` is, where more must be registered first.
 
     Returns:
         Takes the address of an array for each pointer, and an int for each `int`.
@@ -44,9 +47,9 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
     module, name = function.__module__, function.__qualname__
     job = Job(
-        digest([__name__, module], "kernel", name),
+        digest([__name__, source.partition(":")[0], module], "kernel", name),
         "poplite.jit.numba_context:function_object",
-        (f"{__name__}:kernel_source", module, name),
+        (source, module, name),
     )
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(job))
 

@@ -120,7 +120,8 @@ def _answer(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
         process.stdin.write(request.encode() + b"\n")
         process.stdin.flush()
         size = int(process.stdout.readline() or -1)
-        return process.stdout.read(size) if size >= 0 else None
+        content = process.stdout.read(max(0, size))
+        return content if len(content) == size else None
     except OSError:  # it has ended
         return None
 

@@ -31,6 +31,7 @@ class Arena:
         floats: how floating-point arithmetic behaves; by default to nearest, without traps.
 
     Attributes:
+        block: all bytes, those of one replica behind those of another.
         parts: the bytes of each replica.
 
     Raises:
@@ -51,6 +52,7 @@ class Arena:
             ) from error
         skip = -block.ctypes.data % ALIGNMENT
         begins = range(skip, skip + replicas * size, size) if size else [skip] * replicas
+        self.block: Bytes = block[skip : skip + replicas * size]
         self.parts: tuple[Bytes, ...] = tuple(block[at : at + size] for at in begins)
         self._fill()
 

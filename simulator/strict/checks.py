@@ -30,23 +30,26 @@ from poplite.executable.opcodes import (
     SWITCH,
     Code,
 )
-from poplite.executable.step import ComputeStep, vertex_classes
+from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
+from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.touched import Touched, touched
-from poplite.simulator.strict.host import look_at_action, undefine, uninitialized
+from poplite.simulator.strict.host import look_at_action, uninitialized
+from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.simulator.strict.messages import Place
-from poplite.simulator.strict.replay import Execution, Runner
-from poplite.simulator.strict.shadow import Shadow, are_written, shadow_of_written
+from poplite.simulator.strict.replay import Replay, Runner
+from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_of_written
 from poplite.source import SourceLocation, here
 from poplite.vertex.compute import check
-from poplite.vertex.vertex import MultiVertex
 
 DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
 """Ops that read a scalar."""
 
 MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
+
+MOST_KEPT = 1 << 22
+"""Elements of which is kept what was worked out, once their step is not looked at any more."""
 
 
 class StrictChecks:
@@ -65,14 +68,17 @@ class StrictChecks:
 
     def __init__(self, executable: Executable, arena: Arena, *, interpret: bool) -> None:
         self._executable, self._arena = executable, arena
-        # These run once only, as a second run would be seen: they print.
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
-        self.shadow = Shadow(executable.layout)
+        self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret))
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)
-        self._touched: dict[int, list[Touched]] = {}
+        self._places: dict[int, Place] = {}
+        self._replays: dict[int, Replay] = {}
+        self._moving: dict[int, Moving] = {}
+        self._undefining: dict[int, Moving] = {}
+        self._kept = 0
         self._looks = [0] * len(executable.steps)
         self._told: set[int] = set()
         self._told_lines: set[tuple[SourceLocation, str]] = set()
@@ -107,16 +113,17 @@ class StrictChecks:
             PopliteError: what the vertices raise.
         """
         op, number, scalar, size = code.ops[row].tolist()
-        place = Place(self._executable, code, row, tuple(calls))
         if op == COLLECT:
             self.shadow.write_scalar(scalar)
         elif op == CALLBACK:
-            return row + self._undefined(place, number)
+            return row + self._undefined(code, row, calls, number)
         elif op in DECIDING:
             if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
-                raise place.undecided(scalar)
+                raise Place(self._executable, code, row, tuple(calls)).undecided(scalar)
         elif op == LAUNCH and scalar != SUM_SLOTS and self._armed[number]:
-            return _end(code, row) if self._ran_here(place, number, runner) else row
+            if number not in self._places or not self._places[number].is_at(code, row, calls):
+                self._places[number] = Place(self._executable, code, row, tuple(calls))
+            return self._places[number].end if self._ran_here(number, runner) else row
         return row
 
     def read(self, access: HostAccess) -> None:
@@ -141,13 +148,17 @@ class StrictChecks:
         for replica in access.replicas:
             access.place.write(self.shadow, written, replica)
 
-    def _undefined(self, place: Place, number: int) -> bool:
+    def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
         """Look at an action; return whether it only undefines, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
-            undefine(self.shadow, action.tensor)
+            if number not in self._undefining:
+                moves = action.tensor.moves.reversed()
+                self._undefining[number] = self.shadow.moving(moves, known=0)
+            self._undefining[number]()
             self.arm()
             return True
+        place = Place(self._executable, code, row, tuple(calls))
         found = look_at_action(self.shadow, action, str(place))
         if number not in self._told:
             self._told |= {number} if found else set()
@@ -155,56 +166,69 @@ class StrictChecks:
                 warn(warning)
         return False
 
-    def _ran_here(self, place: Place, number: int, runner: Runner) -> bool:
+    def _ran_here(self, number: int, runner: Runner) -> bool:
         """Run a step, unless there is nothing to look at; return whether it ran."""
         step = self._executable.steps[number]
         if isinstance(step, ComputeStep):
-            return self._executed(place, number, step, runner)
+            return self._executed(number, step, runner)
+        return self._copied(number, step, runner)
+
+    def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         if self._looks[number] == MOST_LOOKS:
-            self.shadow.write_moved(step.moves, step.replica_map)
+            self.shadow.moving(step.moves, step.replica_map, known=1)()
             self._armed[number] = False
             return False
-        carried = self.shadow.move(step.moves, step.replica_map)
-        self._armed[number] = not carried.is_complete
-        if carried.is_complete:
+        if number not in self._moving:
+            self._moving[number] = self.shadow.moving(step.moves, step.replica_map)
+        flags = self._moving[number]()
+        self._armed[number] = bool(flags & INCOMPLETE)
+        if not self._armed[number]:
             return False
         self._looks[number] += 1
-        if carried.is_lossy:
+        if flags & LOSSY:
             self.arm()
-        runner.run_launches(place.launches(GATHER))
+        runner.run_launches(self._places[number].launches(GATHER))
         return True
 
-    def _executed(self, place: Place, number: int, step: ComputeStep, runner: Runner) -> bool:
-        if number not in self._touched:
-            self._touched[number] = touched(step)
-        fields, is_first = self._touched[number], not self._looks[number]
-        classes = {group.cls for group in step.groups}
-        looks = not classes & self._shown
-        has_workers = looks and any(issubclass(cls, MultiVertex) for cls in classes)
-        has_outputs = any(not each.field.reads for each in fields)
-        execution = Execution(step, fields, self._arena, self.shadow, place, runner)
+    def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
+        replay = self._replay(number, step)
+        replay.begin(self._places[number], runner)
+        is_first = not self._looks[number]
         is_trusted = self._looks[number] == MOST_LOOKS
         if is_trusted:
-            execution.trust()
+            replay.trust()
         if is_trusted or (
-            execution.is_complete and not has_workers and not (looks and is_first and has_outputs)
+            replay.is_complete and not replay.has_workers and not (is_first and replay.has_outputs)
         ):
-            self._armed[number] = False
-            del self._touched[number]
+            self._disarm(number, replay)
             return False
         try:
-            execution.run(looks=looks, is_first=is_first, has_workers=has_workers)
+            replay.run(is_first=is_first)
         finally:
-            self.runs_again += execution.runs_again
+            self.runs_again += replay.runs_again
+            if replay.is_lossy:
+                self.arm()
         self._looks[number] += 1
-        self._armed[number] = has_workers or not execution.is_complete
-        if not self._armed[number]:
-            del self._touched[number]
-        if execution.is_lossy:
-            self.arm()
-        for warning in execution.warnings:
+        if replay.is_complete and not replay.has_workers:
+            self._disarm(number, replay)
+        for warning in replay.warnings:
             warn(warning)
         return True
+
+    def _replay(self, number: int, step: ComputeStep) -> Replay:
+        if number not in self._replays:
+            # What prints runs once only, as a second run would be seen.
+            shows = any(group.cls in self._shown for group in step.groups)
+            replay = Replay(step, self._arena, self.shadow, runs_once=shows)
+            self._replays[number] = replay
+            self._kept += replay.size
+        return self._replays[number]
+
+    def _disarm(self, number: int, replay: Replay) -> None:
+        self._armed[number] = False
+        if self._kept > MOST_KEPT:
+            self._kept -= replay.size
+            del self._replays[number]
 
 
 def rows_to_look_at(code: Code) -> list[int]:
@@ -219,14 +243,5 @@ def rows_to_look_at(code: Code) -> list[int]:
         is_sum = op == LAUNCH and ops[row, 2] == SUM_SLOTS
         if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_sum:
             found.append(row)
-        row = _end(code, row) if op == LAUNCH else row + 1
+        row = code.end_of_launches(row) if op == LAUNCH else row + 1
     return found
-
-
-def _end(code: Code, row: int) -> int:
-    """Return the row behind the launches of a step from a row on, but for the sum of slots."""
-    ops = code.ops
-    end = row + 1
-    while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
-        end += 1
-    return end

@@ -85,18 +85,6 @@ def uninitialized(
     )
 
 
-def undefine(shadow: Shadow, tensor: HostTensor) -> None:
-    """Note that nothing is written in a tensor any more.
-
-    Args:
-        shadow: what is written of the memory.
-        tensor: what becomes undefined.
-    """
-    nothing = np.zeros(tensor.shape, tensor.element_type.dtype).reshape(-1).view(np.uint8)
-    for part in shadow.parts:
-        move_between(tensor.moves.reversed(), part, nothing)
-
-
 def of_tensor(shadow: Shadow, tensor: HostTensor) -> list[Mask]:
     """Return which elements of a tensor are written, in each replica.
 

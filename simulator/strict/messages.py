@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A row of a program that is looked at.
 
@@ -39,11 +41,21 @@ class Place:
     code: Code
     row: int
     calls: tuple[int, ...]
+    _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False, compare=False)
+
+    def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
+        """Tell whether this is a row of a program that is called from the same rows."""
+        return self.row == row and self.code is code and self.calls == tuple(calls)
 
     @property
     def step(self) -> int:
         """Number of the lowered step that a LAUNCH runs."""
         return int(self.code.ops[self.row, 1])
+
+    @cached_property
+    def end(self) -> int:
+        """The row behind the launches of the step, but for the sum of slots."""
+        return self.code.end_of_launches(self.row)
 
     def launches(self, *phases: int) -> Code:
         """Return some phases of the step as a program.
@@ -51,15 +63,17 @@ class Place:
         Args:
             phases: the phases, in order.
         """
-        ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
-        return replace(
-            self.code,
-            ops=np.array(ops, np.int64),
-            step_numbers=np.full(len(ops), self.step_number),
-            step_rows=np.zeros(0, np.int64),
-            num_loops=0,
-            num_functions=0,
-        )
+        if phases not in self._launches:
+            ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
+            self._launches[phases] = replace(
+                self.code,
+                ops=np.array(ops, np.int64),
+                step_numbers=np.full(len(ops), self.step_number),
+                step_rows=np.zeros(0, np.int64),
+                num_loops=0,
+                num_functions=0,
+            )
+        return self._launches[phases]
 
     @property
     def step_number(self) -> int:

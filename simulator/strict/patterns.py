@@ -16,41 +16,33 @@ one of the pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.types import ElementType
 
-Bits = npt.NDArray[Any]
-"""Elements as unsigned integers of their size."""
+Values = npt.NDArray[np.int64]
+"""The bits of elements of any size."""
 
 Mask = npt.NDArray[np.bool_]
 
-Fill = Literal["first", "second", "output"]
+FIRST, SECOND, OUTPUT = range(3)
 """Values for the first and the second run again; and for an Output, whatever it holds."""
 
-FILLS: tuple[Fill, ...] = ("first", "second")
+FILLS = FIRST, SECOND
 """Those for elements that nothing has written."""
 
-_FLOATS: dict[Fill, tuple[float, float]] = {
-    "first": (np.nan, 1.40625),
-    "second": (24576.0, 20480.0),
-    "output": (-3.25, -5.25),
-}
+_FLOATS = ((np.nan, 1.40625), (24576.0, 20480.0), (-3.25, -5.25))
 
-_INTEGERS: dict[Fill, tuple[int, int]] = {
-    "first": (1, 0),
-    "second": (0x7F7F, 0x5F5F),  # types of one byte get the lower one
-    "output": (4, 5),
-}
+_INTEGERS = ((1, 0), (0x7F7F, 0x5F5F), (4, 5))
+"""Types of one byte get the lower one."""
 
 _TRUTHS = True, False
 
 
-def values_of(element: type[ElementType[Any]], fill: Fill) -> Bits:
+def values_of(element: type[ElementType[Any]], fill: int) -> Values:
     """Return the two values of a type, as bits.
 
     Args:
@@ -58,16 +50,18 @@ def values_of(element: type[ElementType[Any]], fill: Fill) -> Bits:
         fill: what they are for.
 
     >>> from poplite.types import HALF
-    >>> values_of(HALF, "second").view(np.float16).tolist()
+    >>> values_of(HALF, SECOND).astype(np.uint16).view(np.float16).tolist()
     [24576.0, 20480.0]
     """
     kind, size = element.dtype.kind, element.size_bytes
     if kind not in "fb":
-        return np.array(_INTEGERS[fill]).astype(f"u{size}")
-    return np.array(_FLOATS[fill] if kind == "f" else _TRUTHS, element.dtype).view(f"u{size}")
+        values = np.array(_INTEGERS[fill]).astype(f"u{size}")
+    else:
+        values = np.array(_FLOATS[fill] if kind == "f" else _TRUTHS, element.dtype).view(f"u{size}")
+    return values.astype(np.uint64).view(np.int64)
 
 
-def filled(element: type[ElementType[Any]], fill: Fill, old: Bits) -> Bits:
+def filled(element: type[ElementType[Any]], fill: int, old: Values) -> Values:
     """Return other values than these.
 
     Args:
@@ -77,20 +71,3 @@ def filled(element: type[ElementType[Any]], fill: Fill, old: Bits) -> Bits:
     """
     one, other = values_of(element, fill)
     return np.asarray(np.where(old == one, other, one))
-
-
-def is_passed_on(
-    element: type[ElementType[Any]], old: Bits, result: Bits, others: Sequence[Bits]
-) -> Mask:
-    """Tell which results are what stood at some such element.
-
-    Args:
-        element: their type.
-        old: what such elements held.
-        result: what came of the first run.
-        others: what came of the first and of the second run again.
-    """
-    first, second = (
-        other == filled(element, fill, result) for other, fill in zip(others, FILLS, strict=True)
-    )
-    return np.asarray(np.isin(result, old) & first & second)

@@ -1,4 +1,4 @@
-"""One execution of a compute set that is looked at: its vertices run more than once.
+"""Executions of a compute set that are looked at: its vertices run more than once.
 
     gather, save, count    as always
     vertices               the result that counts
@@ -9,31 +9,31 @@
 
 What connected elements hold that were not written changes nothing as long as no result depends on
 it: a vertex may be connected to them, and may pass them on, which leaves them unwritten.
+
+Between the runs kernels save, change and compare elements.  Python looks at single ones only when
+something is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
 from poplite.executable.step import ComputeStep
+from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.touched import Touched
+from poplite.simulator.run.touched import Touched, touched
+from poplite.simulator.strict.element_table import ElementTable
 from poplite.simulator.strict.messages import Place
-from poplite.simulator.strict.patterns import FILLS, Bits, Fill, Mask, filled, is_passed_on
-from poplite.simulator.strict.shadow import Shadow, bits
-
-Masks = Mapping[int, Mask]
-"""Some elements of some fields, by the field's position: bool[replicas, elements]."""
-
-Results = dict[int, Bits]
-"""What the fields that are written hold, by the field's position."""
-
-_Outcome = Results | PopliteError
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, filled
+from poplite.simulator.strict.shadow import Shadow
+from poplite.vertex.compute import check
+from poplite.vertex.vertex import MultiVertex
 
 
 class Runner(Protocol):
@@ -49,86 +49,90 @@ class Runner(Protocol):
         """Let it be as if the vertices had returned this."""
 
 
-class Execution:
-    """One execution of a compute set.
+class Replay:
+    """A compute set that is looked at.
 
     Args:
         step: the compute set.
-        fields: what its vertices touch.
         arena: the memory.
         shadow: what is written of it.
-        place: where it stands in the program.
-        runner: the program that runs.
+        runs_once: whether its vertices may not run more than once.
 
     Attributes:
-        runs_again: how often its vertices ran again.
+        size: how many elements it touches, in all replicas.
+        has_workers: whether the order of workers is looked at, each time.
+        has_outputs: whether it has Outputs, which are looked at in the first execution.
+        runs_again: how often its vertices ran again, in the last execution.
         is_complete: whether all that it touches is written, first before it runs, then afterwards.
         is_lossy: whether something became unwritten.
         warnings: what is to be told.
     """
 
-    def __init__(
-        self,
-        step: ComputeStep,
-        fields: Sequence[Touched],
-        arena: Arena,
-        shadow: Shadow,
-        place: Place,
-        runner: Runner,
-    ) -> None:
-        self._step, self._fields, self._arena, self._shadow = step, fields, arena, shadow
-        self._place, self._runner = place, runner
-        self._writing = [n for n, each in enumerate(fields) if each.field.writes]
+    def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow, *, runs_once: bool) -> None:
+        self._step, self._looks = step, not runs_once
+        self._fields = touched(step)
+        self._table = ElementTable(self._fields, arena, shadow)
+        self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)
+        self._writing = [n for n, each in enumerate(self._fields) if each.field.writes]
+        self._outputs = [n for n in self._writing if not self._fields[n].field.reads]
+        classes = {group.cls for group in step.groups}
+        self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
+        self.has_outputs = self._looks and any(not each.field.reads for each in self._fields)
+        # Of most, none returns anything; what these have returned need not be asked for.
+        self._returns = any(check(cls).result is not None for cls in classes)
+        self._returned = self._all_true = [True] * len(arena.parts)
+        self.size = self._table.holes.size
+
+    def begin(self, place: Place, runner: Runner) -> None:
+        """Look at what is written before an execution.
+
+        Args:
+            place: where it stands in the program.
+            runner: the program that runs.
+        """
+        self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = 0
         self.is_lossy = False
         self.warnings: list[PopliteWarning] = []
-
-        self._shadow.move(step.gather)
-        self._before = [shadow.written(each) for each in fields]
-        self.is_complete = all(bool(known.all()) for known in self._before)
+        self._gather()
+        self._runs = self._table.find_holes()
+        self.is_complete = not self._runs
 
     def trust(self) -> None:
         """Let all that it writes count as written."""
-        for n in self._writing:
-            self._shadow.mark(self._fields[n], np.ones_like(self._before[n]))
-        self._shadow.move(self._step.scatter)
+        self._table.expect_written()
+        self._table.mark()
+        self._scatter()
 
-    def run(self, *, looks: bool, is_first: bool, has_workers: bool) -> None:
+    def run(self, *, is_first: bool) -> None:
         """Run it.
 
         Args:
-            looks: whether its vertices may run more than once.
             is_first: whether it has not run before.
-            has_workers: whether some of them are MultiVertex.
 
         Raises:
             PopliteError: what was found, or what the vertices raise; memory is then as before.
         """
-        step, before = self._step, self._before
-        holes = {n: ~known for n, known in enumerate(before) if not known.all()}
-        self._launch(*([GATHER] if len(step.gather.records) else []), SAVE, COUNT)
-        self._old = {n: self._get(n) for n in {*self._writing, *holes}}
-        self._runner.set_returned(self._place.step, [True] * len(self._arena.parts))
-        written = {n: np.ones_like(before[n]) for n in self._writing}
+        table = self._table
+        if self._gather.calls:
+            self._launch(GATHER)
+        table.take_old()
+        self._set_returned(self._all_true)
+        table.expect_written()
         try:
-            self._launch(COMPUTE)
-            self._result = {n: self._get(n) for n in self._writing}
-            self._returned = self._runner.returned(self._place.step)
-            if looks and holes:
-                written = self._look_at_holes(holes)
-            if looks and is_first:
+            self._launch(SAVE, COUNT, COMPUTE)
+            table.take_result()
+            if self._returns:
+                self._returned = self._runner.returned(self._number)
+            if self._looks and self._runs:
+                self._look_at_holes()
+            if self._looks and is_first:
                 self._look_at_outputs()
-            if looks and has_workers:
+            if self.has_workers:
                 self._look_at_workers()
         except BaseException:
-            self._put(self._old)
+            table.put_old()
             raise
-        for n, known in written.items():
-            self.is_lossy |= bool((before[n] & ~known).any())
-            self._shadow.mark(self._fields[n], known)
-        self.is_lossy |= self._shadow.move(step.scatter).is_lossy
-        after = {**dict(enumerate(before)), **written}
-        self.is_complete = all(bool(known.all()) for known in after.values())
         try:
             self._finish()
         except BaseException:  # KeyboardInterrupt: what has begun comes to its end
@@ -136,122 +140,99 @@ class Execution:
             raise
 
     def _finish(self) -> None:
-        """Make memory what it is after the first run."""
-        self._put(self._result)
-        if len(self._step.scatter.records):
+        """Note what is written, and make memory what it is after the first run."""
+        flags = self._table.mark()
+        self.is_complete = not flags & INCOMPLETE
+        self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
+        if self.runs_again:
+            self._table.put_result()
+            self._set_returned(self._returned)
+        if self._scatter.calls:
             self._launch(SCATTER)
 
     def _launch(self, *phases: int) -> None:
         self._runner.run_launches(self._place.launches(*phases))
 
-    # -- memory ------------------------------------------------------------------------------
+    def _set_returned(self, returned: Sequence[bool]) -> None:
+        if self._returns:
+            self._runner.set_returned(self._number, returned)
 
-    def _get(self, n: int) -> Bits:
-        """Return uint[replicas, elements], what the elements of a field hold."""
-        field = self._fields[n]
-        return np.stack([bits(p, field.size)[field.elements] for p in self._arena.parts])
+    def _again(
+        self, number: int, put_other: Callable[[], object] | None, phase: int = COMPUTE
+    ) -> PopliteError | None:
+        """Run the vertices after a change of what they find; return what they raise.
 
-    def _put(self, values: Mapping[int, Bits]) -> None:
-        for n, rows in values.items():
-            field = self._fields[n]
-            for part, row in zip(self._arena.parts, rows, strict=True):
-                bits(part, field.size)[field.elements] = row
-
-    def _again(self, chosen: Masks, fill: Fill = "first", phase: int = COMPUTE) -> _Outcome:
-        """Run the vertices with other values in some elements; put memory back afterwards."""
+        What they write is in the table's `others`, under the number; memory stays so.
+        """
+        table = self._table
         self.runs_again += 1
-        self._put(self._old)
-        for n, mask in chosen.items():
-            field = self._fields[n]
-            for part, own, new in zip(self._arena.parts, mask, self._filled(n, fill), strict=True):
-                bits(part, field.size)[field.elements[own]] = new[own]
+        table.put_old()
+        if put_other is not None:
+            put_other()
         try:
-            self._runner.set_returned(self._place.step, [True] * len(self._returned))
+            self._set_returned(self._all_true)
             self._launch(phase)
-            if phase == COMPUTE and self._runner.returned(self._place.step) != self._returned:
+            is_asked = self._returns and phase == COMPUTE
+            if is_asked and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
-            return {n: self._get(n) for n in self._writing}
         except PopliteError as error:
             return error
-        finally:
-            self._put(self._old)
-            self._runner.set_returned(self._place.step, self._returned)
-
-    def _filled(self, n: int, fill: Fill) -> Bits:
-        return filled(self._fields[n].field.element, fill, self._old[n])
-
-    def _kept(self, n: int, chosen: Masks, fill: Fill, result: Bits) -> Mask:
-        """Return which elements still hold the other value, as they held the old one before."""
-        if n not in chosen:
-            return np.zeros_like(result, np.bool_)
-        is_old = self._result[n] == self._old[n]
-        return np.asarray(chosen[n] & is_old & (result == self._filled(n, fill)))
+        table.take_other[number]()
+        return None
 
     # -- what nothing has written --------------------------------------------------------------
 
-    def _look_at_holes(self, holes: Masks) -> dict[int, Mask]:
-        """Return which results are written; the others are still holes, or passed on from some."""
-        runs = self._without(holes)
-        if isinstance(runs, PopliteError):
-            raise self._blamed(holes, runs)
-        old = np.unique(np.concatenate([self._old[n][mask] for n, mask in holes.items()]))
-        found = {}
-        for n in self._writing:
-            results = [run[n] for run in runs]
-            written = np.all([self._result[n] == result for result in results], axis=0)
-            pairs = zip(FILLS, results, strict=False)
-            is_hole = np.all([self._kept(n, holes, *pair) for pair in pairs], axis=0)
-            if len(runs) == len(FILLS):
-                element = self._fields[n].field.element
-                is_hole |= is_passed_on(element, old, self._result[n], results)
-            if (bad := ~(written | is_hole)).any():
-                replica, number = np.argwhere(bad)[0].tolist()
-                raise self._blamed(holes, (n, replica, number))
-            found[n] = written
-        return found
+    def _look_at_holes(self) -> None:
+        """Find out which results are written; the others are holes, or passed on from some."""
+        error = self._without(self._table.put_in_holes[: self._runs])
+        if error is not None:
+            raise self._blamed(error)
+        if not self._table.judge(self._runs):
+            for n in self._writing:
+                bad = self._table.found[:, self._table.parts[n]] == DEPENDENT
+                if bad.any():
+                    replica, number = np.argwhere(bad)[0].tolist()
+                    raise self._blamed((n, replica, number))
 
-    def _without(self, holes: Masks) -> list[Results] | PopliteError:
-        """Run with other values in the holes: twice, unless all are Outputs, which are not read."""
-        is_read = any(self._fields[n].field.reads for n in holes)
-        runs: list[Results] = []
-        for fill in FILLS if is_read else FILLS[:1]:
-            outcome = self._again(holes, fill)
-            if isinstance(outcome, PopliteError):
-                return outcome
-            runs.append(outcome)
-        return runs
+    def _without(self, changes: Sequence[Callable[[], object]]) -> PopliteError | None:
+        """Run with other values in holes: twice, unless all are Outputs, which are not read."""
+        for number, put_other in enumerate(changes):
+            error = self._again(number, put_other)
+            if error is not None:
+                return error
+        return None
 
-    def _blamed(
-        self, holes: Masks, changed: tuple[int, int, int] | PopliteError
-    ) -> UninitializedReadError:
+    def _blamed(self, changed: tuple[int, int, int] | PopliteError) -> UninitializedReadError:
         """Return the error of the first hole that a result depends on, found by halving."""
-        order = [n for n in holes if self._fields[n].field.reads]
-        parts = [(np.full(holes[n].sum(), n), *np.nonzero(holes[n])) for n in order]
-        fields, replicas, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+        table = self._table
+        order = [n for n, each in enumerate(self._fields) if each.field.reads]
+        found = [np.nonzero(table.holes[:, table.parts[n]]) for n in order]
+        replicas, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+        fields = np.repeat(order, [len(own) for own, _ in found])
+        places = np.array([part.start for part in table.parts])[fields] + numbers
 
         def matters(count: int) -> bool:
             """Tell whether the result changes with the first holes alone."""
-            some = {n: np.zeros_like(holes[n]) for n in order}
-            for n in order:
-                own = fields[:count] == n
-                some[n][replicas[:count][own], numbers[:count][own]] = True
-            runs = self._without(some)
-            if isinstance(runs, PopliteError) or isinstance(changed, PopliteError):
-                return isinstance(runs, PopliteError)
-            n, *place = changed
-            return any(run[n][*place] != self._result[n][*place] for run in runs)
+            some = np.zeros_like(table.holes)
+            some[replicas[:count], places[:count]] = True
+            error = self._without([partial(table.put_other, some, each) for each in FILLS])
+            if error is not None or isinstance(changed, PopliteError):
+                return error is not None
+            n, replica, number = changed
+            at = replica, table.parts[n].start + number
+            return any(other[at] != table.result[at] for other in table.others)
 
         low, high = 0, len(fields)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if matters(middle) else (middle, high)
         n, number, there = int(fields[low]), int(numbers[low]), int(replicas[low])
-        count = int(holes[n].any(axis=0).sum())
+        count = int(table.holes[:, table.parts[n]].any(axis=0).sum())
         if isinstance(changed, PopliteError):
             why = f"with another value there: {changed.what}"
             return self._place.needed_hole(self._fields[n], number, there, count, why)
         result, replica, at = changed
-        value = self._value(result, self._result[result][replica, at])
+        value = self._value(result, table.result[replica, table.parts[result].start + at])
         why = self._place.dependent(self._fields[result], at, value)
         vertex = self._fields[result].vertex_of(at)
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
@@ -267,33 +248,50 @@ class Execution:
                         return other, found
         return field, number
 
-    def _value(self, n: int, stored: Any) -> str:
-        return str(np.array(stored).view(self._fields[n].field.element.dtype)[()])
+    def _value(self, n: int, stored: np.int64) -> str:
+        element = self._fields[n].field.element
+        value = np.array(stored).astype(f"u{element.size_bytes}").view(element.dtype)
+        return str(value[()])
 
     # -- what is kept, and who races -----------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
         """Tell of Outputs that keep what they held."""
-        outputs = (n for n in self._writing if not self._fields[n].field.reads)
-        chosen = {n: self._before[n] for n in outputs if self._before[n].any()}
-        if not chosen:
+        table = self._table
+        chosen = np.zeros_like(table.holes)
+        for n in self._outputs:
+            chosen[:, table.parts[n]] = ~table.holes[:, table.parts[n]]
+        if not chosen.any():
             return
-        outcome = self._again(chosen, "output")
-        assert not isinstance(outcome, PopliteError), "compute never reads an Output"
-        for n in chosen:
-            kept = np.asarray(self._kept(n, chosen, "output", outcome[n]).any(axis=0))
+        error = self._again(0, partial(table.put_other, chosen, OUTPUT))
+        assert error is None, "compute never reads an Output"
+        for n in self._outputs:
+            part = table.parts[n]
+            old, result, other = (
+                each[:, part] for each in (table.old, table.result, table.others[0])
+            )
+            is_kept = (result == old) & (
+                other == filled(self._fields[n].field.element, OUTPUT, old)
+            )
+            kept = np.asarray((chosen[:, part] & is_kept).any(axis=0))
             if kept.any():
                 self.warnings.append(self._place.kept_output(self._fields[n], kept))
 
     def _look_at_workers(self) -> None:
-        outcome = self._again({}, phase=FALLING)
-        if isinstance(outcome, PopliteError):
-            raise self._place.falling_fault(outcome)
-        for n, result in outcome.items():
-            if (differs := result != self._result[n]).any():
-                replica, number = np.argwhere(differs)[0].tolist()
-                values = (
-                    self._value(n, each[replica, number]) for each in (self._result[n], result)
-                )
-                count = int(differs.any(axis=0).sum())
-                raise self._place.worker_race(self._fields[n], number, replica, count, *values)
+        table = self._table
+        error = self._again(0, None, FALLING)
+        if error is not None:
+            raise self._place.falling_fault(error)
+        differing = table.others[0] != table.result
+        if not differing.any():
+            return
+        n = next(n for n in self._writing if differing[:, table.parts[n]].any())
+        part = table.parts[n]
+        differs = differing[:, part]
+        replica, number = np.argwhere(differs)[0].tolist()
+        values = (
+            self._value(n, each[:, part][replica, number])
+            for each in (table.result, table.others[0])
+        )
+        count = int(differs.any(axis=0).sum())
+        raise self._place.worker_race(self._fields[n], number, replica, count, *values)

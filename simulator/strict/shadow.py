@@ -10,37 +10,46 @@ It is laid out as the arena, so whatever moves data moves what is known of it in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
+from poplite.executable.layout import ArenaLayout
 from poplite.executable.moves import Moves
-from poplite.simulator.run.arena import Arena, Bytes
-from poplite.simulator.run.touched import Touched, ranges
+from poplite.jit.kernels.written import MOVED, carry
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.strict.kernel_forms import KernelForms
 from poplite.types import ElementType
 
 Mask = npt.NDArray[np.bool_]
 
-PIECES = 1 << 14
-"""Pieces of a list of copies that are moved at once."""
-
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """What came of moving a shadow.
+class Moving:
+    """What moves what is known of some bytes.
 
     Attributes:
-        is_complete: whether all that was moved is written.
-        is_lossy: whether something written was overwritten by what is not.
+        moves: the copies, at whose addresses the calls look.
+        calls: one for each replica.
     """
 
-    is_complete: bool
-    is_lossy: bool
+    moves: Moves
+    calls: tuple[Callable[[], int], ...]
+
+    def __call__(self) -> int:
+        """Move it.
+
+        Returns:
+            INCOMPLETE when something that moved is not written, LOSSY when it overwrote what was.
+        """
+        flags = 0
+        for call in self.calls:
+            flags |= call()
+        return flags
 
 
 class Shadow(Arena):
@@ -48,7 +57,12 @@ class Shadow(Arena):
 
     Args:
         layout: where everything lies.
+        forms: how kernels are called.
     """
+
+    def __init__(self, layout: ArenaLayout, forms: KernelForms) -> None:
+        self.forms = forms
+        super().__init__(layout)
 
     def _fill(self) -> None:
         """Note what is written at first."""
@@ -75,78 +89,24 @@ class Shadow(Arena):
         for part in self.parts:
             part[position] = 1
 
-    def move(self, moves: Moves, replica_map: Sequence[int] | None = None) -> Carried:
-        """Move what is known, as the data move.
+    def moving(
+        self, moves: Moves, replica_map: Sequence[int] | None = None, *, known: int = MOVED
+    ) -> Moving:
+        """Return what moves what is known, as the data move.
 
         Args:
             moves: copies within the arena of a replica.
             replica_map: for each replica the one whose memory is written; by default its own.
+            known: what is known of all that they write, if not that of what they read.
         """
+        kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
-        pairs = zip(to, self.parts, strict=True)
-        carried = [_move(moves, self.parts[other], part) for other, part in pairs]
-        return Carried(all(c.is_complete for c in carried), any(c.is_lossy for c in carried))
-
-    def write_moved(self, moves: Moves, replica_map: Sequence[int] | None = None) -> None:
-        """Note that all is written that copies write.
-
-        Args:
-            moves: as for `move`.
-            replica_map: as for `move`.
-        """
-        for other in range(len(self.parts)) if replica_map is None else replica_map:
-            _move(moves, self.parts[other], np.ones_like(self.parts[other]))
-
-    def written(self, touched: Touched) -> Mask:
-        """Return which elements of a field are written.
-
-        Args:
-            touched: the elements.
-
-        Returns:
-            bool[replicas, elements].
-        """
-        return np.stack([are_written(bits(p, touched.size)[touched.elements]) for p in self.parts])
-
-    def mark(self, touched: Touched, written: Mask) -> None:
-        """Note which elements of a field are written.
-
-        Args:
-            touched: the elements.
-            written: bool[replicas, elements].
-        """
-        for part, own in zip(self.parts, written, strict=True):
-            bits(part, touched.size)[touched.elements] = np.where(own, _full(touched.size), 0)
-
-
-def _move(moves: Moves, there: Bytes, here: Bytes) -> Carried:
-    is_complete, is_lossy = True, False
-    for to, start, rows, size, far, near in moves.records.tolist():
-        if size:
-            destination = as_strided(there[to:], (rows, size), (far, 1))
-            source = as_strided(here[start:], (rows, size), (near, 1))
-            is_complete = is_complete and bool(source.all())
-            is_lossy = is_lossy or bool((destination > source).any())
-            destination[...] = source
-            continue
-        for first in range(far, far + rows, PIECES):
-            pieces = moves.pieces[first : min(first + PIECES, far + rows)].astype(np.int64)
-            written = ranges(to + pieces[:, 0], pieces[:, 2])
-            moved = here[ranges(start + pieces[:, 1], pieces[:, 2])]
-            is_complete = is_complete and bool(moved.all())
-            is_lossy = is_lossy or bool((there[written] > moved).any())
-            there[written] = moved
-    return Carried(is_complete, is_lossy)
-
-
-def bits(memory: Bytes, size: int) -> npt.NDArray[Any]:
-    """Return a replica's memory as unsigned integers.
-
-    Args:
-        memory: all bytes of the replica.
-        size: bytes of an integer.
-    """
-    return memory[: len(memory) // size * size].view(f"u{size}")
+        table = kept.records, len(kept.records), kept.pieces, known
+        calls = [
+            self.forms.bind(carry, *table, self.parts[other], part)
+            for other, part in zip(to, self.parts, strict=True)
+        ]
+        return Moving(kept, tuple(calls) if len(kept.records) else ())
 
 
 def are_written(shadows: npt.NDArray[Any]) -> Mask:

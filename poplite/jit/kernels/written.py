@@ -1,0 +1,340 @@
+"""What strict checks ask of memory: which elements are written, and what runs make of them.
+
+Elements stand field by field in one table, in the memory of every replica; `places` says where
+their bytes begin.  Values are the bits of an element of whatever size, so that all of them fit in
+int64.  Of each byte a shadow says whether it is written: 1 or 0.
+"""
+
+from __future__ import annotations
+
+from poplite.jit.kernels import Bytes, Int32s, Int64s
+
+FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_WORDS = range(6)
+"""Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
+how many of its elements nothing has written, in all replicas."""
+
+FILL_WORDS = 6
+"""Of each field: two values for the first run again, two for the second, and two for Outputs."""
+
+HOLE, WRITTEN, DEPENDENT = range(3)
+"""What runs make of an element: it holds what nothing has written, as it did before or passed on;
+its value is the same in all of them; or it depends on what nothing has written."""
+
+INCOMPLETE, LOSSY = 1, 2
+"""What comes of moving or marking: not all of it is written; something written no longer is."""
+
+MOVED = -1
+"""What is known of bytes is what is known of those that are read."""
+
+RECORD_WORDS = 6
+"""Of each copy record, as `poplite.executable.moves` has them."""
+
+PIECE_MASK = (1 << 32) - 1
+"""Pieces are uint32."""
+
+
+def find_holes(
+    shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, holes: Bytes,
+) -> int:  # fmt: skip
+    """Find the elements that nothing has written.
+
+    Args:
+        shadow: of all replicas.
+        stride: bytes from one replica to the next.
+        replicas: how many.
+        fields: FIELD_WORDS of each field; the number of their holes is written.
+        count: how many fields.
+        places: of each element.
+        total: how many elements.
+        holes: uint8[replicas, elements], written.
+
+    Returns:
+        How many more runs tell what needs them: two where one may be read, one where none is, and
+        none where there are none.
+    """
+    found = read = 0
+    for field in range(count):
+        fields[field * FIELD_WORDS + FIELD_HOLES] = 0
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size, lacking = fields[row + FIELD_SIZE], 0
+            while i < fields[row + FIELD_END]:
+                at = replica * stride + places[i]
+                written = 0
+                for byte in range(size):
+                    written += shadow[at + byte]
+                hole = 1 if written < size else 0
+                holes[replica * total + i] = hole
+                lacking += hole
+                i += 1
+            fields[row + FIELD_HOLES] += lacking
+            found += lacking
+            read += lacking * fields[row + FIELD_READS]
+    if read > 0:
+        return 2
+    return 1 if found > 0 else 0
+
+
+def take(
+    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, only_results: int, values: Int64s,
+) -> int:  # fmt: skip
+    """Read elements of the fields that vertices write, or that have holes.
+
+    Args:
+        memory: of all replicas.
+        stride: as for `find_holes`, as all up to `total`.
+        replicas: how many.
+        fields: as `find_holes` leaves them.
+        count: how many fields.
+        places: of each element.
+        total: how many elements.
+        only_results: 1 for fields alone that vertices write.
+        values: int64[replicas, elements], written.
+    """
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            end = fields[row + FIELD_END]
+            if fields[row + FIELD_WRITES] + fields[row + FIELD_HOLES] * (1 - only_results) > 0:
+                for k in range(i, end):
+                    at = replica * stride + places[k]
+                    value = 0
+                    for byte in range(size):
+                        value |= memory[at + byte] << (8 * byte)
+                    values[replica * total + k] = value
+            i = end
+    return total
+
+
+def store(memory: Bytes, at: int, size: int, value: int) -> int:
+    """Write one element, and return its size."""
+    for byte in range(size):
+        memory[at + byte] = (value >> (8 * byte)) & 255
+    return size
+
+
+def put(
+    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, only_results: int, values: Int64s,
+) -> int:  # fmt: skip
+    """Write elements of the fields that vertices write, or that have holes; as for `take`."""
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            end = fields[row + FIELD_END]
+            if fields[row + FIELD_WRITES] + fields[row + FIELD_HOLES] * (1 - only_results) > 0:
+                for k in range(i, end):
+                    store(memory, replica * stride + places[k], size, values[replica * total + k])
+            i = end
+    return total
+
+
+def other_than(fills: Int64s, pair: int, value: int) -> int:
+    """Return the value of a pair that an element does not hold."""
+    return fills[pair + 1] if fills[pair] == value else fills[pair]
+
+
+def put_other(
+    memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, fills: Int64s, old: Int64s, fill: int, chosen: Bytes,
+) -> int:  # fmt: skip
+    """Write other values in some elements, and return how many they are.
+
+    Args:
+        memory: of all replicas.
+        stride: as for `find_holes`, as all up to `total`.
+        replicas: how many.
+        fields: FIELD_WORDS of each field.
+        count: how many fields.
+        places: of each element.
+        total: how many elements.
+        fills: FILL_WORDS of each field.
+        old: int64[replicas, elements], what the elements hold.
+        fill: which pair of the three.
+        chosen: uint8[replicas, elements], which of them.
+    """
+    done = 0
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            pair = field * FILL_WORDS + 2 * fill
+            while i < fields[row + FIELD_END]:
+                here = replica * total + i
+                if chosen[here] > 0:
+                    value = other_than(fills, pair, old[here])
+                    store(memory, replica * stride + places[i], size, value)
+                    done += 1
+                i += 1
+    return done
+
+
+def is_among(value: int, values: Int64s, count: int) -> int:
+    """Tell whether a value is among some, which rise."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return 1 if low < count and values[low] == value else 0
+
+
+def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
+    """List what holes hold, equal neighbours once, and return how many values these are.
+
+    Args:
+        holes: uint8[count].
+        old: int64[count], what elements hold.
+        count: how many elements, in all replicas.
+        held: room for all of them.
+    """
+    done = 0
+    for i in range(count):
+        if holes[i] > 0 and (done == 0 or held[done - 1] != old[i]):
+            held[done] = old[i]
+            done += 1
+    return done
+
+
+def judge(
+    replicas: int, fields: Int64s, count: int, total: int, fills: Int64s, holes: Bytes,
+    found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s, held: Int64s,
+    num_held: int, runs: int,
+) -> int:  # fmt: skip
+    """Tell what runs with other values in the holes make of results.
+
+    Args:
+        replicas: how many.
+        fields: FIELD_WORDS of each field.
+        count: how many fields.
+        total: how many elements.
+        fills: FILL_WORDS of each field.
+        holes: uint8[replicas, elements].
+        found: uint8[replicas, elements], written: HOLE, WRITTEN or DEPENDENT.
+        old: int64[replicas, elements], what elements held before.
+        result: what they hold after the run that counts; of fields that vertices write.
+        first: after the first run again.
+        second: after the second one.
+        held: what holes held before, rising.
+        num_held: how many of these.
+        runs: how many of these there were: 1 where no hole is read.
+
+    Returns:
+        How many are DEPENDENT.
+    """
+    wrong = 0
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            end = fields[row + FIELD_END]
+            if fields[row + FIELD_WRITES] > 0:
+                pair = field * FILL_WORDS
+                for k in range(i, end):
+                    here = replica * total + k
+                    value = result[here]
+                    found[here] = WRITTEN
+                    if first[here] == value and (runs == 1 or second[here] == value):
+                        continue
+                    found[here] = HOLE
+                    is_other = first[here] == other_than(fills, pair, value)
+                    if runs > 1 and second[here] != other_than(fills, pair + 2, value):
+                        is_other = False
+                    if is_other and holes[here] > 0 and old[here] == value:
+                        continue
+                    if is_other and runs > 1 and is_among(value, held, num_held) > 0:
+                        continue
+                    found[here] = DEPENDENT
+                    wrong += 1
+            i = end
+    return wrong
+
+
+def mark(
+    shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
+    total: int, holes: Bytes, found: Bytes,
+) -> int:  # fmt: skip
+    """Note which results are written.
+
+    Args:
+        shadow: of all replicas, written.
+        stride: as for `find_holes`, as all up to `holes`.
+        replicas: how many.
+        fields: FIELD_WORDS of each field.
+        count: how many fields.
+        places: of each element.
+        total: how many elements.
+        holes: uint8[replicas, elements], what nothing had written before.
+        found: uint8[replicas, elements], WRITTEN or HOLE for each result.
+
+    Returns:
+        INCOMPLETE when an element that vertices touch is not written now, LOSSY when one of them
+        was written before.
+    """
+    flags = 0
+    for replica in range(replicas):
+        i = 0
+        for field in range(count):
+            row = field * FIELD_WORDS
+            size = fields[row + FIELD_SIZE]
+            end = fields[row + FIELD_END]
+            if fields[row + FIELD_WRITES] > 0:
+                for k in range(i, end):
+                    here = replica * total + k
+                    written = 1 if found[here] == WRITTEN else 0
+                    if written == 0:
+                        flags |= INCOMPLETE if holes[here] > 0 else INCOMPLETE | LOSSY
+                    for byte in range(size):
+                        shadow[replica * stride + places[k] + byte] = written
+            elif fields[row + FIELD_HOLES] > 0:
+                flags |= INCOMPLETE
+            i = end
+    return flags
+
+
+def carry(
+    records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes
+) -> int:
+    """Move what is known of bytes, as copies move the bytes.
+
+    Args:
+        records: RECORD_WORDS of each record of the copies.
+        count: how many records.
+        pieces: three numbers of each piece that is listed.
+        known: MOVED, or 1 or 0 to note of all that they write that it is written or is not.
+        there: shadow of the replica that is written.
+        here: shadow of the replica that is read.
+
+    Returns:
+        INCOMPLETE when something that moved is not written, LOSSY when it overwrote what was.
+    """
+    lacking = lost = 0
+    for record in range(count):
+        row = record * RECORD_WORDS
+        to, start, rows = records[row], records[row + 1], records[row + 2]
+        size, far, near = records[row + 3], records[row + 4], records[row + 5]
+        for block in range(rows):
+            if size > 0:
+                target, source, length = to + block * far, start + block * near, size
+            else:
+                piece = 3 * (far + block)
+                target = to + (pieces[piece] & PIECE_MASK)
+                source = start + (pieces[piece + 1] & PIECE_MASK)
+                length = pieces[piece + 2] & PIECE_MASK
+            for byte in range(length):
+                written = here[source + byte] if known == MOVED else known
+                lacking |= written ^ 1
+                lost |= there[target + byte] & (written ^ 1)
+                there[target + byte] = written
+    return lacking * INCOMPLETE + lost * LOSSY

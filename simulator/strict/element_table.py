@@ -1,0 +1,123 @@
+"""All elements that the vertices of a compute set touch, as one table that kernels go through.
+
+It is made once, with the addresses of all that the kernels work on::
+
+    Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      nothing has written two of them
+    Pass.y     elements 8 ... 15     old       what they hold before the vertices run
+                                     result    what they hold afterwards
+                                     others    what they hold after runs with other values
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from poplite.jit.kernels import written as kernels
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.touched import Touched
+from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, values_of
+from poplite.simulator.strict.shadow import Shadow
+
+
+class ElementTable:
+    """The elements of some fields, in every replica.
+
+    Args:
+        fields: the fields.
+        arena: the memory.
+        shadow: what is written of it.
+
+    Attributes:
+        parts: which elements are those of each field.
+        total: how many there are, in a replica.
+        holes: bool[replicas, elements], those that nothing has written.
+        old: int64[replicas, elements], what they hold before the vertices run; this and what
+            follows only of fields that vertices write or, before they run, that have holes.
+        result: what they hold after the run that counts.
+        others: what they hold after two runs with other values.
+        found: uint8[replicas, elements], what these say of results.
+    """
+
+    def __init__(self, fields: Sequence[Touched], arena: Arena, shadow: Shadow) -> None:
+        self._forms = shadow.forms
+        replicas, sizes = len(arena.parts), [len(each.elements) for each in fields]
+        ends = np.cumsum(sizes, dtype=np.int64).tolist()
+        self.total = sum(sizes)
+        self.parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        shape = replicas, self.total
+        self.holes: Mask = np.zeros(shape, np.bool_)
+        self.old, self.result, *self.others = (np.zeros(shape, np.int64) for _ in range(4))
+        self.found = np.full(shape, kernels.WRITTEN, np.uint8)
+
+        rows = [
+            (end, each.size, each.field.reads, each.field.writes, 0)
+            for end, each in zip(ends, fields, strict=True)
+        ]
+        self._rows = np.array(rows, np.int64).reshape(-1, kernels.FIELD_WORDS)
+        self._places = np.zeros(self.total, np.int64)
+        for each, part in zip(fields, self.parts, strict=True):
+            self._places[part] = each.elements * each.size
+        fills = *FILLS, OUTPUT
+        pairs = [[values_of(each.field.element, fill) for fill in fills] for each in fields]
+        self._fills = np.array(pairs, np.int64).reshape(-1, len(fills), 2)
+        self._held = np.zeros(replicas * self.total, np.int64)
+        self._bind(arena, shadow)
+
+    def _bind(self, arena: Arena, shadow: Shadow) -> None:
+        """Put all addresses into calls, so that an execution asks for none."""
+        bind = self._forms.bind
+        table = self._rows, len(self._rows), self._places, self.total
+        places = arena.layout.size_bytes, len(arena.parts), *table
+        memory = arena.block, *places
+        old, result, (first, second) = self.old, self.result, self.others
+        self.take_old = bind(kernels.take, *memory, 0, old)
+        self.put_old = bind(kernels.put, *memory, 0, old)
+        self.take_result = bind(kernels.take, *memory, 1, result)
+        self.put_result = bind(kernels.put, *memory, 1, result)
+        self.take_other = [bind(kernels.take, *memory, 1, each) for each in self.others]
+        self._put_other = bind(kernels.put_other, *memory, self._fills, old)
+        self.put_in_holes = [
+            bind(kernels.put_other, *memory, self._fills, old, fill, self.holes) for fill in FILLS
+        ]
+        self.find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
+        self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
+        rows = self._rows, len(self._rows), self.total
+        tables = len(arena.parts), *rows, self._fills, self.holes, self.found
+        self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
+        self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
+
+    def put_other(self, chosen: Mask, fill: int) -> None:
+        """Write other values than the old ones.
+
+        Args:
+            chosen: bool[replicas, elements], where.
+            fill: which values.
+        """
+        self._put_other(fill, self._forms.place(chosen))
+
+    def judge(self, runs: int) -> bool:
+        """Note which results are written after runs with other values in all holes.
+
+        Args:
+            runs: how many of them there were: one where no hole is read, otherwise two.
+
+        Returns:
+            Whether all others hold what nothing has written, and none depends on it.
+        """
+        count = self._gather_held()
+        self._held[:count].sort()
+        return not self._judge(count, runs)
+
+    def expect_written(self) -> None:
+        """Let all results count as written."""
+        self.found.fill(kernels.WRITTEN)
+
+    def mark(self) -> int:
+        """Write down which results are written.
+
+        Returns:
+            INCOMPLETE when some of all elements are not, LOSSY when some were and are no longer.
+        """
+        return int(self._mark())

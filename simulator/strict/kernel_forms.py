@@ -1,0 +1,213 @@
+"""The kernels of strict checks in both forms: compiled, and of NumPy for interpreted engines.
+
+Interpreted engines compile nothing.  For them each kernel of `poplite.jit.kernels.written` has a
+function of the same name here, with the same arguments and results, and arrays for addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from poplite.jit.kernels import written as kernels
+from poplite.jit.native import address
+from poplite.simulator.run.touched import ranges
+from poplite.simulator.strict.compiled_kernels import compiled
+
+Array = npt.NDArray[Any]
+
+PIECES = 1 << 14
+"""Pieces of a list of copies that are moved at once."""
+
+
+class KernelForms:
+    """Kernels as an engine calls them.
+
+    Args:
+        interpret: whether it compiles nothing.
+    """
+
+    def __init__(self, *, interpret: bool) -> None:
+        self._interpret = interpret
+
+    def place(self, array: Array) -> Any:
+        """Return what a kernel takes for an array, which the caller keeps alive."""
+        return array if self._interpret else address(array)
+
+    def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> Callable[..., int]:
+        """Return a kernel that has its first arguments.
+
+        Args:
+            kernel: from `poplite.jit.kernels.written`.
+            arguments: numbers, and arrays that the caller keeps alive.
+        """
+        form = _INTERPRETED[kernel.__name__] if self._interpret else compiled(kernel)
+        places = (each if isinstance(each, int) else self.place(each) for each in arguments)
+        return partial(form, *places)
+
+
+def _parts(
+    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array
+) -> Iterator[tuple[int, Array, slice, Array, Array]]:
+    """Yield each field: its number, its row, which elements, those of all memory, where they are.
+
+    The last is int64[replicas, elements].
+    """
+    begin = 0
+    for number, row in enumerate(fields[:count]):
+        size, part = int(row[kernels.FIELD_SIZE]), slice(begin, int(row[kernels.FIELD_END]))
+        elements = memory[: len(memory) // size * size].view(f"u{size}")
+        at = (places[part] + np.arange(replicas)[:, np.newaxis] * stride) // size
+        yield number, row, part, elements, at
+        begin = part.stop
+
+
+def _is_taken(row: Array, only_results: int) -> bool:
+    has_holes = not only_results and row[kernels.FIELD_HOLES]
+    return bool(row[kernels.FIELD_WRITES] or has_holes)
+
+
+def find_holes(
+    shadow: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, holes: Array,
+) -> int:  # fmt: skip
+    """Find the elements that nothing has written, as the kernel."""
+    for _, row, part, elements, at in _parts(shadow, stride, replicas, fields, count, places):
+        holes[:, part] = elements[at] != _full(elements)
+        row[kernels.FIELD_HOLES] = np.count_nonzero(holes[:, part])
+    lacking = fields[:count, kernels.FIELD_HOLES] > 0
+    is_read = (lacking & (fields[:count, kernels.FIELD_READS] > 0)).any()
+    return 2 if is_read else int(lacking.any())
+
+
+def take(
+    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, only_results: int, values: Array,
+) -> int:  # fmt: skip
+    """Read elements, as the kernel."""
+    for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
+        if _is_taken(row, only_results):
+            values[:, part] = elements[at]
+    return total
+
+
+def put(
+    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, only_results: int, values: Array,
+) -> int:  # fmt: skip
+    """Write elements, as the kernel."""
+    for _, row, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
+        if _is_taken(row, only_results):
+            elements[at] = values[:, part]
+    return total
+
+
+def put_other(
+    memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, fills: Array, old: Array, fill: int, chosen: Array,
+) -> int:  # fmt: skip
+    """Write other values in some elements, as the kernel."""
+    for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
+        own = chosen[:, part]
+        elements[at[own]] = _other_than(fills[number, fill], old[:, part][own])
+    return int(np.count_nonzero(chosen))
+
+
+def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
+    """List what holes hold, as the kernel."""
+    values = old[holes]
+    if len(values):
+        values = values[np.append(True, values[1:] != values[:-1])]
+    held[: len(values)] = values
+    return len(values)
+
+
+def judge(
+    replicas: int, fields: Array, count: int, total: int, fills: Array, holes: Array,
+    found: Array, old: Array, result: Array, first: Array, second: Array, held: Array,
+    num_held: int, runs: int,
+) -> int:  # fmt: skip
+    """Tell what runs with other values in the holes make of results, as the kernel."""
+    begin, wrong = 0, 0
+    others = (first, second)[:runs]
+    for row, pairs in zip(fields[:count], fills, strict=True):
+        part = slice(begin, int(row[kernels.FIELD_END]))
+        begin = part.stop
+        if not row[kernels.FIELD_WRITES]:
+            continue
+        value, runs_again = result[:, part], [each[:, part] for each in others]
+        written = np.all([each == value for each in runs_again], axis=0)
+        is_other = [
+            each == _other_than(pair, value) for each, pair in zip(runs_again, pairs, strict=False)
+        ]
+        is_passed = np.isin(value, held[:num_held]) & (runs > 1)
+        is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
+        is_hole &= np.all(is_other, axis=0)
+        found[:, part] = np.select(
+            [written, is_hole], [kernels.WRITTEN, kernels.HOLE], kernels.DEPENDENT
+        )
+        wrong += int(np.count_nonzero(found[:, part] == kernels.DEPENDENT))
+    return wrong
+
+
+def mark(
+    shadow: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
+    total: int, holes: Array, found: Array,
+) -> int:  # fmt: skip
+    """Note which results are written, as the kernel."""
+    flags = 0
+    for _, row, part, elements, at in _parts(shadow, stride, replicas, fields, count, places):
+        if row[kernels.FIELD_WRITES]:
+            written = found[:, part] == kernels.WRITTEN
+            flags |= 0 if written.all() else kernels.INCOMPLETE
+            flags |= kernels.LOSSY if (~written & ~holes[:, part]).any() else 0
+            elements[at] = np.where(written, _full(elements), 0)
+        elif row[kernels.FIELD_HOLES]:
+            flags |= kernels.INCOMPLETE
+    return flags
+
+
+def carry(records: Array, count: int, pieces: Array, known: int, there: Array, here: Array) -> int:
+    """Move what is known of bytes, as the kernel."""
+    flags = 0
+    for to, start, rows, size, far, near in records[:count].tolist():
+        if size:
+            at = as_strided(there[to:], (rows, size), (far, 1))
+            written = as_strided(here[start:], (rows, size), (near, 1))
+            flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
+            continue
+        for first in range(far, far + rows, PIECES):
+            listed = pieces[first : min(first + PIECES, far + rows)].astype(np.int64)
+            places = ranges(to + listed[:, 0], listed[:, 2])
+            written = here[ranges(start + listed[:, 1], listed[:, 2])]
+            at = there[places]
+            flags |= _note(at, written if known == kernels.MOVED else np.full_like(at, known))
+            there[places] = at
+    return flags
+
+
+def _note(there: Array, written: Array) -> int:
+    """Write what is known of some bytes; return what the kernel says of that."""
+    is_lossy = bool((there > written).any())
+    there[...] = written
+    return (0 if written.all() else kernels.INCOMPLETE) | (kernels.LOSSY if is_lossy else 0)
+
+
+def _full(elements: Array) -> Any:
+    """Return the shadow of a written element of that size."""
+    return np.ones(elements.itemsize, np.uint8).view(elements.dtype)[0]
+
+
+def _other_than(pair: Array, values: Array) -> Array:
+    return np.asarray(np.where(values == pair[0], pair[1], pair[0]))
+
+
+_INTERPRETED: dict[str, Callable[..., int]] = {
+    form.__name__: form
+    for form in (find_holes, take, put, put_other, gather_held, judge, mark, carry)
+}

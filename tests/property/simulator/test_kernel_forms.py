@@ -1,0 +1,113 @@
+"""The kernels of strict checks: compiled and of NumPy, on tables drawn at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poplite.jit.kernels import written as kernels
+from poplite.simulator.strict.kernel_forms import KernelForms
+
+STRIDE = 256
+
+FORMS = [KernelForms(interpret=interpret) for interpret in (False, True)]
+
+
+def same(kernel: Any, *arguments: Any) -> int:
+    """Run both forms on copies of the arrays; compare all; leave in the arrays what they wrote."""
+    results, outcomes = [], []
+    for forms in FORMS:
+        own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+        results.append(forms.bind(kernel, *own)())
+        outcomes.append([each for each in own if isinstance(each, np.ndarray)])
+    assert results[0] == results[1]
+    arrays = [each for each in arguments if isinstance(each, np.ndarray)]
+    for array, compiled, interpreted in zip(arrays, *outcomes, strict=True):
+        assert compiled.tolist() == interpreted.tolist()
+        array[...] = compiled
+    return results[0]
+
+
+class Table:
+    """Fields with elements of all sizes, in the memory of some replicas."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self.random, self.replicas = random, int(random.integers(1, 4))
+        self.sizes = random.choice([1, 2, 4, 8], size=random.integers(0, 5)).tolist()
+        # Elements of each field lie in a part of their own, in any order.
+        places = []
+        for number, size in enumerate(self.sizes):
+            chosen = random.permutation(48 // size)[: random.integers(0, 7)]
+            places.append(48 * number + chosen * size)
+        ends = np.cumsum([len(each) for each in places]).astype(np.int64)
+        writes = random.integers(0, 2, len(places))
+        reads = random.integers(0, 2, len(places))
+        rows = [ends, self.sizes, reads, writes, np.zeros(len(places))]
+        self.rows = np.array(rows, np.int64).T.copy().reshape(-1, kernels.FIELD_WORDS)
+        self.places = np.concatenate([np.zeros(0, np.int64), *places])
+        self.total = len(self.places)
+        self.memory = random.integers(0, 256, self.replicas * STRIDE).astype(np.uint8)
+        self.shadow = random.choice([0, 1, 1, 1], self.replicas * STRIDE).astype(np.uint8)
+        self.holes = np.zeros((self.replicas, self.total), np.bool_)
+        self.found = np.full((self.replicas, self.total), kernels.WRITTEN, np.uint8)
+        fills = random.integers(0, 3, (len(places), 3, 2))
+        fills[..., 1] = fills[..., 0] + 1
+        self.fills = fills.astype(np.int64)
+
+    def of(self, memory: Any) -> tuple[Any, ...]:
+        """The first arguments of most kernels."""
+        layout = memory, STRIDE, self.replicas
+        return *layout, self.rows, len(self.rows), self.places, self.total
+
+    def values(self) -> Any:
+        return self.random.integers(0, 3, (self.replicas, self.total)).astype(np.int64)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_both_forms_do_the_same(seed: int) -> None:
+    table = Table(np.random.default_rng(seed))
+    runs = same(kernels.find_holes, *table.of(table.shadow), table.holes)
+    assert table.holes.sum() == table.rows[:, kernels.FIELD_HOLES].sum()
+    assert (runs > 0) == table.holes.any()
+    old, result, first, second = (table.values() for _ in range(4))
+    for only_results in (0, 1):
+        same(kernels.take, *table.of(table.memory), only_results, old)
+        before = table.memory.copy()
+        same(kernels.put, *table.of(table.memory), only_results, old)
+        assert (table.memory == before).all()
+        same(kernels.put, *table.of(table.memory), only_results, table.values())
+    old = table.values()
+    for fill in range(3):
+        same(kernels.put_other, *table.of(table.memory), table.fills, old, fill, table.holes)
+    held = np.zeros(old.size, np.int64)
+    count = same(kernels.gather_held, table.holes, old, old.size, held)
+    held[:count].sort()
+    assert set(held[:count]) == set(old[table.holes])
+    rows = table.rows, len(table.rows), table.total
+    for runs in (1, 2):
+        tables = table.replicas, *rows, table.fills, table.holes, table.found
+        same(kernels.judge, *tables, old, result, first, second, held, count, runs)
+    same(kernels.mark, *table.of(table.shadow), table.holes, table.found)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_both_forms_move_the_same(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    there, here = (random.choice([0, 1, 1], 256).astype(np.uint8) for _ in range(2))
+    size, step = (int(each) for each in random.integers(1, 9, 2))
+    rows = int(random.integers(1, 8))
+    ends = np.cumsum(random.integers(1, 9, 6)).tolist()
+    pieces = np.array(
+        [(2 * begin, begin, end - begin) for begin, end in zip(ends, ends[1:], strict=False)],
+        np.uint32,
+    )
+    records = np.array(
+        [(0, 7, rows, size, size + step, step), (128, 60, 3, 0, 2, 0), (128, 60, 2, 0, 0, 0)],
+        np.int64,
+    )
+    for known in (kernels.MOVED, 0, 1):
+        for count in range(len(records) + 1):
+            same(kernels.carry, records, count, pieces, known, there, here)

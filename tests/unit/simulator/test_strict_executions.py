@@ -1,0 +1,325 @@
+"""Steps that strict checks look at more than once: what changes from one execution to the next."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.running import both_forms
+from helpers.vertices import Count
+
+
+class At(pl.Vertex):
+    at: pl.Input[pl.INT]
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.y = self.x[self.at] + 1
+
+
+class Pass(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.Output[pl.Vector[pl.INT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.y[i] = self.x[i]
+
+
+class Mixed(pl.Vertex):
+    """Passes on elements of all sizes; uses some of one."""
+
+    a: pl.Input[pl.Vector[pl.LONGLONG]]
+    b: pl.Input[pl.Vector[pl.HALF]]
+    c: pl.Input[pl.BOOL]
+    d: pl.Input[pl.FLOAT]
+    e: pl.InOut[pl.Vector[pl.LONGLONG]]
+    f: pl.Output[pl.Vector[pl.HALF]]
+    g: pl.Output[pl.BOOL]
+    h: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        for i in range(len(self.a)):
+            self.e[i] = self.a[len(self.a) - 1 - i]
+        for i in range(len(self.b)):
+            self.f[i] = self.b[i]
+        self.g = self.c
+        self.h = self.d * 2.0
+
+
+class Positive(pl.Vertex):
+    """Tells whether an element is positive, and passes another on."""
+
+    x: pl.Input[pl.INT]
+    y: pl.Input[pl.INT]
+    z: pl.Output[pl.INT]
+
+    def compute(self) -> bool:
+        self.z = self.y
+        return self.x > 0
+
+
+class Race(pl.MultiVertex):
+    """Adds up in an order that matters as soon as `scale` is not 1."""
+
+    scale: pl.Input[pl.INT]
+    x: pl.InOut[pl.INT]
+
+    def compute(self, worker: int) -> None:
+        self.x = self.x * self.scale + worker
+
+
+def variable(graph: pl.Graph, shape: Any, name: str, value: Any = None, kind: Any = pl.INT) -> Any:
+    return graph.add_variable(kind, shape, name, mapping=0, initial_value=value)
+
+
+def step(graph: pl.Graph, cls: type[pl.Vertex], **fields: Any) -> pl.Execute:
+    work = graph.add_compute_set(cls.__name__)
+    graph.add_vertex(work, cls, tile=1, **fields)
+    return pl.Execute(work)
+
+
+def looked_at(graph: pl.Graph, name: str) -> pl.Program:
+    """A step that is looked at each time: it passes on what nothing writes."""
+    x, y = variable(graph, (3,), f"{name}.x"), variable(graph, (3,), f"{name}.y")
+    return step(graph, Pass, x=x, y=y)
+
+
+def new_graph(**options: Any) -> pl.Graph:
+    replicas = options.get("replication_factor", 1)
+    return pl.Graph(pl.Target(tiles=2 * replicas, ipus=replicas), **options)
+
+
+@both_forms
+def test_a_step_that_goes_wrong_late(interpret: bool) -> None:
+    graph = new_graph()
+    x, y = variable(graph, (64,), "x"), variable(graph, (), "y")
+    at = variable(graph, (), "at", -1)
+    program = pl.Sequence(step(graph, Count, n=at), step(graph, At, at=at, x=x, y=y))
+    engine = pl.Engine(graph, pl.Repeat(60, program), interpret=interpret)
+    engine.write(x[:50], np.arange(50) * 7)
+    match = r"reads 'At.x'\[50\], which is 'x'\[50\], but nothing has written it"
+    with pytest.raises(pl.UninitializedReadError, match=match):
+        engine.run()
+    assert engine.read(at) == 50
+    assert engine.read(y) == 49 * 7 + 1  # as before the execution that is wrong
+    engine.write(x[50:], 3)
+    engine.write(at, -1)
+    engine.run()
+    assert engine.read(y) == 4
+
+
+@both_forms
+def test_workers_that_race_late(interpret: bool) -> None:
+    graph = new_graph()
+    x, scale = variable(graph, (), "x", 0), variable(graph, (), "scale", -8)
+    ones = variable(graph, (), "ones", 1)
+    race = {"scale": step(graph, Count, n=scale), "race": step(graph, Race, scale=scale, x=x)}
+    safe = step(graph, Race, scale=ones, x=x)
+    engine = pl.Engine(graph, {**race, "safe": pl.Repeat(5, safe)}, interpret=interpret)
+    engine.run("safe")
+    assert engine.read(x) == 5 * 15
+    engine.write(scale, 1)
+    engine.run("race")
+    assert engine.read(x) == 6 * 15
+    engine.run("scale")
+    with pytest.raises(pl.WorkerRaceError, match="'Race.x' is"):
+        engine.run("race")
+    assert engine.read(x) == 6 * 15
+
+
+@both_forms
+def test_values_and_costs_of_a_step_that_stays_looked_at(interpret: bool) -> None:
+    graph = new_graph()
+    x, y, z = (variable(graph, (4, 6), name) for name in "xyz")
+    work = graph.add_compute_set("columns")
+    for column in range(6):  # no elements in a row on either side: gathered and scattered
+        graph.add_vertex(work, Pass, tile=1, x=x[:, column], y=y[:, column])
+    program = pl.Repeat(20, pl.Sequence(pl.Execute(work), pl.Copy(y, z)))
+    engine = pl.Engine(graph, program, interpret=interpret)
+    values = np.arange(24).reshape(4, 6) * 3 + 1
+    engine.write(x[1:], values[1:])
+    engine.run()
+    assert engine.report().runs_again == 2 * 20
+    for each in (y, z):
+        assert engine.read(each[1:]).tolist() == values[1:].tolist()
+        with pytest.warns(pl.UninitializedWarning, match="nothing has written 6 of 24 elements"):
+            assert not engine.read(each)[0].any()
+    engine.write(x[:1], values[:1])
+    engine.run()
+    assert engine.report().runs_again == 2 * 20 + 1  # for its Outputs, which were not written
+    assert engine.read(z).tolist() == values.tolist()
+
+
+@both_forms
+def test_elements_of_all_sizes_in_one_step(interpret: bool) -> None:
+    graph = new_graph()
+    a, e = (variable(graph, (3,), name, kind=pl.LONGLONG) for name in "ae")
+    b, f = (variable(graph, (5,), name, kind=pl.HALF) for name in "bf")
+    c, g = (variable(graph, (), name, kind=pl.BOOL) for name in "cg")
+    d, h = (variable(graph, (), name, kind=pl.FLOAT) for name in "dh")
+    mixed = step(graph, Mixed, a=a, b=b, c=c, d=d, e=e, f=f, g=g, h=h)
+    engine = pl.Engine(graph, mixed, interpret=interpret)
+    large = -(2**62) - 12345
+    engine.write(a[1:], [large, 2**62 + 1])
+    engine.write(b[3:], [0.5, -0.25])
+    for _ in range(3):
+        with pytest.raises(pl.UninitializedReadError, match="reads 'Mixed.d', which is 'd'"):
+            engine.run()
+    engine.write(d, 1.5)
+    for _ in range(3):
+        engine.run()
+    assert engine.read(e[:2]).tolist() == [2**62 + 1, large]
+    assert engine.read(f[3:]).tolist() == [0.5, -0.25]
+    assert engine.read(h) == 3.0
+    for tensor, count in ((e, "1 of 3"), (f, "3 of 5"), (g, "1 of 1")):
+        with pytest.warns(pl.UninitializedWarning, match=f"written {count} element"):
+            engine.read(tensor)
+    engine.write(a, [1, 2, 3])
+    engine.write(b, 2.0)
+    engine.write(c, True)
+    engine.run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert engine.read(e).tolist() == [3, 2, 1]
+        assert engine.read(g)
+
+
+@both_forms
+def test_what_vertices_return_while_a_step_is_looked_at(interpret: bool) -> None:
+    graph = new_graph()
+    x, y, z = (variable(graph, (4,), name) for name in "xyz")
+    work = graph.add_compute_set("positive")
+    for i in range(4):
+        graph.add_vertex(work, Positive, tile=i % 2, x=x[i], y=y[i], z=z[i])
+    all_true = variable(graph, (), "all_true", kind=pl.BOOL)
+    engine = pl.Engine(graph, pl.Repeat(3, pl.Execute(work, all_true)), interpret=interpret)
+    for values in ([1, 2, 3, 4], [1, -2, 3, 4], [5, 6, 7, 8]):
+        engine.write(x, values)
+        engine.run()
+        assert engine.read(all_true) == (min(values) > 0)
+    assert engine.report().runs_again == 3 * 3 * 2
+
+
+@both_forms
+def test_a_result_that_vertices_return(interpret: bool) -> None:
+    graph = new_graph()
+    x, y, z = variable(graph, (), "x"), variable(graph, (), "y", 1), variable(graph, (), "z")
+    work = graph.add_compute_set("positive")
+    graph.add_vertex(work, Positive, tile=0, x=x, y=y, z=z)
+    all_true = variable(graph, (), "all_true", kind=pl.BOOL)
+    engine = pl.Engine(graph, pl.Execute(work, all_true), interpret=interpret)
+    for _ in range(2):
+        with pytest.raises(pl.UninitializedReadError, match=r"(?s)'Positive.x'.*another value"):
+            engine.run()
+    engine.write(x, 1)
+    engine.run()
+    assert engine.read(all_true)
+
+
+@both_forms
+def test_each_place_of_a_step_is_named(interpret: bool) -> None:
+    graph = new_graph()
+    at, x, y = variable(graph, (), "at", 0), variable(graph, (4,), "x"), variable(graph, (), "y")
+    read, count = step(graph, At, at=at, x=x, y=y), step(graph, Count, n=at)
+    function = graph.add_function(pl.Sequence(looked_at(graph, "first"), read, count))
+    other = looked_at(graph, "other")
+    programs = {
+        "twice": pl.Sequence(other, pl.Call(function), other, pl.Call(function)),
+        "once": pl.Sequence(read, other),
+    }
+    engine = pl.Engine(graph, programs, interpret=interpret)
+    engine.write(x[:3], 2)
+    engine.run("twice")
+    engine.run("once")
+    assert engine.read(at) == 2
+    with pytest.raises(pl.UninitializedReadError, match="at step 7 of 8: Execute 'At'"):
+        engine.run("twice")
+    with pytest.raises(pl.UninitializedReadError, match="at step 1 of 2: Execute 'At'"):
+        engine.run("once")
+    engine.write(at, 3)
+    with pytest.raises(pl.UninitializedReadError, match="at step 3 of 8: Execute 'At'"):
+        engine.run("twice")
+
+
+@both_forms
+def test_loading_between_executions(interpret: bool) -> None:
+    graph = new_graph()
+    at, x, y = variable(graph, (), "at", 2), variable(graph, (4,), "x"), variable(graph, (), "y")
+    program = pl.Sequence(looked_at(graph, "pass"), step(graph, At, at=at, x=x, y=y))
+    engine = pl.Engine(graph, program, interpret=interpret)
+    for _ in range(3):
+        with pytest.raises(pl.UninitializedReadError, match=r"which is 'x'\[2\]"):
+            engine.run()
+        engine.write(x[1:], 5)
+        engine.run()
+        engine.run()
+        assert engine.read(y) == 6
+        engine.load()
+
+
+@both_forms
+def test_what_is_forgotten_each_time(interpret: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("poplite.simulator.strict.checks.MOST_KEPT", 0)
+    graph = new_graph()
+    n, k = variable(graph, (2, 2), "n", 0), variable(graph, (), "k", 0)
+    part = n.T.flatten()[1:3]  # elements that lie apart
+    zero = pl.Copy(variable(graph, (2,), "zero", 0), part)
+    counts = [step(graph, Count, n=each) for each in (n[0, 1], k)]
+    steps = [pl.WriteUndef(part), zero, *counts, pl.WriteUndef(part)]
+    programs = {"loop": pl.Repeat(5, pl.Sequence(*steps)), "count": counts[0]}
+    engine = pl.Engine(graph, programs, interpret=interpret)
+    engine.run("loop")
+    assert engine.read(k) == 5
+    assert engine.report().runs_again == 0
+    with pytest.raises(pl.UninitializedReadError, match=r"reads 'Count.n', which is 'n'\[0, 1\]"):
+        engine.run("count")
+    with pytest.warns(pl.UninitializedWarning, match="nothing has written 2 of 4 elements"):
+        engine.read(n)
+
+
+@both_forms
+def test_replicas_differ_in_what_is_written(interpret: bool) -> None:
+    graph = new_graph(replication_factor=3)
+    at, x, y = variable(graph, (), "at", 1), variable(graph, (3,), "x"), variable(graph, (), "y")
+    program = pl.Sequence(looked_at(graph, "pass"), step(graph, At, at=at, x=x, y=y))
+    engine = pl.Engine(graph, pl.Repeat(2, program), interpret=interpret)
+    for replica in range(3):
+        engine.write(x[replica:], replica + 1, replica=replica)
+    with pytest.raises(pl.UninitializedReadError, match=r"replica 2 reads 'At.x'\[1\]"):
+        engine.run()
+    engine.write(x[1], 9, replica=2)
+    engine.run()
+    assert engine.read(y).tolist() == [2, 3, 10]
+    engine.write(at, 0, replica=0)
+    engine.run()
+    assert engine.read(y).tolist() == [2, 3, 10]
+    with pytest.warns(pl.UninitializedWarning, match=r"(?s)3 elements.*in replicas 1-2"):
+        engine.read(x)
+
+
+@both_forms
+def test_a_copy_of_unwritten_elements_to_another_replica(interpret: bool) -> None:
+    graph = new_graph(replication_factor=2)
+    x, y = variable(graph, (4,), "x"), variable(graph, (4,), "y", 1)
+    total = variable(graph, (), "total")
+    at = variable(graph, (), "at", 3)
+    crossing = pl.CrossReplicaCopy(x, y, {0: 1, 1: 0})
+    programs = {"cross": crossing, "read": step(graph, At, at=at, x=y, y=total)}
+    engine = pl.Engine(graph, programs, interpret=interpret)
+    engine.write(x[:3], 4)
+    engine.write(x, 4, replica=0)
+    engine.run("read")
+    for _ in range(2):
+        engine.run("cross")
+        with pytest.raises(pl.UninitializedReadError, match=r"replica 0 reads 'At.x'\[3\]"):
+            engine.run("read")
+    engine.write(x, 4)
+    engine.run("cross")
+    engine.run("read")
+    assert engine.read(total).tolist() == [5, 5]
