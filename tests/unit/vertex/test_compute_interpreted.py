@@ -112,7 +112,8 @@ def floats(*values: float) -> npt.NDArray[np.float32]:
 
 
 def run(vertex: type[pl.Vertex], **values: Any) -> None:
-    interpreted(vertex)(InterpretedSelf(vertex, values))
+    with np.errstate(all="ignore"):
+        interpreted(vertex)(InterpretedSelf(vertex, values))
 
 
 def line_of(text: str) -> int:

@@ -7,12 +7,15 @@ of the arithmetic, on the very memory that the compiled form uses::
     self.a        ->  np.float32, int, np.uint64 or bool, by the field's element type
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
+
+A vertex spends most of its time here, so each kind of element has a class of its own that
+decides nothing while it reads, and what no vertex can change is read once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,9 @@ import numpy.typing as npt
 from poplite.errors import TensorIndexError
 from poplite.source import here
 from poplite.types import (
+    FLOAT,
+    HALF,
+    QUARTER,
     UNSIGNED_LONGLONG,
     ElementType,
     QuarterMetadata,
@@ -29,7 +35,7 @@ from poplite.types import (
 )
 from poplite.vertex.compute.arithmetic import Number, as_f32, wrap
 from poplite.vertex.compute.interpreted.stores import Stores
-from poplite.vertex.vertex import Field, Vertex, field_of
+from poplite.vertex.vertex import Vertex, field_of
 
 Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""
@@ -38,67 +44,8 @@ FieldValue = Memory | Sequence[Memory] | Number | np.generic
 """A scalar edge: one element; a vector: its elements; a list: one array each; a number."""
 
 
-def load(
-    element: type[ElementType[Any]], stored: Any, metadata: QuarterMetadata | None = None
-) -> Number:
-    """Read a stored element.
-
-    Args:
-        element: its element type.
-        stored: the NumPy or Python number.
-        metadata: format and scale, for QUARTER.
-
-    >>> from poplite.types import UNSIGNED_INT
-    >>> load(UNSIGNED_INT, np.uint32(7))
-    7
-    """
-    if metadata is not None:
-        return np.float32(decode(np.array([stored], np.uint8), metadata)[0])
-    if element.is_floating_point:
-        return np.float32(stored)
-    if element is UNSIGNED_LONGLONG:
-        return np.uint64(stored)
-    return bool(stored) if element.dtype.kind == "b" else int(stored)
-
-
-def store(
-    element: type[ElementType[Any]],
-    memory: Memory,
-    index: int,
-    value: Number,
-    metadata: QuarterMetadata | None = None,
-    stores: Stores | None = None,
-) -> None:
-    """Write a value as an element: rounded, wrapped, or compared with zero.
-
-    Args:
-        element: the element type of the memory.
-        memory: where to write.
-        index: which element, in range.
-        value: a value inside `compute`.
-        metadata: format and scale, for QUARTER.
-        stores: how floats are stored; by default to nearest.
-
-    >>> from poplite.types import INT
-    >>> memory = np.zeros(1, INT)
-    >>> store(INT, memory, 0, 2**31); int(memory[0])
-    -2147483648
-    """
-    if stores is not None and element.is_floating_point:
-        stores.store(element, memory, index, value, metadata)
-    elif metadata is not None:
-        memory[index] = encode(np.array([as_f32(value)]), metadata)[0]
-    elif element.is_floating_point:
-        memory[index] = as_f32(value)
-    elif element.dtype.kind == "b":
-        memory[index] = bool(value)
-    else:
-        signed = element.dtype.kind == "i"
-        memory[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
-
-
 class FieldVector:
-    """One vector of a field.
+    """One vector of a field: of floats of any kind, or of UNSIGNED_LONGLONG.
 
     Args:
         label: what to call it in messages, such as `Blur.rows[2]`.
@@ -108,7 +55,7 @@ class FieldVector:
         stores: how floats are stored; by default to nearest.
     """
 
-    __slots__ = ("_element", "_label", "_memory", "_metadata", "_stores")
+    __slots__ = ("_element", "_label", "_length", "_memory", "_metadata", "_stores")
 
     def __init__(
         self,
@@ -119,25 +66,125 @@ class FieldVector:
         stores: Stores | None = None,
     ) -> None:
         self._label, self._element, self._memory = label, element, memory
-        self._metadata, self._stores = metadata, stores
+        self._metadata, self._stores, self._length = metadata, stores, len(memory)
 
     def __len__(self) -> int:
-        return len(self._memory)
+        return self._length
 
     def __getitem__(self, index: int) -> Number:
-        stored = self._memory[_checked(self._label, index, len(self))]
-        return load(self._element, stored, self._metadata)
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        stored = self._memory[index]
+        if self._metadata is not None:
+            return np.float32(decode(np.array([stored], np.uint8), self._metadata)[0])
+        if self._element.is_floating_point:
+            return np.float32(stored)
+        return np.uint64(stored)
 
     def __setitem__(self, index: int, value: Number) -> None:
-        index = _checked(self._label, index, len(self))
-        store(self._element, self._memory, index, value, self._metadata, self._stores)
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        if self._stores is not None and self._element.is_floating_point:
+            self._stores.store(self._element, self._memory, index, value, self._metadata)
+        elif self._metadata is not None:
+            self._memory[index] = encode(np.array([as_f32(value)]), self._metadata)[0]
+        elif self._element.is_floating_point:
+            self._memory[index] = as_f32(value)
+        else:
+            self._memory[index] = wrap(int(value), signed=False)
 
     def __iter__(self) -> Iterator[Number]:
-        return (self[index] for index in range(len(self)))
+        return map(self.__getitem__, range(self._length))
 
     def __repr__(self) -> str:
         values = self._memory if self._metadata is None else decode(self._memory, self._metadata)
         return f"<{self._label} {self._element!r}: {np.array2string(values, threshold=8)}>"
+
+
+class _Singles(FieldVector):
+    """A vector of FLOAT: NumPy hands out what the arithmetic works on."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: int) -> Number:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        single: np.float32 = self._memory[index]
+        return single
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        self._memory[index] = value if type(value) is np.float32 else as_f32(value)
+
+
+class _Integers(FieldVector):
+    """A vector of ints or truth values, which a memoryview reads and stores faster than NumPy."""
+
+    __slots__ = ("_ints",)
+
+    def __init__(
+        self,
+        label: str,
+        element: type[ElementType[Any]],
+        memory: Memory,
+        metadata: QuarterMetadata | None = None,
+        stores: Stores | None = None,
+    ) -> None:
+        super().__init__(label, element, memory, metadata, stores)
+        self._ints: Any = memoryview(memory)  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int) -> Number:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        number: int = self._ints[index]
+        return number
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        try:
+            self._ints[index] = value
+        except (ValueError, TypeError):  # it has more bits, or is none of Python's
+            element = self._element
+            signed = element.dtype.kind == "i"
+            self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
+
+
+def vector(
+    label: str,
+    element: type[ElementType[Any]],
+    memory: Memory,
+    metadata: QuarterMetadata | None = None,
+    stores: Stores | None = None,
+) -> FieldVector:
+    """Return a vector of a field.
+
+    Args:
+        label: what to call it in messages.
+        element: its element type.
+        memory: its elements.
+        metadata: format and scale, for QUARTER.
+        stores: how floats are stored; by default to nearest.
+
+    >>> from poplite.types import INT
+    >>> x = vector("x", INT, np.zeros(1, INT))
+    >>> x[0] = 2**31; x[0]
+    -2147483648
+    """
+    cls = _CLASSES.get(element, _Integers)
+    if stores is not None and element.is_floating_point:
+        cls = FieldVector
+    return cls(label, element, memory, metadata, stores)
+
+
+_CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
+    FLOAT: _Singles,
+    HALF: FieldVector,
+    QUARTER: FieldVector,
+    UNSIGNED_LONGLONG: FieldVector,
+}
+"""How elements are read and stored; all others are ints and truth values."""
 
 
 class FieldList:
@@ -151,7 +198,7 @@ class FieldList:
         stores: how floats are stored; by default to nearest.
     """
 
-    __slots__ = ("_element", "_label", "_metadata", "_rows", "_stores")
+    __slots__ = ("_element", "_label", "_metadata", "_rows", "_stores", "_vectors")
 
     def __init__(
         self,
@@ -163,14 +210,20 @@ class FieldList:
     ) -> None:
         self._label, self._element, self._rows = label, element, rows
         self._metadata, self._stores = metadata, stores
+        self._vectors: dict[int, FieldVector] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> FieldVector:
-        row = self._rows[_checked(self._label, index, len(self))]
-        label = f"{self._label}[{index}]"
-        return FieldVector(label, self._element, row, self._metadata, self._stores)
+        found = self._vectors.get(index)
+        if found is None:
+            if not 0 <= index < len(self._rows):
+                _refuse(self._label, index, len(self._rows))
+            label, row = f"{self._label}[{index}]", self._rows[index]
+            found = vector(label, self._element, row, self._metadata, self._stores)
+            self._vectors[index] = found
+        return found
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._element!r}: {len(self)} vectors>"
@@ -178,6 +231,9 @@ class FieldList:
 
 class InterpretedSelf:
     """What `compute` sees as `self` when it runs interpreted.
+
+    Vectors, and scalars that no vertex changes, are attributes like others; scalars that it may
+    write are looked up in memory each time.
 
     Args:
         vertex: the vertex class.
@@ -197,7 +253,7 @@ class InterpretedSelf:
     np.float32(1.0)
     """
 
-    __slots__ = ("__stores__", "__values__", "__vertex__")
+    __slots__ = ("__dict__", "__scalars__", "__vertex__")
 
     def __init__(
         self,
@@ -205,45 +261,52 @@ class InterpretedSelf:
         values: Mapping[str, FieldValue],
         stores: Stores | None = None,
     ) -> None:
+        own, scalars = self.__dict__, dict[str, FieldVector]()
         object.__setattr__(self, "__vertex__", vertex)
-        object.__setattr__(self, "__values__", values)
-        object.__setattr__(self, "__stores__", stores)
+        object.__setattr__(self, "__scalars__", scalars)
+        for name, field in vertex.fields.items():
+            element, memory = field.element, cast("Any", values[name])
+            label, metadata = f"{vertex.__name__}.{name}", None
+            if element.requires_metadata:
+                byte = cast("Memory", values[metadata_edge(name)])[0]
+                metadata = QuarterMetadata.from_byte(int(byte))
+            if field.depth == 2:
+                own[name] = FieldList(label, element, memory, metadata, stores)
+            elif field.depth == 1:
+                own[name] = vector(label, element, memory, metadata, stores)
+            else:
+                if not isinstance(memory, np.ndarray):
+                    memory = np.array([memory], element.dtype)
+                scalars[name] = vector(label, element, memory, metadata, stores)
+                if not field.writes:
+                    own[name] = scalars[name][0]
 
     def __getattr__(self, name: str) -> Any:
-        vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
-        if name not in vertex.fields and isinstance(getattr(vertex, name, None), (int, float)):
-            return getattr(vertex, name)
-        field, value, metadata = _found(self, name)
-        label = f"{vertex.__name__}.{name}"
-        if field.depth == 2:
-            return FieldList(label, field.element, value, metadata, self.__stores__)
-        if field.depth == 1:
-            return FieldVector(label, field.element, value, metadata, self.__stores__)
-        return load(field.element, value[0] if field.is_edge else value, metadata)
+        scalar = self.__scalars__.get(name)
+        if scalar is not None:
+            return scalar[0]
+        vertex: type[Vertex] = self.__vertex__
+        number = getattr(vertex, name, None)
+        if isinstance(number, (int, float)):
+            return number
+        return field_of(vertex, name)  # which refuses it
 
     def __setattr__(self, name: str, value: Number) -> None:
-        field, memory, metadata = _found(self, name)
-        store(field.element, memory, 0, value, metadata, self.__stores__)
+        scalar = self.__scalars__.get(name)
+        if scalar is None:
+            field = field_of(self.__vertex__, name)
+            raise AttributeError(f"'{field}' is assigned element by element")
+        scalar[0] = value
+        if name in self.__dict__:  # a debugger changes what no vertex may
+            self.__dict__[name] = scalar[0]
 
     def __repr__(self) -> str:
-        vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
+        vertex: type[Vertex] = self.__vertex__
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in vertex.fields)
         return f"<{vertex.__name__} interpreted: {shown}>"
 
 
-def _found(owner: InterpretedSelf, name: str) -> tuple[Field, Any, QuarterMetadata | None]:
-    """Return a field, what it holds, and its metadata if it has some."""
-    field = field_of(object.__getattribute__(owner, "__vertex__"), name)
-    values = object.__getattribute__(owner, "__values__")
-    metadata = None
-    if field.element.requires_metadata:
-        metadata = QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
-    return field, values[name], metadata
-
-
-def _checked(label: str, index: int, length: int) -> int:
-    if 0 <= index < length:
-        return index
+def _refuse(label: str, index: int, length: int) -> NoReturn:
     raise TensorIndexError(
         f"'{label}': index {index} of {length} elements",
         at=here(),
