@@ -22,6 +22,7 @@ from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.interpreted_counting import InterpretedSlots
+from poplite.simulator.run.interpreted_steps import InterpretedSteps, all_classes
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.stopping import Running, Stopped
@@ -71,11 +72,13 @@ class Runs:
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
         if interpret:
+            classes = all_classes(executable)
+            interpreted = InterpretedSteps(executable, arena, self.computes, classes)
             slots = InterpretedSlots(executable, arena)
             slot_counts = slots.slot_counts
             self.programs = {
                 name: InterpretedProgram(
-                    executable, code, self.counts[name], arena, self.computes, slots, checks
+                    executable, code, self.counts[name], arena, interpreted, slots, checks
                 )
                 for name, code in self._codes.items()
             }

@@ -40,6 +40,7 @@ from poplite.executable.step import Vertices
 from poplite.simulator.run.arena import Arena, Bytes, typed
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run.touched import ranges
+from poplite.simulator.run.vertex_runs import VertexRun
 from poplite.vertex.compute import InterpretedSelf
 from poplite.vertex.vertex import Field, MultiVertex
 
@@ -195,10 +196,12 @@ def run_vertices(
     memory: Bytes,
     compute: Compute,
     *,
-    only: int | None = None,
-    watch: Callable[[], None] = lambda: None,
     floats: Floats,
+    only: int | None = None,
+    before: int | None = None,
+    watch: Callable[[], None] = lambda: None,
     is_falling: bool = False,
+    known: dict[int, VertexRun] | None = None,
 ) -> bool:
     """Run a group of vertices as plain Python, in order.
 
@@ -206,10 +209,13 @@ def run_vertices(
         group: descriptor rows and their tables.
         memory: what they describe: the bytes of a replica.
         compute: the interpreted form of the group's class.
-        only: number of the one vertex to run; by default all.
-        watch: called before each of them; what it raises ends the run.
         floats: how floating-point arithmetic behaves.
+        only: number of the one vertex to run; by default all.
+        before: number of the vertex behind those that run; by default all do.
+        watch: called before each of them; what it raises ends the run.
         is_falling: whether workers run in falling order.
+        known: what vertices did before, by number; those that would do the same do not run, others
+            are added.
 
     Returns:
         Whether none of them returned false.
@@ -218,17 +224,34 @@ def run_vertices(
         VertexFault: when a vertex indexes outside a field, or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
+    has_workers = issubclass(group.cls, MultiVertex)
+    known = None if is_falling and has_workers else known
     with np.errstate(all="ignore"):
         for number, values in described(group, memory, only):
+            if before is not None and number >= before:
+                continue
             watch()
-            vertex = InterpretedSelf(group.cls, values, stores(number, 0))
-            if issubclass(group.cls, MultiVertex):
+            run = None
+            if known is not None:
+                if number not in known:
+                    run = VertexRun(group.cls, values)
+                elif known[number].is_of(values):
+                    returned &= known[number].put(values)
+                    continue
+            marks = None if run is None else run.marks
+            vertex = InterpretedSelf(group.cls, values, stores(number, 0), marks)
+            own = True
+            if has_workers:
                 workers = range(vertex.num_workers)
                 for worker in reversed(workers) if is_falling else workers:
-                    mine = InterpretedSelf(group.cls, values, stores(number, worker))
-                    returned &= _run(compute, number, mine, worker)
+                    mine = InterpretedSelf(group.cls, values, stores(number, worker), marks)
+                    own &= _run(compute, number, mine, worker)
             else:
-                returned &= _run(compute, number, vertex)
+                own = _run(compute, number, vertex)
+            returned &= own
+            if known is not None and run is not None:
+                run.keep(values, returned=own)
+                known[number] = run
     return returned
 
 

@@ -40,6 +40,9 @@ from poplite.vertex.vertex import Vertex, field_of
 Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""
 
+Marks = npt.NDArray[np.bool_]
+"""Some elements of a vector."""
+
 FieldValue = Memory | Sequence[Memory] | Number | np.generic
 """A scalar edge: one element; a vector: its elements; a list: one array each; a number."""
 
@@ -151,12 +154,43 @@ class _Integers(FieldVector):
             self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
 
 
+class _Marked(FieldVector):
+    """A vector that notes which elements are stored.
+
+    Args:
+        vector: what it stands for.
+        marks: where.
+    """
+
+    __slots__ = ("_marks", "_vector")
+
+    def __init__(self, vector: FieldVector, marks: Marks) -> None:
+        self._vector, self._marks = vector, marks
+
+    def __len__(self) -> int:
+        return len(self._vector)
+
+    def __getitem__(self, index: int) -> Number:
+        return self._vector[index]
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        self._vector[index] = value
+        self._marks[index] = True
+
+    def __iter__(self) -> Iterator[Number]:
+        return iter(self._vector)
+
+    def __repr__(self) -> str:
+        return repr(self._vector)
+
+
 def vector(
     label: str,
     element: type[ElementType[Any]],
     memory: Memory,
     metadata: QuarterMetadata | None = None,
     stores: Stores | None = None,
+    marks: Marks | None = None,
 ) -> FieldVector:
     """Return a vector of a field.
 
@@ -166,6 +200,7 @@ def vector(
         memory: its elements.
         metadata: format and scale, for QUARTER.
         stores: how floats are stored; by default to nearest.
+        marks: where it is noted which elements are stored; by default nowhere.
 
     >>> from poplite.types import INT
     >>> x = vector("x", INT, np.zeros(1, INT))
@@ -175,7 +210,8 @@ def vector(
     cls = _CLASSES.get(element, _Integers)
     if stores is not None and element.is_floating_point:
         cls = FieldVector
-    return cls(label, element, memory, metadata, stores)
+    found = cls(label, element, memory, metadata, stores)
+    return found if marks is None else _Marked(found, marks)
 
 
 _CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
@@ -196,9 +232,10 @@ class FieldList:
         rows: the elements of each vector.
         metadata: format and scale, for QUARTER.
         stores: how floats are stored; by default to nearest.
+        marks: of each vector, where it is noted which elements are stored; by default nowhere.
     """
 
-    __slots__ = ("_element", "_label", "_metadata", "_rows", "_stores", "_vectors")
+    __slots__ = ("_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors")
 
     def __init__(
         self,
@@ -207,9 +244,10 @@ class FieldList:
         rows: Sequence[Memory],
         metadata: QuarterMetadata | None = None,
         stores: Stores | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> None:
         self._label, self._element, self._rows = label, element, rows
-        self._metadata, self._stores = metadata, stores
+        self._metadata, self._stores, self._marks = metadata, stores, marks
         self._vectors: dict[int, FieldVector] = {}
 
     def __len__(self) -> int:
@@ -221,7 +259,8 @@ class FieldList:
             if not 0 <= index < len(self._rows):
                 _refuse(self._label, index, len(self._rows))
             label, row = f"{self._label}[{index}]", self._rows[index]
-            found = vector(label, self._element, row, self._metadata, self._stores)
+            marks = None if self._marks is None else self._marks[index]
+            found = vector(label, self._element, row, self._metadata, self._stores, marks)
             self._vectors[index] = found
         return found
 
@@ -241,6 +280,7 @@ class InterpretedSelf:
             array, a list of vectors as a list of them, a State value as number or array.
             Arrays are used in place.
         stores: how floats are stored; by default to nearest.
+        marks: for some fields where it is noted which elements are stored, shaped as the field.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -260,6 +300,7 @@ class InterpretedSelf:
         vertex: type[Vertex],
         values: Mapping[str, FieldValue],
         stores: Stores | None = None,
+        marks: Mapping[str, Any] | None = None,
     ) -> None:
         own, scalars = self.__dict__, dict[str, FieldVector]()
         object.__setattr__(self, "__vertex__", vertex)
@@ -270,14 +311,15 @@ class InterpretedSelf:
             if element.requires_metadata:
                 byte = cast("Memory", values[metadata_edge(name)])[0]
                 metadata = QuarterMetadata.from_byte(int(byte))
+            marked = None if marks is None else marks.get(name)
             if field.depth == 2:
-                own[name] = FieldList(label, element, memory, metadata, stores)
+                own[name] = FieldList(label, element, memory, metadata, stores, marked)
             elif field.depth == 1:
-                own[name] = vector(label, element, memory, metadata, stores)
+                own[name] = vector(label, element, memory, metadata, stores, marked)
             else:
                 if not isinstance(memory, np.ndarray):
                     memory = np.array([memory], element.dtype)
-                scalars[name] = vector(label, element, memory, metadata, stores)
+                scalars[name] = vector(label, element, memory, metadata, stores, marked)
                 if not field.writes:
                     own[name] = scalars[name][0]
 
