@@ -11,7 +11,7 @@ QUARTER                        not, nor HALF where the processor has none: it is
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from poplite.cost.step_cost import may_depend_on_data
 from poplite.executable.executable import Executable
@@ -25,14 +25,14 @@ from poplite.vertex.vertex import Vertex
 
 
 def counting_of(
-    executable: Executable, number: int, *, interpret: bool
+    executable: Executable, number: int, interpreted: Collection[type[Vertex]]
 ) -> Mapping[type[Vertex], Counting]:
     """Return how the classes of a compute set are counted of which data decide what they take.
 
     Args:
         executable: what runs.
         number: of the step.
-        interpret: whether Python runs the vertices.
+        interpreted: the classes of which Python runs the vertices.
     """
     step, costs, target = executable.steps[number], executable.costs, executable.target
     if not isinstance(step, ComputeStep) or number >= len(costs):
@@ -41,7 +41,8 @@ def counting_of(
     found = {}
     for cls in automatic:
         if may_depend_on_data(cls) and _is_data_dependent(cls, target) and _has_code(cls):
-            found[cls] = Counting(interpret or _runs_apart(executable, cls), _costs(target))
+            apart = cls in interpreted or _runs_apart(executable, cls)
+            found[cls] = Counting(apart, _costs(target))
     return found
 
 

@@ -27,6 +27,7 @@ from poplite.simulator.progress import Progress
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faults import Record
+from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.launches import LaunchTable
 from poplite.simulator.run.slot_counts import SlotCounts
@@ -46,6 +47,7 @@ class CompiledSteps:
         executable: what to run.
         arena: its memory.
         computes: the interpreted form of each vertex class, to replay faults with.
+        interpreted: runs the vertices that are not compiled.
         progress: where drivers are counted as they are ready.
 
     Attributes:
@@ -58,12 +60,14 @@ class CompiledSteps:
         executable: Executable,
         arena: Arena,
         computes: Mapping[type[Vertex], Compute],
+        interpreted: InterpretedSteps,
         progress: Progress,
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
+        self.interpreted = interpreted
         phases = [phases_of(step) for step in executable.steps]
-        self.slot_counts = SlotCounts(executable, arena.addresses, interpret=False)
-        drivers = _drivers(executable, self.slot_counts, progress)
+        self.slot_counts = SlotCounts(executable, arena.addresses, interpreted.classes)
+        drivers = _drivers(executable, self.slot_counts, interpreted, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         falling = False
@@ -92,12 +96,14 @@ class CompiledSteps:
                     if on_copies:
                         assert isinstance(step, ComputeStep), "nothing else has vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
+                if phase == COMPUTE:
+                    parts = interpreted.others(number, parts)
                 launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
         falling = True
         for number in has_workers:
-            parts = phases[number][COMPUTE]
+            parts = interpreted.others(number, phases[number][COMPUTE])
             self.launches[number, FALLING] = self.table.add(parts, checked=True)
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
@@ -187,6 +193,7 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None]
 def _drivers(
     executable: Executable,
     slot_counts: SlotCounts,
+    interpreted: InterpretedSteps,
     progress: Progress,
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, compiled where they are not."""
@@ -194,11 +201,12 @@ def _drivers(
     for number, step in enumerate(executable.steps):
         for group in step.groups if isinstance(step, ComputeStep) else ():
             counting = slot_counts.counting(number).get(group.cls)
-            if counting is None or counting.on_copies:
+            is_compiled = group.cls not in interpreted.classes[number]
+            if is_compiled and (counting is None or counting.on_copies):
                 kinds[group.cls, group.columns, False, None] = None
             if counting is not None:
                 kinds[group.cls, group.columns, False, counting] = None
-            if _may_race(executable, step) and issubclass(group.cls, MultiVertex):
+            if is_compiled and _may_race(executable, step) and issubclass(group.cls, MultiVertex):
                 kinds[group.cls, group.columns, True, None] = None
     progress.total = len(kinds)
     addresses: dict[_Kind, int] = {}

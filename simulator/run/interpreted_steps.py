@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from poplite.executable.executable import Executable
+from poplite.executable.moves import Moves
 from poplite.executable.opcodes import COMPUTE, FALLING, Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import Arena
@@ -33,7 +34,7 @@ class InterpretedSteps:
         computes: Mapping[type[Vertex], Compute],
         classes: Sequence[Collection[type[Vertex]]],
     ) -> None:
-        self.classes = classes
+        self.classes = tuple(frozenset(of_step) for of_step in classes)
         self._arena, self._computes = arena, computes
         self._groups: dict[int, list[Vertices]] = {
             number: [group for group in step.groups if group.cls in classes[number]]
@@ -43,8 +44,16 @@ class InterpretedSteps:
         self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._groups
+    def __iter__(self) -> Iterator[int]:
+        """Yield the steps that have such vertices."""
+        return iter(self._groups)
+
+    def others(
+        self, number: int, parts: Sequence[Moves | Vertices]
+    ) -> tuple[Moves | Vertices, ...]:
+        """Return the parts of a step that Python does not run."""
+        in_python = self.classes[number]
+        return tuple(p for p in parts if isinstance(p, Moves) or p.cls not in in_python)
 
     def returned(self, number: int) -> list[bool]:
         """Tell for each replica whether no vertex of a step returned false, of those run here."""
@@ -105,11 +114,3 @@ class InterpretedSteps:
             if first is not None:
                 return first
         return None
-
-
-def all_classes(executable: Executable) -> list[Collection[type[Vertex]]]:
-    """Return the vertex classes of each step."""
-    return [
-        {group.cls for group in step.groups} if isinstance(step, ComputeStep) else ()
-        for step in executable.steps
-    ]
