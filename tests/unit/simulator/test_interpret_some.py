@@ -164,14 +164,15 @@ def test_all_ways_of_choosing_do_the_same(checks: Checks, replicas: int) -> None
 
 def test_only_what_is_named_is_interpreted(runs: list[str]) -> None:
     bench = Bench()
-    for interpret, expected in (
+    cases: list[tuple[Any, set[str]]] = [
         (["Third"], {"Third"}),
         (["both"], {"Double", "Third"}),
         ([Below], {"Below", "Above"}),  # one derives from the other
         ([Above, "workers"], {"Above", "Workers"}),
         (False, set()),
         ([], set()),
-    ):
+    ]
+    for interpret, expected in cases:
         pl.Engine(bench.graph, bench.program, checks="fast", interpret=interpret).run()
         assert set(runs) == expected
         runs.clear()
@@ -361,11 +362,12 @@ def test_the_environment_chooses_too(monkeypatch: pytest.MonkeyPatch, runs: list
 
 def test_repr_says_which() -> None:
     bench = Bench()
-    for interpret, form in (
+    cases: list[tuple[Any, str]] = [
         (["Third", Double], "interpret=['Third', Double] and the others compiled"),
         (True, "interpreted"),
         ([], "compiled"),
-    ):
+    ]
+    for interpret, form in cases:
         engine = pl.Engine(bench.graph, bench.program, checks="fast", interpret=interpret)
         assert repr(engine) == f"<Engine 1 program on 4 tiles, {form}, fast checks>"
 

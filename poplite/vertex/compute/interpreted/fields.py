@@ -14,8 +14,10 @@ decides nothing while it reads, and what no vertex can change is read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter, methodcaller
+from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +37,7 @@ from poplite.types import (
 )
 from poplite.vertex.compute.arithmetic import Number, as_f32, wrap
 from poplite.vertex.compute.interpreted.stores import Stores
-from poplite.vertex.vertex import Vertex, field_of
+from poplite.vertex.vertex import Field, Vertex, field_of
 
 Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""
@@ -293,7 +295,7 @@ class InterpretedSelf:
     np.float32(1.0)
     """
 
-    __slots__ = ("__dict__", "__scalars__", "__vertex__")
+    __slots__ = ("__dict__", "__scalars__", "__values__", "__vertex__")
 
     def __init__(
         self,
@@ -302,26 +304,23 @@ class InterpretedSelf:
         stores: Stores | None = None,
         marks: Mapping[str, Any] | None = None,
     ) -> None:
-        own, scalars = self.__dict__, dict[str, FieldVector]()
-        object.__setattr__(self, "__vertex__", vertex)
-        object.__setattr__(self, "__scalars__", scalars)
-        for name, field in vertex.fields.items():
-            element, memory = field.element, cast("Any", values[name])
-            label, metadata = f"{vertex.__name__}.{name}", None
-            if element.requires_metadata:
-                byte = cast("Memory", values[metadata_edge(name)])[0]
-                metadata = QuarterMetadata.from_byte(int(byte))
+        own, scalars, set_own = self.__dict__, dict[str, FieldVector](), object.__setattr__
+        set_own(self, "__vertex__", vertex)
+        set_own(self, "__values__", values)
+        set_own(self, "__scalars__", scalars)
+        for name, label, element, make, read in _plan(vertex):
+            memory: Any = values[name]
+            if read is not None:
+                own[name] = read(memory)
+                continue
             marked = None if marks is None else marks.get(name)
-            if field.depth == 2:
-                own[name] = FieldList(label, element, memory, metadata, stores, marked)
-            elif field.depth == 1:
-                own[name] = vector(label, element, memory, metadata, stores, marked)
+            depth = vertex.fields[name].depth
+            memory = memory if depth else _array(element, memory)
+            made = make(label, element, memory, _metadata(element, values, name), stores, marked)
+            if depth:
+                own[name] = made
             else:
-                if not isinstance(memory, np.ndarray):
-                    memory = np.array([memory], element.dtype)
-                scalars[name] = vector(label, element, memory, metadata, stores, marked)
-                if not field.writes:
-                    own[name] = scalars[name][0]
+                scalars[name] = made
 
     def __getattr__(self, name: str) -> Any:
         scalar = self.__scalars__.get(name)
@@ -335,17 +334,68 @@ class InterpretedSelf:
 
     def __setattr__(self, name: str, value: Number) -> None:
         scalar = self.__scalars__.get(name)
-        if scalar is None:
-            field = field_of(self.__vertex__, name)
-            raise AttributeError(f"'{field}' is assigned element by element")
+        if scalar is None:  # no vertex may change it, but a debugger
+            field, memory = field_of(self.__vertex__, name), self.__values__[name]
+            if field.depth:
+                raise AttributeError(f"'{field}' is assigned element by element")
+            metadata = _metadata(field.element, self.__values__, name)
+            memory = _array(field.element, memory)
+            scalar = vector(str(field), field.element, memory, metadata)
         scalar[0] = value
-        if name in self.__dict__:  # a debugger changes what no vertex may
+        if name in self.__dict__:
             self.__dict__[name] = scalar[0]
 
     def __repr__(self) -> str:
         vertex: type[Vertex] = self.__vertex__
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in vertex.fields)
         return f"<{vertex.__name__} interpreted: {shown}>"
+
+
+_Read = Callable[[Any], Number]
+_Planned = tuple[str, str, type[ElementType[Any]], Callable[..., Any], _Read | None]
+_PLANS: WeakKeyDictionary[type[Vertex], tuple[_Planned, ...]] = WeakKeyDictionary()
+
+
+def _plan(vertex: type[Vertex]) -> tuple[_Planned, ...]:
+    """Return for each field its name, label and element type, and what makes or reads it."""
+    if vertex not in _PLANS:
+        _PLANS[vertex] = tuple(
+            (
+                name,
+                f"{vertex.__name__}.{name}",
+                field.element,
+                FieldList if field.depth == 2 else vector,
+                _reader(field),
+            )
+            for name, field in vertex.fields.items()
+        )
+    return _PLANS[vertex]
+
+
+def _reader(field: Field) -> _Read | None:
+    """Return what reads a scalar that no vertex changes; None for all other fields."""
+    element = field.element
+    if field.depth or field.writes or element.requires_metadata:
+        return None
+    read: _Read = (
+        itemgetter(0) if element in (FLOAT, UNSIGNED_LONGLONG) else methodcaller("item", 0)
+    )
+    if element is HALF:
+        return lambda memory: np.float32(_array(element, memory)[0])
+    return read if field.is_edge else lambda memory: read(_array(element, memory))
+
+
+def _array(element: type[ElementType[Any]], memory: Any) -> Memory:
+    """Return memory as an array: a State value may be a number."""
+    return memory if isinstance(memory, np.ndarray) else np.array([memory], element.dtype)
+
+
+def _metadata(
+    element: type[ElementType[Any]], values: Mapping[str, Any], name: str
+) -> QuarterMetadata | None:
+    if not element.requires_metadata:
+        return None
+    return QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
 
 
 def _refuse(label: str, index: int, length: int) -> NoReturn:
