@@ -114,10 +114,12 @@ class CompiledProgram:
     def _rows_in_python(self, code: Code) -> list[int]:
         """Return the rows that are about vertices that are interpreted."""
         steps = list(self._steps.interpreted)
+        if not steps:
+            return []
         op, number, phase = code.ops[:, :3].T
         vertices = (op == LAUNCH) & ((phase == COMPUTE) | (phase == FALLING))
         asked = vertices | (op == EXPECT) | (op == COLLECT)
-        return np.flatnonzero(asked & np.isin(number, steps)).tolist() if steps else []
+        return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
         """Let the rows that run be recorded.

@@ -323,10 +323,11 @@ class InterpretedSelf:
                 scalars[name] = made
 
     def __getattr__(self, name: str) -> Any:
-        scalar = self.__scalars__.get(name)
+        own = object.__getattribute__  # a copy that is being made has neither
+        scalar = own(self, "__scalars__").get(name)
         if scalar is not None:
             return scalar[0]
-        vertex: type[Vertex] = self.__vertex__
+        vertex: type[Vertex] = own(self, "__vertex__")
         number = getattr(vertex, name, None)
         if isinstance(number, (int, float)):
             return number
