@@ -99,9 +99,9 @@ class Compilation:
 
 def forget() -> None:
     """Let the next engine look for compiled code on disk."""
-    from poplite.jit.build import _loaded
+    from poplite.jit.build import _known
 
-    _loaded.clear()
+    _known.clear()
 
 
 def compiled_row(samples: int, checks: str, folder: Path) -> Row:

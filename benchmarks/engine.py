@@ -1,4 +1,4 @@
-"""The engine against hand-written code: rows R1 to R24, a photograph, floating point, Pallas.
+"""The engine against hand-written code: rows R1 to R25, a photograph, floating point, Pallas.
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 

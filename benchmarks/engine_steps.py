@@ -1,5 +1,7 @@
 """Many small steps: Executes of six vertices in a Repeat, against a compiled and a Python loop.
 
+Row R23 compares an interpreted vertex and the same loop in plain Python, over lists of floats.
+
 Row R22 compares what loops themselves cost: a RepeatWhileTrue with an empty condition and a Repeat.
 The body of both is a Sync, which the engine only counts, since a Repeat of nothing is left out.
 Neither ends by itself: each runs for a while, is stopped, and its time is divided by that count.
@@ -94,6 +96,41 @@ def strict_rows(small: bool, samples: int) -> list[Row]:
     ]
 
 
+class Line(pl.Vertex):
+    """The loop that row R25 interprets."""
+
+    a: pl.State[pl.FLOAT]
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.InOut[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        """Add a multiple of x."""
+        for i in range(len(self.y)):
+            self.y[i] = self.a * self.x[i] + self.y[i]
+
+
+def python_line(a: float, x: list[float], y: list[float]) -> None:
+    """The same over lists, in doubles."""
+    for i in range(len(y)):
+        y[i] = a * x[i] + y[i]
+
+
+def interpreted_row(samples: int) -> Row:
+    """An interpreted vertex beside plain Python; the values are exact in float32 as in double."""
+    graph, length = pl.Graph(pl.Target(tiles=1)), 1024
+    values = np.arange(length, dtype=np.float32)
+    x = graph.add_variable(pl.FLOAT, (length,), "x", mapping=0, initial_value=values)
+    y = graph.add_variable(pl.FLOAT, (length,), "y", mapping=0, initial_value=1)
+    step = graph.add_compute_set("line")
+    graph.add_vertex(step, Line, tile=0, a=0.5, x=x, y=y)
+    engine = pl.Engine(graph, pl.Execute(step), checks="fast", interpret=True)
+    list_x, list_y = values.tolist(), [1.0] * length
+    ours, theirs = in_turn(engine.run, lambda: python_line(0.5, list_x, list_y), samples)
+    title = "R25 interpreted axpy of 1,024 elements: poplite / Python lists"
+    check(title, engine.read(y), np.array(list_y, np.float32))
+    return Row(title, min(ours) / min(theirs), "x", "<=", 25.0, ours, theirs)
+
+
 def loop_row(small: bool, samples: int) -> Row:
     """A step of a While loop beside one of a Repeat; condition and body are empty."""
     graph = pl.Graph(pl.Target(tiles=1))
@@ -149,7 +186,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, baseline, samples)
         title = f"{number} {name}: poplite / {title}"
         made.append(Row(title, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    return [*made, loop_row(small, samples), *strict_rows(small, samples)]
+    return [*made, loop_row(small, samples), *strict_rows(small, samples), interpreted_row(samples)]
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ import inspect
 import re
 import sys
 import textwrap
+from typing import Literal
 
 import numpy as np
 
 import poplite as pl
 from poplite import FLOAT, INT, InOut, Input, Output, State, Vector, Vertex
+from poplite.vertex import Field
 
 ROWS, LENGTH = 6, 12
 
@@ -419,17 +421,17 @@ SHAPES = {
 """Of fields for which the usual one, `LENGTH` elements or `ROWS` such rows, does not do."""
 
 
-def shape_of(field: pl.vertex.Field) -> tuple[int, ...]:
+def shape_of(field: Field) -> tuple[int, ...]:
     """Return the shape of a field's data."""
     return SHAPES.get(field.name, ((), (LENGTH,), (ROWS, LENGTH))[field.depth])
 
 
-def number_of(field: pl.vertex.Field) -> int:
+def number_of(field: Field) -> int:
     """Return the number that scalar state holds."""
     return 2 if field.name == "high" else 1
 
 
-def run_vertices(checks: str) -> None:
+def run_vertices(checks: Literal["strict", "fast"]) -> None:
     """Make one engine of all classes, and run it."""
     graph = pl.Graph(pl.Target(tiles=len(CLASSES)))
     steps = []
@@ -475,4 +477,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "functions":
         print(functions())
     else:
-        run_vertices(sys.argv[1])
+        run_vertices("strict" if sys.argv[1] == "strict" else "fast")

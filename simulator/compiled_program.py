@@ -1,4 +1,8 @@
-"""One program as the compiled engine runs it: its ops bound to launches and to Python."""
+"""One program as the compiled engine runs it: its ops bound to launches and to Python.
+
+Where vertices of a compute set are interpreted, the launch of its vertices calls Python, which
+runs them, and those of the same compute set that are compiled as a program of one launch.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from poplite.executable.opcodes import (
     DONE,
     END,
     EXPECT,
+    FALLING,
     FAULTED,
     LAUNCH,
     STATE_CALLBACK,
@@ -35,18 +40,22 @@ from poplite.executable.opcodes import (
     STATE_WORDS,
     Code,
 )
+from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
 from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.faults import raise_fault
+from poplite.simulator.run.faults import raise_fault, raise_interpreted_fault
+from poplite.simulator.run.interpreted_vertices import VertexFault, move
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
+from poplite.simulator.strict.messages import Place
 
 SLOW_NS = 5_000_000
 """A run that takes longer is looked at for launches that threads should share."""
 
-LOOK = -1
-"""In place of the number of an action: strict checks look at the row."""
+LOOK, IN_PYTHON = -1, -2
+"""In place of the number of an action: strict checks look at the row; its step has vertices that
+are interpreted, or what they returned is asked for."""
 
 
 class CompiledProgram:
@@ -73,6 +82,7 @@ class CompiledProgram:
         self._inner: dict[int, CompiledProgram] = {}
         self._inner_ops: dict[bytes, npt.NDArray[np.int64]] = {}
         self._addresses = steps.arena.addresses
+        self._fault: VertexFault | None = None  # of vertices that ran before this program
         if checks is not None:
             self._rows = rows_to_look_at(code)
             checks.on_armed.append(self._arm)
@@ -100,6 +110,18 @@ class CompiledProgram:
             self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
         for row in np.flatnonzero((op == EXPECT) | (op == COLLECT)).tolist():
             self._ops[row, 1] = launches[int(code.ops[row, 1]), COMPUTE]
+        for row in self._rows_in_python(code):
+            self._ops[row, :2] = CALLBACK, IN_PYTHON
+
+    def _rows_in_python(self, code: Code) -> list[int]:
+        """Return the rows that are about vertices that are interpreted."""
+        steps = list(self._steps.interpreted)
+        if not steps:
+            return []
+        op, number, phase = code.ops[:, :3].T
+        vertices = (op == LAUNCH) & ((phase == COMPUTE) | (phase == FALLING))
+        asked = vertices | (op == EXPECT) | (op == COLLECT)
+        return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
         """Let the rows that run be recorded.
@@ -129,10 +151,10 @@ class CompiledProgram:
             enter = self._entry()
             while (reason := enter()) != DONE:
                 if reason == CALLED:
-                    if (action := self._words[STATE_CALLBACK]) == LOOK:
-                        self._look()
-                    else:
+                    if (action := self._words[STATE_CALLBACK]) >= 0:
                         actions[action]()
+                    else:
+                        self._do_own(action, watch)
                     try:
                         watch()
                     except BaseException:
@@ -166,7 +188,7 @@ class CompiledProgram:
             enter = self._entry()
             while (reason := enter()) != DONE:
                 if reason == CALLED:
-                    self._look()
+                    self._do_own(self._words[STATE_CALLBACK], lambda: None)
         finally:
             self._ops[end] = behind
             if self._checks is not None:  # they may have armed it meanwhile
@@ -183,6 +205,63 @@ class CompiledProgram:
 
         return alone
 
+    def _do_own(self, action: int, watch: Callable[[], None]) -> None:
+        """Do what Python does for the program itself."""
+        if action == LOOK:
+            self._look()
+        else:
+            self._do_in_python(watch)
+
+    # -- vertices that are interpreted -------------------------------------------------------
+
+    def _do_in_python(self, watch: Callable[[], None]) -> None:
+        """Do what a row does about vertices that are interpreted, and about others of its step."""
+        row = int(self._state[STATE_ROW]) - 1
+        op, number, *words = self._code.ops[row].tolist()
+        if op == LAUNCH:
+            self._run_vertices(row, number, words[0], watch)
+            self._counts[row] += 1
+            if self._recording is not None:
+                self._recording.add((row,))
+            return
+        parts = self._steps.arena.parts
+        if op == EXPECT:
+            self.set_returned(number, [True] * len(parts))
+            return
+        for memory, returned in zip(parts, self.returned(number), strict=True):
+            memory[words[0]] = returned
+
+    def _run_vertices(self, row: int, number: int, phase: int, watch: Callable[[], None]) -> None:
+        steps = self._steps
+        code, step = self._called(), steps.executable.steps[number]
+        assert isinstance(step, ComputeStep), "nothing else has vertices"
+        try:
+            fault = steps.interpreted.run(number, watch, is_falling=phase == FALLING)
+            if steps.table.launches[steps.launches[number, phase]].parts:
+                self._run_compiled(code, row, fault, watch)
+        except BaseException:  # KeyboardInterrupt above all
+            move(step.restore, steps.arena)
+            raise
+        if fault is not None:
+            raise_interpreted_fault(steps.executable, code, row, fault, steps.arena)
+
+    def _run_compiled(
+        self, code: Code, row: int, fault: VertexFault | None, watch: Callable[[], None]
+    ) -> None:
+        """Run the vertices of a row that are compiled.
+
+        Args:
+            code: the program, with the step numbers of the functions that are running.
+            row: the row.
+            fault: of those that are not, if there was one.
+            watch: called now and then; what it raises ends the run.
+        """
+        launch = Place(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
+        program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
+        program._ops[0] = LAUNCH, self._steps.launch_of(launch, 0), 0, 0
+        program._fault = fault
+        program.run((), watch)
+
     # -- strict checks -----------------------------------------------------------------------
 
     def _arm(self) -> None:
@@ -193,7 +272,10 @@ class CompiledProgram:
         assert self._checks is not None
         row, depth = self._words[STATE_ROW] - 1, self._words[STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
-        end = self._checks.look(self._code, row, calls, self)
+        try:
+            end = self._checks.look(self._code, row, calls, self)
+        finally:
+            self._steps.interpreted.forget()
         if end == row:
             self._ops[row] = self._bound[row]
         self._counts[row:end] += 1
@@ -211,6 +293,7 @@ class CompiledProgram:
             inner._bind(code)
             self._inner_ops[launches] = inner._ops.copy()
         inner._code, inner._ops[...] = code, self._inner_ops[launches]
+        self._steps.interpreted.remember(code)
         inner.run((), self._watch)
 
     def returned(self, step: int) -> list[bool]:
@@ -220,10 +303,13 @@ class CompiledProgram:
         for chunks in (launch.chunks, launch.shares):
             if np.count_nonzero(chunks[:, CHUNK_FALSE]):
                 false.update(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
-        return [address not in false for address in self._addresses]
+        compiled = [address not in false for address in self._addresses]
+        pairs = zip(compiled, self._steps.interpreted.returned(step), strict=True)
+        return [one and other for one, other in pairs]
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Let it be as if the vertices had returned this."""
+        self._steps.interpreted.set_returned(step, returned)
         launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
         for chunks in (launch.chunks, launch.shares):
             chunks[:, CHUNK_FALSE] = 0
@@ -239,7 +325,7 @@ class CompiledProgram:
 
     def acting(self) -> int | None:
         """Return the number of the action that Python is running; None when it runs none."""
-        is_called = self._state[STATE_REASON] == CALLED and self._state[STATE_CALLBACK] != LOOK
+        is_called = self._state[STATE_REASON] == CALLED and self._state[STATE_CALLBACK] >= 0
         return int(self._state[STATE_CALLBACK]) if is_called else None
 
     def _called(self) -> Code:
@@ -250,5 +336,7 @@ class CompiledProgram:
     def _raise_fault(self) -> None:
         row, steps = int(self._state[STATE_ROW]), self._steps
         record = steps.take_fault(*self._code.ops[row, 1:3].tolist())
-        code = self._called()
+        code, before = self._called(), self._fault
+        if before is not None and before.place < (record.replica, record.vertex):
+            raise_interpreted_fault(steps.executable, code, row, before, steps.arena)
         raise_fault(steps.executable, code, row, record, steps.arena, steps.computes)

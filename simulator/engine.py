@@ -19,11 +19,12 @@ A face: its parts do the work, and none of them knows the engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.compiler import Programs
+from poplite.compile.interpreting import Interpret, interpret_text
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
@@ -41,6 +42,7 @@ from poplite.simulator.run_control import Runs
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import amount
 from poplite.types import QuarterMetadata
+from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,8 +65,10 @@ class Engine:
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, "fast" does not; by default
             strict up to a million connected elements.
-        interpret: run every vertex as plain Python, for debugging. What data decide of cycles is
-            counted by compiled code, unless the option debug.instrument is False.
+        interpret: run every vertex as plain Python, for debugging; or a list of vertex classes and
+            compute sets, by name or the classes themselves, whose vertices run so, while the
+            others are compiled. What data decide of cycles is counted by compiled code, unless the
+            option debug.instrument is False.
         progress: tell on standard error what is being done. Without it only compiling is
             told, when it takes longer than a second.
         seed: what stochastic rounding hangs on, from 0 to 2**63 - 1.
@@ -91,7 +95,7 @@ class Engine:
         program: Programs | None = None,
         *,
         checks: Checks | None = None,
-        interpret: bool = False,
+        interpret: bool | Collection[str | type[Vertex]] = False,
         progress: bool = False,
         seed: int = 0,
         options: Mapping[str, object] | None = None,
@@ -103,7 +107,7 @@ class Engine:
             seed = checked_seed(asked.seed)
             self._executable, known = source_of(graph, program, asked, options)
             self.checks: Checks = self._executable.checks
-            self.interpret = bool(asked.interpret)
+            self.interpret: Interpret = asked.interpret or False
             self._arena = Arena(self._executable.layout, Floats(self._executable.float_modes, seed))
             self._tensors = HostTensors(self._executable, known, self._arena)
             self._make(bar, works_ahead=asked.prefetch is not False)
@@ -114,7 +118,7 @@ class Engine:
         self._host = Host(executable.actions, arena, executable.programs, works_ahead=works_ahead)
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
-            self._strict = StrictChecks(executable, arena, interpret=self.interpret)
+            self._strict = StrictChecks(executable, arena, interpret=bool(self.interpret))
         with Announcer(progress):
             self._runs = Runs(
                 executable,
@@ -162,7 +166,9 @@ class Engine:
 
     def __repr__(self) -> str:
         programs = amount(len(self._executable.programs), "program")
-        form = "interpreted" if self.interpret else "compiled"
+        form = "interpreted" if self.interpret is True else "compiled"
+        if isinstance(self.interpret, tuple):
+            form = f"{interpret_text(self.interpret)} and the others compiled"
         tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
         return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"
 
@@ -454,7 +460,7 @@ class Engine:
             self._accounts,
             runs=self._runs.ended,
             runs_again=runs_again,
-            interpret=self.interpret,
+            interpret=bool(self.interpret),
         )
 
     @contextmanager

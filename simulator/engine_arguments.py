@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poplite.compile.compiler import Programs, compile_graph
+from poplite.compile.interpreting import classes_of_steps, interpret_text
 from poplite.compile.options import EngineOptions, engine_options
 from poplite.errors import ControlProgramError, InvalidOption
 from poplite.executable.executable import Executable
@@ -33,7 +34,7 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
         InvalidOption: as `engine_options`.
     """
     asked = engine_options(options, **arguments)
-    if not asked.interpret and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    if asked.interpret is not True and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         raise ControlProgramError(
             f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
             "so vertices cannot be compiled",
@@ -97,7 +98,7 @@ def source_of(
             "Engine: a graph, but no program", at=here(), fix="Engine(graph, program)"
         )
     top = graph.top_level_graph  # programs are of it, whatever made their tensors
-    interpret = bool(asked.interpret)
+    interpret = asked.interpret or False
     return compile_graph(top, program, asked.checks, interpret=interpret, options=options), top
 
 
@@ -123,12 +124,13 @@ def _check_executable(
             at=here(),
             fix="compile_graph(graph, program, options={...})",
         )
-    sets = [step for step in executable.steps if isinstance(step, ComputeStep)]
-    bare = next((step for step in sets if not step.may_fault), None)
-    if asked.interpret and bare is not None:
-        raise InvalidOption(
-            f"interpret=True, but the executable does not save what '{bare.name}' overwrites, "
-            "which a vertex that faults needs",
-            at=here(),
-            fix="compile_graph(graph, program, interpret=True)",
-        )
+    classes = classes_of_steps(asked.interpret, executable.steps)
+    for step, in_python in zip(executable.steps, classes, strict=True):
+        if in_python and isinstance(step, ComputeStep) and not step.may_fault:
+            interpret = interpret_text(asked.interpret)
+            raise InvalidOption(
+                f"{interpret}, but the executable does not save what '{step.name}' overwrites, "
+                "which a vertex that faults needs",
+                at=here(),
+                fix=f"compile_graph(graph, program, {interpret})",
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,9 @@ from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.interpreted_counting import InterpretedSlots
+from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.vertex.vertex import Vertex
 
 
 class InterpretedProgram:
@@ -27,7 +27,7 @@ class InterpretedProgram:
         code: its ops.
         counts: int64[rows], increased for each time a launch runs.
         arena: the memory.
-        computes: the interpreted form of each vertex class.
+        steps: runs the vertices.
         slots: counts vertices.
         checks: the strict checks, if there are any.
     """
@@ -38,14 +38,13 @@ class InterpretedProgram:
         code: Code,
         counts: npt.NDArray[np.int64],
         arena: Arena,
-        computes: Mapping[type[Vertex], interpreted_vertices.Compute],
+        steps: InterpretedSteps,
         slots: InterpretedSlots,
         checks: StrictChecks | None = None,
     ) -> None:
         self._executable, self._code, self._counts = executable, code, counts
-        self._arena, self._computes, self._slots = arena, computes, slots
+        self._arena, self._steps, self._slots = arena, steps, slots
         self._actions: Sequence[Callable[[], object]] = ()
-        self._returned = [[True] * len(arena.parts) for _ in executable.steps]
         self._at = 0, list[int]()
         self._acting: int | None = None
         self._checks = checks
@@ -90,19 +89,19 @@ class InterpretedProgram:
         """Run a few launches, written as a program."""
         counts = np.zeros(len(code.ops), np.int64)
         program = InterpretedProgram(
-            self._executable, code, counts, self._arena, self._computes, self._slots
+            self._executable, code, counts, self._arena, self._steps, self._slots
         )
-        program._returned = self._returned
         program._goes_on[:] = True  # they are parts of one step
+        self._steps.remember(code)
         program.run((), self._watch)
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
-        return list(self._returned[step])
+        return self._steps.returned(step)
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Let it be as if the vertices had returned this."""
-        self._returned[step] = list(returned)
+        self._steps.set_returned(step, returned)
 
     # What ops work on: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
 
@@ -110,7 +109,10 @@ class InterpretedProgram:
         """Return the row to go on with, which is this one unless strict checks ran it."""
         if self._checks is None:
             return row
-        end = self._checks.look(self._code, row, calls, self)
+        try:
+            end = self._checks.look(self._code, row, calls, self)
+        finally:
+            self._steps.forget()
         self._counts[row:end] += 1
         self._note(range(row, end))
         return end
@@ -139,11 +141,11 @@ class InterpretedProgram:
 
     def expect(self, step: int) -> None:
         """Forget what the vertices of a step returned."""
-        self._returned[step] = [True] * len(self._arena.parts)
+        self._steps.set_returned(step, [True] * len(self._arena.parts))
 
     def collect(self, step: int, position: int) -> None:
         """Store at a byte position whether no vertex of a step returned false since then."""
-        for memory, returned in zip(self._arena.parts, self._returned[step], strict=True):
+        for memory, returned in zip(self._arena.parts, self._steps.returned(step), strict=True):
             memory[position] = returned
 
     def scalar(self, position: int, size: int, memory: Bytes | None = None) -> int:
@@ -163,28 +165,10 @@ class InterpretedProgram:
                 self._slots.count(number, self._watch)
             elif phase == SUM_SLOTS:
                 self._slots.add_up(self._code, row)
-            for part in phases_of(step)[phase]:
-                if isinstance(part, Moves):
-                    to = step.replica_map if isinstance(step, CopyStep) else None
-                    interpreted_vertices.move(part, self._arena, to)
-                    continue
-                for replica, memory in enumerate(self._arena.parts):
-                    try:
-                        compute = self._computes[part.cls]
-                        returned = interpreted_vertices.run_vertices(
-                            part,
-                            memory,
-                            compute,
-                            watch=self._watch,
-                            floats=self._arena.floats,
-                            is_falling=is_falling,
-                        )
-                        self._returned[number][replica] &= returned
-                    except interpreted_vertices.VertexFault as fault:
-                        fault.replica = replica
-                        # Groups go by class: a later one may hold an earlier vertex.
-                        if first is None or fault.place < first.place:
-                            first = fault
+            if isinstance(step, ComputeStep) and phase == COMPUTE:
+                first = self._steps.run(number, self._watch, is_falling=is_falling)
+            else:
+                self._move(step, phase)
         except BaseException:  # KeyboardInterrupt above all
             if isinstance(step, ComputeStep) and phase >= COMPUTE:
                 interpreted_vertices.move(
@@ -197,6 +181,12 @@ class InterpretedProgram:
             code = self._code.called_from(calls)
             faults.raise_interpreted_fault(self._executable, code, row, first, self._arena)
         self._note((row,))
+
+    def _move(self, step: ComputeStep | CopyStep, phase: int) -> None:
+        to = step.replica_map if isinstance(step, CopyStep) else None
+        for part in phases_of(step)[phase]:
+            assert isinstance(part, Moves), "vertices run in COMPUTE"
+            interpreted_vertices.move(part, self._arena, to)
 
     def _note(self, rows: Iterable[int]) -> None:
         """Record rows that ran."""

@@ -1,17 +1,19 @@
 """Runs the programs of an engine: one at a time, until it ends, is stopped, or raises.
 
-compiled       CompiledProgram       ops bound to native launches
-interpreted    InterpretedProgram    every vertex as plain Python
+compiled       CompiledProgram       ops bound to native launches, vertices that are interpreted to
+                                     Python
+interpreted    InterpretedProgram    every vertex as plain Python, and all around them
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.compile.interpreting import Classes, Interpret, classes_of_steps
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean
 from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
@@ -22,6 +24,7 @@ from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.interpreted_counting import InterpretedSlots
+from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.stopping import Running, Stopped
@@ -40,7 +43,7 @@ class Runs:
         arena: its memory.
         host: what Python does for the programs.
         checks: the strict checks, if there are any.
-        interpret: whether vertices run as plain Python.
+        interpret: whether vertices run as plain Python, or which do.
         progress: where compiling is told.
 
     Attributes:
@@ -58,29 +61,31 @@ class Runs:
         host: Host,
         checks: StrictChecks | None,
         *,
-        interpret: bool,
+        interpret: Interpret,
         progress: Progress,
     ) -> None:
         self._host, self._codes = host, executable.programs
         self.ended = 0
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
-        self.computes = _interpreted_forms(executable, arena, interpret=interpret)
+        classes = classes_of_steps(interpret, executable.steps)
+        self.computes = _interpreted_forms(executable, arena, classes)
+        interpreted = InterpretedSteps(executable, arena, self.computes, classes)
         self.counts: dict[str, Int64] = {
             name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
-        if interpret:
-            slots = InterpretedSlots(executable, arena)
+        if interpret is True:  # which needs no compiler
+            slots = InterpretedSlots(executable, arena, interpreted)
             slot_counts = slots.slot_counts
             self.programs = {
                 name: InterpretedProgram(
-                    executable, code, self.counts[name], arena, self.computes, slots, checks
+                    executable, code, self.counts[name], arena, interpreted, slots, checks
                 )
                 for name, code in self._codes.items()
             }
         else:
-            steps = CompiledSteps(executable, arena, self.computes, progress)
+            steps = CompiledSteps(executable, arena, self.computes, interpreted, progress)
             slot_counts = steps.slot_counts
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks)
@@ -206,12 +211,16 @@ class Runs:
 
 
 def _interpreted_forms(
-    executable: Executable, arena: Arena, *, interpret: bool
+    executable: Executable, arena: Arena, interpreted: Sequence[Classes]
 ) -> dict[type[Vertex], Compute]:
     """Return the interpreted form of the classes that are interpreted, or replayed after a fault.
 
     They are made with the engine, so that later changes of the numbers they name do not reach it.
     """
-    replays = interpret or arena.floats.may_trap or executable.checks == "strict"
-    classes = vertex_classes(executable.steps)
-    return {cls: arena.floats.form(cls) for cls in classes if replays or check(cls).raises}
+    replays = arena.floats.may_trap or executable.checks == "strict"
+    in_python = frozenset[type[Vertex]]().union(*interpreted)
+    return {
+        cls: arena.floats.form(cls)
+        for cls in vertex_classes(executable.steps)
+        if replays or cls in in_python or check(cls).raises
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from poplite.compile.host_steps import (
     agreement_on,
     host_tensor,
 )
+from poplite.compile.interpreting import interpreted_classes
 from poplite.compile.lower import lower_compute_sets, lower_copy, origins_of, stored
 from poplite.compile.options import engine_options
 from poplite.cost.memory.plan import MemoryPlan
@@ -42,6 +43,7 @@ from poplite.program import (
 from poplite.program.floating_point import SetMode
 from poplite.source import here
 from poplite.text import of_type
+from poplite.vertex.vertex import Vertex
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
@@ -57,7 +59,7 @@ def compile_graph(
     programs: Programs,
     checks: Checks | None = None,
     *,
-    interpret: bool = False,
+    interpret: bool | Collection[str | type[Vertex]] = False,
     options: Mapping[str, object] | None = None,
 ) -> Executable:
     """Check and lower programs, to be run by an `Engine` or saved to a file.
@@ -67,7 +69,8 @@ def compile_graph(
         programs: one program, several in a list (named "0", "1", ...), or named ones.
         checks: whether indices are checked, "strict" or "fast"; by default up to a million
             connected elements.
-        interpret: whether vertices will run as plain Python, which always checks indices.
+        interpret: whether vertices will run as plain Python, or which classes and steps will, by
+            themselves or by name; that always checks indices.
         options: by name, as of an `Engine`.
 
     Raises:
@@ -89,7 +92,7 @@ def compile_graph(
         )
     graph = graph.top_level_graph  # programs are of it, whatever made their tensors
     asked = engine_options(options, checks=checks, interpret=interpret)
-    checks, float_mode, interpret = asked.checks, asked.float_mode or 0, bool(asked.interpret)
+    checks, float_mode = asked.checks, asked.float_mode or 0
     named = _named(programs)
     tables: dict[ComputeSet, EdgeTable] = {}
 
@@ -115,8 +118,10 @@ def compile_graph(
     changes = [(p.clear, p.set) for p in leaves if isinstance(p, SetMode)]
     float_modes = reachable(float_mode, changes)
     traps = any(mode & TRAPS for mode in float_modes)
-    checked = interpret or traps or checks == "strict"
-    steps += lower_compute_sets(with_edges, layout, checked=checked)
+    classes = ((each.name, {f.cls for f in table.families}) for each, table in with_edges)
+    in_python = interpreted_classes(asked.interpret, classes)
+    checked = [traps or checks == "strict" or bool(each) for each in in_python]
+    steps += lower_compute_sets(with_edges, layout, checked)
     steps += [lower_copy(copy, layout) for copy in copies]
     number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
     actions: list[Action] = []

@@ -99,21 +99,23 @@ def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Integers, In
 
 
 def lower_compute_sets(
-    compute_sets: Iterable[tuple[ComputeSet, EdgeTable]], layout: ArenaLayout, *, checked: bool
+    compute_sets: Iterable[tuple[ComputeSet, EdgeTable]],
+    layout: ArenaLayout,
+    checked: Iterable[bool],
 ) -> list[ComputeStep]:
     """Lower compute sets that have passed their checks.
 
     Args:
         compute_sets: each with its edges.
         layout: where variables lie; state is placed and temporaries are reserved in it.
-        checked: whether indices are checked.  What is written is then saved first, as it
-            is where a `compute` raises exceptions.
+        checked: of each, whether indices are checked.  What is written is then saved first, as
+            it is where a `compute` raises exceptions.
     """
     listed = list(compute_sets)
     states = [[_place_state(family, layout) for family in table.families] for _, table in listed]
     return [
-        _lowered(compute_set, table, state, layout, checked)
-        for (compute_set, table), state in zip(listed, states, strict=True)
+        _lowered(compute_set, table, state, layout, is_checked)
+        for (compute_set, table), state, is_checked in zip(listed, states, checked, strict=True)
     ]
 
 

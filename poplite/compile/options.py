@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from poplite.compile.interpreting import Interpret
 from poplite.errors import ControlProgramError, InvalidOption, did_you_mean
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.source import here
@@ -21,10 +22,11 @@ from poplite.text import clipped, of_type
 
 ENVIRONMENT = "POPLITE_ENGINE_OPTIONS"
 
-Kind = Literal["truth", "checks", "seed"]
+Kind = Literal["truth", "interpret", "checks", "seed"]
 
 _KINDS: Mapping[Kind, str] = {
     "truth": "true or false",
+    "interpret": "true or false, or a list of classes and names of steps",
     "checks": '"strict" or "fast"',
     "seed": "a whole number from 0 to 2**63 - 1",
 }
@@ -47,7 +49,7 @@ class Option:
 
 OPTIONS: Mapping[str, Option] = {
     "checks": Option("checks", "checks", is_argument=True),
-    "interpret": Option("truth", "interpret", is_argument=True),
+    "interpret": Option("interpret", "interpret", is_argument=True),
     "progress": Option("truth", "progress", is_argument=True),
     "seed": Option("seed", "seed", is_argument=True),
     "debug.allowOutOfMemory": Option("truth", "may_overflow"),
@@ -91,7 +93,7 @@ class EngineOptions:
 
     Attributes:
         checks: "strict" or "fast".
-        interpret: whether vertices run as plain Python.
+        interpret: whether vertices run as plain Python, or which classes and steps do.
         progress: whether progress is told.
         seed: what stochastic rounding hangs on.
         traps: whether floating-point exceptions stop programs from their beginning.
@@ -102,7 +104,7 @@ class EngineOptions:
     """
 
     checks: Literal["strict", "fast"] | None = None
-    interpret: bool | None = None
+    interpret: Interpret | None = None
     progress: bool | None = None
     seed: int | None = None
     traps: bool | None = None
@@ -130,6 +132,8 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         ControlProgramError: for other `checks` than there are.
         InvalidOption: for an unknown name, a name without meaning here, or another value.
 
+    >>> engine_options(interpret=["Align"]).interpret
+    ('Align',)
     >>> engine_options({"debug.floatPointOpException": "true"}, interpret=True).traps
     True
     """
@@ -140,6 +144,8 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
             fix="leave checks out for the default",
         )
     found = {name: value for name, value in arguments.items() if value is not None}
+    if "interpret" in found:
+        found["interpret"] = _interpret(found["interpret"])
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
             f"options={clipped(options)} is no dictionary",
@@ -158,6 +164,23 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         found[option.field] = _value(name, option, value, "")
     found |= _of_environment()
     return EngineOptions(**{f.name: found.get(f.name) for f in fields(EngineOptions)})
+
+
+def _interpret(value: object) -> Interpret:
+    """Return what the argument of an engine means: names and classes, or a truth value."""
+    listed = tuple(value) if isinstance(value, list | tuple | set | frozenset) else None
+    named = [value] if listed is None else listed
+    wrong = [each for each in named if not isinstance(each, str | type)]
+    if listed is None and wrong:
+        return bool(value)
+    if listed is None or wrong:
+        raise InvalidOption(
+            f"interpret={clipped(value)}, but it is {_KINDS['interpret']}",
+            at=here(),
+            found=of_type(wrong[0] if wrong else value),
+            fix='interpret=["Align"], or interpret=True for all',
+        )
+    return listed
 
 
 def _of_environment() -> dict[str, Any]:
@@ -213,10 +236,12 @@ def _fits(name: object, pattern: str) -> bool:
 
 def _value(name: str, option: Option, value: object, source: str) -> Any:
     match option.kind, value:
-        case "truth", bool():
+        case "truth" | "interpret", bool():
             return value
-        case "truth", "true" | "false":  # as Poplar spells it
+        case "truth" | "interpret", "true" | "false":  # as Poplar spells it
             return value == "true"
+        case "interpret", list() if all(isinstance(each, str) for each in value):
+            return tuple(value)
         case "checks", "strict" | "fast":
             return value
         case "seed", int() if not isinstance(value, bool) and 0 <= value < 1 << 63:
@@ -229,4 +254,9 @@ def _value(name: str, option: Option, value: object, source: str) -> Any:
     )
 
 
-_EXAMPLES: Mapping[Kind, str] = {"truth": "true", "checks": '"strict"', "seed": "0"}
+_EXAMPLES: Mapping[Kind, str] = {
+    "truth": "true",
+    "interpret": '["Align"]',
+    "checks": '"strict"',
+    "seed": "0",
+}

@@ -2,8 +2,9 @@
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
-Its accesses are calls of accessors, which are declared only; `compute_code` links those of a use.  It returns a status, 0 where `compute` came to its end, and what that
-returned.  Whatever defines these names may take its place: it need not be made by Numba.
+Its accesses are calls of accessors, which are declared only; `compute_code` links those of a use.
+It returns a status, 0 where `compute` came to its end, and what that returned.  Whatever defines
+this name may take its place: it need not be made by Numba.
 
 Importing this module imports Numba.
 """

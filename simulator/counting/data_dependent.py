@@ -11,7 +11,7 @@ QUARTER                        not, nor HALF where the processor has none: it is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from poplite.cost.step_cost import may_depend_on_data
 from poplite.executable.executable import Executable
@@ -25,18 +25,18 @@ from poplite.vertex.vertex import Vertex
 
 
 def counting_of(
-    executable: Executable, number: int, *, interpret: bool
+    executable: Executable, number: int, interpreted: Collection[type[Vertex]]
 ) -> Mapping[type[Vertex], Counting]:
     """Return how the classes of a compute set are counted of which data decide what they take.
 
     Args:
         executable: what runs.
         number: of the step.
-        interpret: whether Python runs the vertices.
+        interpreted: the classes of which Python runs the vertices.
     """
     target = executable.target
     return {
-        cls: Counting(interpret or _runs_apart(executable, cls), _costs(target))
+        cls: Counting(cls in interpreted or _runs_apart(executable, cls), _costs(target))
         for cls in _candidates(executable, number)
         if _is_data_dependent(cls, target)
     }

@@ -32,6 +32,7 @@ from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.faults import Record
+from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.launches import LaunchTable
 from poplite.simulator.run.slot_counts import SlotCounts
@@ -51,6 +52,7 @@ class CompiledSteps:
         executable: what to run.
         arena: its memory.
         computes: the interpreted form of each vertex class, to replay faults with.
+        interpreted: runs the vertices that are not compiled.
         progress: where drivers are counted as they are ready.
 
     Attributes:
@@ -63,14 +65,16 @@ class CompiledSteps:
         executable: Executable,
         arena: Arena,
         computes: Mapping[type[Vertex], Compute],
+        interpreted: InterpretedSteps,
         progress: Progress,
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
+        self.interpreted = interpreted
         phases = [phases_of(step) for step in executable.steps]
         with Builds() as builds:
-            _add_first(executable, builds)
-            self.slot_counts = SlotCounts(executable, arena.addresses, interpret=False)
-            drivers = _drivers(executable, self.slot_counts, builds, progress)
+            _add_first(executable, interpreted, builds)
+            self.slot_counts = SlotCounts(executable, arena.addresses, interpreted.classes)
+            drivers = _drivers(executable, self.slot_counts, interpreted, builds, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         falling = False
@@ -99,12 +103,14 @@ class CompiledSteps:
                     if on_copies:
                         assert isinstance(step, ComputeStep), "nothing else has vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
+                if phase == COMPUTE:
+                    parts = interpreted.others(number, parts)
                 launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
         falling = True
         for number in has_workers:
-            parts = phases[number][COMPUTE]
+            parts = interpreted.others(number, phases[number][COMPUTE])
             self.launches[number, FALLING] = self.table.add(parts, checked=True)
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
@@ -191,22 +197,22 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None]
 """Vertex class, columns, whether workers run in falling order, and how vertices are counted."""
 
 
-def _add_first(executable: Executable, builds: Builds) -> None:
+def _add_first(executable: Executable, interpreted: InterpretedSteps, builds: Builds) -> None:
     """Have compiled what is needed in any case, and what says which vertices are counted."""
     candidates = set(counting_candidates(executable))
-    classes, target = vertex_classes(executable.steps), executable.target
-    if (telling := announcer()) is not None:
-        telling.expect(cls for cls in classes if not _is_lowered(executable, cls))
-    compiled_parts.add_own(builds, counts=bool(candidates))
-    drivers: dict[type[Vertex], list[Driver]] = {cls: [] for cls in classes}
-    for kind in _kinds(executable, lambda number: {}):
+    drivers: dict[type[Vertex], list[Driver]] = {}
+    for kind in _kinds(executable, interpreted, lambda number: {}):
+        own = drivers.setdefault(kind[0], [])
         # Of a class that is counted, the driver that counts may be the only one.
         if kind[0] not in candidates or executable.checks == "strict":
-            drivers[kind[0]].append(_driver(executable, kind))
+            own.append(_driver(executable, kind))
+    if (telling := announcer()) is not None:
+        telling.expect(cls for cls in drivers if not _is_lowered(executable, cls))
+    compiled_parts.add_own(builds, counts=bool(candidates))
     for cls, own in drivers.items():
         if cls in candidates:
             with compiled_parts.compile_errors(cls):
-                add_slots(builds, cls, target)
+                add_slots(builds, cls, executable.target)
         for driver in own:
             driver.add_to(builds)
     builds.finish()
@@ -220,11 +226,12 @@ def _is_lowered(executable: Executable, cls: type[Vertex]) -> bool:
 def _drivers(
     executable: Executable,
     slot_counts: SlotCounts,
+    interpreted: InterpretedSteps,
     builds: Builds,
     progress: Progress,
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, compiled where they are not."""
-    kinds = _kinds(executable, slot_counts.counting)
+    kinds = _kinds(executable, interpreted, slot_counts.counting)
     drivers = {kind: _driver(executable, kind) for kind in kinds}
     for driver in drivers.values():
         driver.add_to(builds)
@@ -235,18 +242,21 @@ def _drivers(
 
 
 def _kinds(
-    executable: Executable, counting_of: Callable[[int], Mapping[type[Vertex], Counting]]
+    executable: Executable,
+    interpreted: InterpretedSteps,
+    counting_of: Callable[[int], Mapping[type[Vertex], Counting]],
 ) -> list[_Kind]:
     """Return the drivers that an executable needs, each once."""
     kinds: dict[_Kind, None] = {}
     for number, step in enumerate(executable.steps):
         for group in step.groups if isinstance(step, ComputeStep) else ():
             counting = counting_of(number).get(group.cls)
-            if counting is None or counting.on_copies:
+            is_compiled = group.cls not in interpreted.classes[number]
+            if is_compiled and (counting is None or counting.on_copies):
                 kinds[group.cls, group.columns, False, None] = None
             if counting is not None:
                 kinds[group.cls, group.columns, False, counting] = None
-            if _may_race(executable, step) and issubclass(group.cls, MultiVertex):
+            if is_compiled and _may_race(executable, step) and issubclass(group.cls, MultiVertex):
                 kinds[group.cls, group.columns, True, None] = None
     return list(kinds)
 

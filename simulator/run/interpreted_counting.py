@@ -20,6 +20,7 @@ from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Variant
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.launches import LaunchTable
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import Vertex
@@ -31,13 +32,14 @@ class InterpretedSlots:
     Args:
         executable: what it runs.
         arena: its memory.
+        steps: runs the vertices.
 
     Attributes:
         slot_counts: what they take.
     """
 
-    def __init__(self, executable: Executable, arena: Arena) -> None:
-        self.slot_counts = SlotCounts(executable, arena.addresses, interpret=True)
+    def __init__(self, executable: Executable, arena: Arena, steps: InterpretedSteps) -> None:
+        self.slot_counts = SlotCounts(executable, arena.addresses, steps.classes)
         parts: dict[int, list[Vertices]] = {}
         variants: dict[type[Vertex], Variant] = {}
         for number, table in self.slot_counts.steps.items():

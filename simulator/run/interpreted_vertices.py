@@ -8,13 +8,14 @@ both engines do the same work in the same order.  It needs no Numba.
 from __future__ import annotations
 
 from bdb import BdbQuit
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.descriptor import COUNT, NUMBER, positions
+from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import (
     AGAIN,
@@ -39,6 +40,7 @@ from poplite.executable.step import Vertices
 from poplite.simulator.run.arena import Arena, Bytes, typed
 from poplite.simulator.run.float_modes import Floats
 from poplite.simulator.run.touched import ranges
+from poplite.simulator.run.vertex_runs import VertexRun
 from poplite.vertex.compute import InterpretedSelf
 from poplite.vertex.vertex import Field, MultiVertex
 
@@ -194,10 +196,12 @@ def run_vertices(
     memory: Bytes,
     compute: Compute,
     *,
-    only: int | None = None,
-    watch: Callable[[], None] = lambda: None,
     floats: Floats,
+    only: int | None = None,
+    before: int | None = None,
+    watch: Callable[[], None] = lambda: None,
     is_falling: bool = False,
+    known: dict[int, VertexRun] | None = None,
 ) -> bool:
     """Run a group of vertices as plain Python, in order.
 
@@ -205,10 +209,13 @@ def run_vertices(
         group: descriptor rows and their tables.
         memory: what they describe: the bytes of a replica.
         compute: the interpreted form of the group's class.
-        only: number of the one vertex to run; by default all.
-        watch: called before each of them; what it raises ends the run.
         floats: how floating-point arithmetic behaves.
+        only: number of the one vertex to run; by default all.
+        before: number of the vertex behind those that run; by default all do.
+        watch: called before each of them; what it raises ends the run.
         is_falling: whether workers run in falling order.
+        known: what vertices did before, by number; those that would do the same do not run, others
+            are added.
 
     Returns:
         Whether none of them returned false.
@@ -216,18 +223,40 @@ def run_vertices(
     Raises:
         VertexFault: when a vertex indexes outside a field, or raises an exception.
     """
-    returned = True
-    for number, values in described(group, memory, only):
-        watch()
-        vertex = InterpretedSelf(group.cls, values, floats.stores(number, 0))
-        if issubclass(group.cls, MultiVertex):
-            workers = range(vertex.num_workers)
-            for worker in reversed(workers) if is_falling else workers:
-                mine = InterpretedSelf(group.cls, values, floats.stores(number, worker))
-                returned &= _run(compute, number, mine, worker)
-        else:
-            returned &= _run(compute, number, vertex)
+    returned, stores = True, floats.stores if floats.mode else _to_nearest
+    has_workers = issubclass(group.cls, MultiVertex)
+    known = None if is_falling and has_workers else known
+    with np.errstate(all="ignore"):
+        for number, values in described(group, memory, only):
+            if before is not None and number >= before:
+                continue
+            watch()
+            run = None
+            if known is not None:
+                if number not in known:
+                    run = VertexRun(group.cls, values)
+                elif known[number].is_of(values):
+                    returned &= known[number].put(values)
+                    continue
+            marks = None if run is None else run.marks
+            vertex = InterpretedSelf(group.cls, values, stores(number, 0), marks)
+            own = True
+            if has_workers:
+                workers = range(vertex.num_workers)
+                for worker in reversed(workers) if is_falling else workers:
+                    mine = InterpretedSelf(group.cls, values, stores(number, worker), marks)
+                    own &= _run(compute, number, mine, worker)
+            else:
+                own = _run(compute, number, vertex)
+            returned &= own
+            if known is not None and run is not None:
+                run.keep(values, returned=own)
+                known[number] = run
     return returned
+
+
+def _to_nearest(vertex: int, worker: int) -> None:
+    """Stand for how floats are stored by default."""
 
 
 def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -> bool:
@@ -251,55 +280,80 @@ def described(
         only: number of the one vertex to yield, if it is of the group; by default all.
     """
     fields = list(group.cls.fields.values())
-    named = list(enumerate(positions(group.columns)))
+    columns = list(positions(group.columns))
+    places: list[dict[str, int]] = [{} for _ in fields]
+    for place, (column, _) in enumerate(columns):
+        if column.field != NUMBER:
+            places[column.field][column.part] = place
+    readers = [
+        (field.name, _reader(field, own, typed(memory, field.element)))
+        for field, own in zip(fields, places, strict=True)
+    ]
     for words in group.rows.tolist():
-        chosen: Iterable[int] = range(words[COUNT])
-        if only is not None:
-            chosen = _where(group, words, only)
-        for k in chosen:
-            parts: dict[int, dict[str, Any]] = {number: {} for number in range(NUMBER, len(fields))}
-            for number, (column, at) in named:
-                parts[column.field][column.part] = _part(group, number, words[at:], k)
-            values = {
-                field.name: _value(field, parts[number], memory)
-                for number, field in enumerate(fields)
-            }
-            yield parts[NUMBER]["number"], values
+        parts = [
+            _parts(column.kind, words[at:], words[COUNT], group.tables.get(place))
+            for place, (column, at) in enumerate(columns)
+        ]
+        for part in zip(*parts, strict=False):  # what is the same for all has no end
+            if only is None or part[0] == only:  # the number is the first column
+                yield part[0], {name: read(part) for name, read in readers}
 
 
-def _where(group: Vertices, words: list[int], number: int) -> list[int]:
-    """Return the position of a vertex in a row, or none where it is not there."""
-    count, first, step = words[COUNT : COUNT + 3]  # the number is the first column
-    if group.columns[0].kind == "affine":
-        k, rest = divmod(number - first, step or 1)
-        return [k] if not rest and 0 <= k < count else []
-    numbers = group.tables[0][step : step + count]
-    return np.flatnonzero(numbers == number - first).tolist()
-
-
-def _part(group: Vertices, number: int, words: list[int], k: int) -> Any:
-    """Return what a column says of vertex `k` of a row: a number, or a table."""
-    match group.columns[number].kind:
+def _parts(kind: Kind, words: list[int], count: int, table: Any) -> Iterable[Any]:
+    """Return what a column says of each vertex of a row: a number, or a table."""
+    match kind:
+        case "affine" if words[1]:
+            return range(words[0], words[0] + count * words[1], words[1])
         case "affine":
-            return words[0] + k * words[1]
+            return repeat(words[0], count)
         case "flat":
-            return words[0] + int(group.tables[number][words[1] + k])
+            numbers = table[words[1] : words[1] + count].astype(np.int64)
+            found: list[int] = (words[0] + numbers).tolist()
+            return found
         case "table":
-            return group.tables[number][words[0] :]
+            return repeat(table[words[0] :])
         case "fixed":
-            return words[0]
+            return repeat(words[0])
 
 
-def _value(field: Field, part: dict[str, Any], memory: Bytes) -> Any:
-    elements = typed(memory, field.element)
+def _reader(
+    field: Field, places: Mapping[str, int], elements: npt.NDArray[Any]
+) -> Callable[[Sequence[Any]], Any]:
+    """Return what finds a field in memory, of what the columns say of a vertex.
+
+    Args:
+        field: the field.
+        places: which columns are about it, by part.
+        elements: all memory, as elements of the field's type.
+    """
+    if "start" not in places:
+        return _list_reader(places, elements)
+    start = places["start"]
     if field.depth == 0:
-        scalar = elements[part["start"] : part["start"] + 1]
-        return scalar[0] if field.role == "state" else scalar
+        return lambda part: elements[part[start] : part[start] + 1]
+    length = places["length"]
     if field.depth == 1:
-        return elements[part["start"] : part["start"] + part["length"]]
-    if "stride" in part:
-        starts = (part["start"] + row * part["stride"] for row in range(part["rows"]))
-        return [elements[start : start + part["length"]] for start in starts]
-    table, base = part["pairs"] if "pairs" in part else part["wide"], part["base"]
-    pairs = table[part["first"] : part["first"] + part["rows"]].tolist()
-    return [elements[base + start : base + start + length] for start, length in pairs]
+        return lambda part: elements[part[start] : part[start] + part[length]]
+    rows, stride = places["rows"], places["stride"]
+
+    def evenly(part: Sequence[Any]) -> list[npt.NDArray[Any]]:
+        first, size = part[start], part[length]
+        starts = (first + row * part[stride] for row in range(part[rows]))
+        return [elements[each : each + size] for each in starts]
+
+    return evenly
+
+
+def _list_reader(
+    places: Mapping[str, int], elements: npt.NDArray[Any]
+) -> Callable[[Sequence[Any]], Any]:
+    """Return what finds the rows of a list by their pairs, start and length."""
+    table = places["pairs"] if "pairs" in places else places["wide"]
+    base, first, rows = places["base"], places["first"], places["rows"]
+
+    def read(part: Sequence[Any]) -> list[npt.NDArray[Any]]:
+        pairs = part[table][part[first] : part[first] + part[rows]].tolist()
+        zero = part[base]
+        return [elements[zero + start : zero + start + size] for start, size in pairs]
+
+    return read

@@ -23,17 +23,22 @@ class SlotCounts:
     Args:
         executable: what it runs.
         arenas: address of the arena of each replica.
-        interpret: whether Python runs the vertices.
+        interpreted: for each step the classes of which Python runs the vertices.
 
     Attributes:
         steps: the tables of each step whose vertices are counted.
     """
 
-    def __init__(self, executable: Executable, arenas: Sequence[int], *, interpret: bool) -> None:
+    def __init__(
+        self,
+        executable: Executable,
+        arenas: Sequence[int],
+        interpreted: Sequence[frozenset[type[Vertex]]],
+    ) -> None:
         self._programs = executable.programs
         rows = list(_rows(executable))
         found = {
-            number: counting_of(executable, number, interpret=interpret)
+            number: counting_of(executable, number, interpreted[number])
             for number in sorted({number for _, _, number in rows})
         }
         self.steps = {

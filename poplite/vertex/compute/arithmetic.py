@@ -39,6 +39,24 @@ _BY_TYPE: dict[type, Kind] = {
 }
 
 
+_EXACT = 2**53
+"""Up to here doubles hold every int."""
+
+_ONE = np.float32(1)
+_rounded: Callable[[Any], np.float32] = np.float32
+if type(_ONE * 0.5) is np.float32:  # from NumPy 2 on, and then a quarter of the time
+    _rounded = _ONE.__mul__
+
+
+def as_64(value: int) -> int:
+    """Return an int reduced to 64 bits, which most are in already.
+
+    >>> as_64(2**63)
+    -9223372036854775808
+    """
+    return value if INT_MIN <= value <= INT_MAX else wrap(value)
+
+
 def wrap(value: int, bits: int = 64, *, signed: bool = True) -> int:
     """Return an integer reduced to two's complement.
 
@@ -102,8 +120,11 @@ def as_f32(value: Number) -> np.float32:
     >>> as_f32(0.1)
     np.float32(0.1)
     """
-    if type(value) is np.float32:
-        return value
+    cls = type(value)
+    if cls is np.float32:
+        return value  # type: ignore[return-value]
+    if cls is float or (cls is int and -_EXACT <= value <= _EXACT):
+        return _rounded(value)
     return np.float32(np.int64(value) if isinstance(value, int) else value)
 
 
@@ -132,7 +153,7 @@ def _binary(on_ints: Callable[[int, int], int], on_floats: Callable[[Any, Any], 
             return float(on_floats(np.float64(left), np.float64(right)))
         if kind is Kind.UINT:
             return as_unsigned(on_ints(int(as_unsigned(left)), int(as_unsigned(right))))
-        return wrap(on_ints(int(left), int(right)))
+        return as_64(on_ints(int(left), int(right)))
 
     return operation
 

@@ -28,7 +28,8 @@ def job_of(number: int, what: str = "add") -> Job:
 
 
 def call(content: bytes, argument: int) -> int:
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(object_cache.load(content))(argument)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(object_cache.load(content))
+    return int(function(argument))
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_a_class_is_lowered_once_for_all_its_uses(
         engine = pl.Engine(graph, pl.Execute(work), checks=checks)
         engine.run()
         assert engine.read(found) == 2
-        assert engine.report().execution.cycles > 0
+        assert engine.report().execution.cycles
     assert names == ["Search"]
 
 

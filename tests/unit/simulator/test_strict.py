@@ -411,7 +411,7 @@ def test_workers_that_do_not_race(bench: Bench) -> None:
 
 
 def test_a_stop_while_workers_run_in_falling_order(bench: Bench) -> None:
-    count, rounds = (12, 5_000) if bench.interpret else (400, 1_000_000)
+    count, rounds = (12, 200_000) if bench.interpret else (400, 1_000_000)
     x = bench.variable(pl.INT, (6, count), "x", 0)
     cs = bench.graph.add_compute_set("wait")
     for vertex in range(count):  # no elements in a row, so that they are gathered

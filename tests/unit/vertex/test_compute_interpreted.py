@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -112,7 +113,8 @@ def floats(*values: float) -> npt.NDArray[np.float32]:
 
 
 def run(vertex: type[pl.Vertex], **values: Any) -> None:
-    interpreted(vertex)(InterpretedSelf(vertex, values))
+    with np.errstate(all="ignore"):
+        interpreted(vertex)(InterpretedSelf(vertex, values))
 
 
 def line_of(text: str) -> int:
@@ -236,6 +238,27 @@ def test_class_numbers_are_visible_to_debuggers() -> None:
     assert owner.SHIFT == 2
     assert isinstance(owner.n, int)
     assert type(owner.weights[0]) is F
+
+
+def test_a_debugger_may_change_scalars() -> None:
+    i, y = np.array([1], np.int32), np.zeros(2, F)
+    owner = InterpretedSelf(Deep, {"x": floats(1, 2), "i": i, "y": y})
+    owner.i = 0
+    assert (owner.i, i[0]) == (0, 0)
+    with pytest.raises(
+        AttributeError, match=r"'x: Input\[Vector\[FLOAT\]\]' is assigned element by"
+    ):
+        owner.x = 3
+    with pytest.raises(UnknownField, match="no field 'z'"):
+        owner.z = 3
+    u = np.zeros(1, np.uint32)
+    owner = InterpretedSelf(
+        Wrap, {"n": i, "u": u, "b": np.zeros(1, bool), "big": np.zeros(1, bool)}
+    )
+    owner.u = -1
+    assert (owner.u, u[0]) == (2**32 - 1, 2**32 - 1)
+    with pytest.raises(AttributeError):
+        copy.copy(owner)
 
 
 def test_the_form_is_made_once() -> None:

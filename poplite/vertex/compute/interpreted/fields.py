@@ -7,12 +7,17 @@ of the arithmetic, on the very memory that the compiled form uses::
     self.a        ->  np.float32, int, np.uint64 or bool, by the field's element type
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
+
+A vertex spends most of its time here, so each kind of element has a class of its own that
+decides nothing while it reads, and what no vertex can change is read once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter, methodcaller
+from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +25,9 @@ import numpy.typing as npt
 from poplite.errors import TensorIndexError
 from poplite.source import here
 from poplite.types import (
+    FLOAT,
+    HALF,
+    QUARTER,
     UNSIGNED_LONGLONG,
     ElementType,
     QuarterMetadata,
@@ -34,71 +42,15 @@ from poplite.vertex.vertex import Field, Vertex, field_of
 Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""
 
+Marks = npt.NDArray[np.bool_]
+"""Some elements of a vector."""
+
 FieldValue = Memory | Sequence[Memory] | Number | np.generic
 """A scalar edge: one element; a vector: its elements; a list: one array each; a number."""
 
 
-def load(
-    element: type[ElementType[Any]], stored: Any, metadata: QuarterMetadata | None = None
-) -> Number:
-    """Read a stored element.
-
-    Args:
-        element: its element type.
-        stored: the NumPy or Python number.
-        metadata: format and scale, for QUARTER.
-
-    >>> from poplite.types import UNSIGNED_INT
-    >>> load(UNSIGNED_INT, np.uint32(7))
-    7
-    """
-    if metadata is not None:
-        return np.float32(decode(np.array([stored], np.uint8), metadata)[0])
-    if element.is_floating_point:
-        return np.float32(stored)
-    if element is UNSIGNED_LONGLONG:
-        return np.uint64(stored)
-    return bool(stored) if element.dtype.kind == "b" else int(stored)
-
-
-def store(
-    element: type[ElementType[Any]],
-    memory: Memory,
-    index: int,
-    value: Number,
-    metadata: QuarterMetadata | None = None,
-    stores: Stores | None = None,
-) -> None:
-    """Write a value as an element: rounded, wrapped, or compared with zero.
-
-    Args:
-        element: the element type of the memory.
-        memory: where to write.
-        index: which element, in range.
-        value: a value inside `compute`.
-        metadata: format and scale, for QUARTER.
-        stores: how floats are stored; by default to nearest.
-
-    >>> from poplite.types import INT
-    >>> memory = np.zeros(1, INT)
-    >>> store(INT, memory, 0, 2**31); int(memory[0])
-    -2147483648
-    """
-    if stores is not None and element.is_floating_point:
-        stores.store(element, memory, index, value, metadata)
-    elif metadata is not None:
-        memory[index] = encode(np.array([as_f32(value)]), metadata)[0]
-    elif element.is_floating_point:
-        memory[index] = as_f32(value)
-    elif element.dtype.kind == "b":
-        memory[index] = bool(value)
-    else:
-        signed = element.dtype.kind == "i"
-        memory[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
-
-
 class FieldVector:
-    """One vector of a field.
+    """One vector of a field: of floats of any kind, or of UNSIGNED_LONGLONG.
 
     Args:
         label: what to call it in messages, such as `Blur.rows[2]`.
@@ -108,7 +60,7 @@ class FieldVector:
         stores: how floats are stored; by default to nearest.
     """
 
-    __slots__ = ("_element", "_label", "_memory", "_metadata", "_stores")
+    __slots__ = ("_element", "_label", "_length", "_memory", "_metadata", "_stores")
 
     def __init__(
         self,
@@ -119,25 +71,158 @@ class FieldVector:
         stores: Stores | None = None,
     ) -> None:
         self._label, self._element, self._memory = label, element, memory
-        self._metadata, self._stores = metadata, stores
+        self._metadata, self._stores, self._length = metadata, stores, len(memory)
 
     def __len__(self) -> int:
-        return len(self._memory)
+        return self._length
 
     def __getitem__(self, index: int) -> Number:
-        stored = self._memory[_checked(self._label, index, len(self))]
-        return load(self._element, stored, self._metadata)
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        stored = self._memory[index]
+        if self._metadata is not None:
+            return np.float32(decode(np.array([stored], np.uint8), self._metadata)[0])
+        if self._element.is_floating_point:
+            return np.float32(stored)
+        return np.uint64(stored)
 
     def __setitem__(self, index: int, value: Number) -> None:
-        index = _checked(self._label, index, len(self))
-        store(self._element, self._memory, index, value, self._metadata, self._stores)
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        if self._stores is not None and self._element.is_floating_point:
+            self._stores.store(self._element, self._memory, index, value, self._metadata)
+        elif self._metadata is not None:
+            self._memory[index] = encode(np.array([as_f32(value)]), self._metadata)[0]
+        elif self._element.is_floating_point:
+            self._memory[index] = as_f32(value)
+        else:
+            self._memory[index] = wrap(int(value), signed=False)
 
     def __iter__(self) -> Iterator[Number]:
-        return (self[index] for index in range(len(self)))
+        return map(self.__getitem__, range(self._length))
 
     def __repr__(self) -> str:
         values = self._memory if self._metadata is None else decode(self._memory, self._metadata)
         return f"<{self._label} {self._element!r}: {np.array2string(values, threshold=8)}>"
+
+
+class _Singles(FieldVector):
+    """A vector of FLOAT: NumPy hands out what the arithmetic works on."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: int) -> Number:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        single: np.float32 = self._memory[index]
+        return single
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        self._memory[index] = value if type(value) is np.float32 else as_f32(value)
+
+
+class _Integers(FieldVector):
+    """A vector of ints or truth values, which a memoryview reads and stores faster than NumPy."""
+
+    __slots__ = ("_ints",)
+
+    def __init__(
+        self,
+        label: str,
+        element: type[ElementType[Any]],
+        memory: Memory,
+        metadata: QuarterMetadata | None = None,
+        stores: Stores | None = None,
+    ) -> None:
+        super().__init__(label, element, memory, metadata, stores)
+        self._ints: Any = memoryview(memory)  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int) -> Number:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        number: int = self._ints[index]
+        return number
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        if not 0 <= index < self._length:
+            _refuse(self._label, index, self._length)
+        try:
+            self._ints[index] = value
+        except (ValueError, TypeError):  # it has more bits, or is none of Python's
+            element = self._element
+            signed = element.dtype.kind == "i"
+            self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
+
+
+class _Marked(FieldVector):
+    """A vector that notes which elements are stored.
+
+    Args:
+        vector: what it stands for.
+        marks: where.
+    """
+
+    __slots__ = ("_marks", "_vector")
+
+    def __init__(self, vector: FieldVector, marks: Marks) -> None:
+        self._vector, self._marks = vector, marks
+
+    def __len__(self) -> int:
+        return len(self._vector)
+
+    def __getitem__(self, index: int) -> Number:
+        return self._vector[index]
+
+    def __setitem__(self, index: int, value: Number) -> None:
+        self._vector[index] = value
+        self._marks[index] = True
+
+    def __iter__(self) -> Iterator[Number]:
+        return iter(self._vector)
+
+    def __repr__(self) -> str:
+        return repr(self._vector)
+
+
+def vector(
+    label: str,
+    element: type[ElementType[Any]],
+    memory: Memory,
+    metadata: QuarterMetadata | None = None,
+    stores: Stores | None = None,
+    marks: Marks | None = None,
+) -> FieldVector:
+    """Return a vector of a field.
+
+    Args:
+        label: what to call it in messages.
+        element: its element type.
+        memory: its elements.
+        metadata: format and scale, for QUARTER.
+        stores: how floats are stored; by default to nearest.
+        marks: where it is noted which elements are stored; by default nowhere.
+
+    >>> from poplite.types import INT
+    >>> x = vector("x", INT, np.zeros(1, INT))
+    >>> x[0] = 2**31; x[0]
+    -2147483648
+    """
+    cls = _CLASSES.get(element, _Integers)
+    if stores is not None and element.is_floating_point:
+        cls = FieldVector
+    found = cls(label, element, memory, metadata, stores)
+    return found if marks is None else _Marked(found, marks)
+
+
+_CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
+    FLOAT: _Singles,
+    HALF: FieldVector,
+    QUARTER: FieldVector,
+    UNSIGNED_LONGLONG: FieldVector,
+}
+"""How elements are read and stored; all others are ints and truth values."""
 
 
 class FieldList:
@@ -149,9 +234,10 @@ class FieldList:
         rows: the elements of each vector.
         metadata: format and scale, for QUARTER.
         stores: how floats are stored; by default to nearest.
+        marks: of each vector, where it is noted which elements are stored; by default nowhere.
     """
 
-    __slots__ = ("_element", "_label", "_metadata", "_rows", "_stores")
+    __slots__ = ("_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors")
 
     def __init__(
         self,
@@ -160,17 +246,25 @@ class FieldList:
         rows: Sequence[Memory],
         metadata: QuarterMetadata | None = None,
         stores: Stores | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> None:
         self._label, self._element, self._rows = label, element, rows
-        self._metadata, self._stores = metadata, stores
+        self._metadata, self._stores, self._marks = metadata, stores, marks
+        self._vectors: dict[int, FieldVector] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> FieldVector:
-        row = self._rows[_checked(self._label, index, len(self))]
-        label = f"{self._label}[{index}]"
-        return FieldVector(label, self._element, row, self._metadata, self._stores)
+        found = self._vectors.get(index)
+        if found is None:
+            if not 0 <= index < len(self._rows):
+                _refuse(self._label, index, len(self._rows))
+            label, row = f"{self._label}[{index}]", self._rows[index]
+            marks = None if self._marks is None else self._marks[index]
+            found = vector(label, self._element, row, self._metadata, self._stores, marks)
+            self._vectors[index] = found
+        return found
 
     def __repr__(self) -> str:
         return f"<{self._label} {self._element!r}: {len(self)} vectors>"
@@ -179,12 +273,16 @@ class FieldList:
 class InterpretedSelf:
     """What `compute` sees as `self` when it runs interpreted.
 
+    Vectors, and scalars that no vertex changes, are attributes like others; scalars that it may
+    write are looked up in memory each time.
+
     Args:
         vertex: the vertex class.
         values: for each field a scalar edge as a one-element array, a vector as a 1-D
             array, a list of vectors as a list of them, a State value as number or array.
             Arrays are used in place.
         stores: how floats are stored; by default to nearest.
+        marks: for some fields where it is noted which elements are stored, shaped as the field.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -197,53 +295,111 @@ class InterpretedSelf:
     np.float32(1.0)
     """
 
-    __slots__ = ("__stores__", "__values__", "__vertex__")
+    __slots__ = ("__dict__", "__scalars__", "__values__", "__vertex__")
 
     def __init__(
         self,
         vertex: type[Vertex],
         values: Mapping[str, FieldValue],
         stores: Stores | None = None,
+        marks: Mapping[str, Any] | None = None,
     ) -> None:
-        object.__setattr__(self, "__vertex__", vertex)
-        object.__setattr__(self, "__values__", values)
-        object.__setattr__(self, "__stores__", stores)
+        own, scalars, set_own = self.__dict__, dict[str, FieldVector](), object.__setattr__
+        set_own(self, "__vertex__", vertex)
+        set_own(self, "__values__", values)
+        set_own(self, "__scalars__", scalars)
+        for name, label, element, make, read in _plan(vertex):
+            memory: Any = values[name]
+            if read is not None:
+                own[name] = read(memory)
+                continue
+            marked = None if marks is None else marks.get(name)
+            depth = vertex.fields[name].depth
+            memory = memory if depth else _array(element, memory)
+            made = make(label, element, memory, _metadata(element, values, name), stores, marked)
+            if depth:
+                own[name] = made
+            else:
+                scalars[name] = made
 
     def __getattr__(self, name: str) -> Any:
-        vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
-        if name not in vertex.fields and isinstance(getattr(vertex, name, None), (int, float)):
-            return getattr(vertex, name)
-        field, value, metadata = _found(self, name)
-        label = f"{vertex.__name__}.{name}"
-        if field.depth == 2:
-            return FieldList(label, field.element, value, metadata, self.__stores__)
-        if field.depth == 1:
-            return FieldVector(label, field.element, value, metadata, self.__stores__)
-        return load(field.element, value[0] if field.is_edge else value, metadata)
+        own = object.__getattribute__  # a copy that is being made has neither
+        scalar = own(self, "__scalars__").get(name)
+        if scalar is not None:
+            return scalar[0]
+        vertex: type[Vertex] = own(self, "__vertex__")
+        number = getattr(vertex, name, None)
+        if isinstance(number, (int, float)):
+            return number
+        return field_of(vertex, name)  # which refuses it
 
     def __setattr__(self, name: str, value: Number) -> None:
-        field, memory, metadata = _found(self, name)
-        store(field.element, memory, 0, value, metadata, self.__stores__)
+        scalar = self.__scalars__.get(name)
+        if scalar is None:  # no vertex may change it, but a debugger
+            field, memory = field_of(self.__vertex__, name), self.__values__[name]
+            if field.depth:
+                raise AttributeError(f"'{field}' is assigned element by element")
+            metadata = _metadata(field.element, self.__values__, name)
+            memory = _array(field.element, memory)
+            scalar = vector(str(field), field.element, memory, metadata)
+        scalar[0] = value
+        if name in self.__dict__:
+            self.__dict__[name] = scalar[0]
 
     def __repr__(self) -> str:
-        vertex: type[Vertex] = object.__getattribute__(self, "__vertex__")
+        vertex: type[Vertex] = self.__vertex__
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in vertex.fields)
         return f"<{vertex.__name__} interpreted: {shown}>"
 
 
-def _found(owner: InterpretedSelf, name: str) -> tuple[Field, Any, QuarterMetadata | None]:
-    """Return a field, what it holds, and its metadata if it has some."""
-    field = field_of(object.__getattribute__(owner, "__vertex__"), name)
-    values = object.__getattribute__(owner, "__values__")
-    metadata = None
-    if field.element.requires_metadata:
-        metadata = QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
-    return field, values[name], metadata
+_Read = Callable[[Any], Number]
+_Planned = tuple[str, str, type[ElementType[Any]], Callable[..., Any], _Read | None]
+_PLANS: WeakKeyDictionary[type[Vertex], tuple[_Planned, ...]] = WeakKeyDictionary()
 
 
-def _checked(label: str, index: int, length: int) -> int:
-    if 0 <= index < length:
-        return index
+def _plan(vertex: type[Vertex]) -> tuple[_Planned, ...]:
+    """Return for each field its name, label and element type, and what makes or reads it."""
+    if vertex not in _PLANS:
+        _PLANS[vertex] = tuple(
+            (
+                name,
+                f"{vertex.__name__}.{name}",
+                field.element,
+                FieldList if field.depth == 2 else vector,
+                _reader(field),
+            )
+            for name, field in vertex.fields.items()
+        )
+    return _PLANS[vertex]
+
+
+def _reader(field: Field) -> _Read | None:
+    """Return what reads a scalar that no vertex changes; None for all other fields."""
+    element = field.element
+    if field.depth or field.writes or element.requires_metadata:
+        return None
+    read: _Read = (
+        itemgetter(0) if element in (FLOAT, UNSIGNED_LONGLONG) else methodcaller("item", 0)
+    )
+    if element is HALF:
+        return lambda memory: np.float32(_array(element, memory)[0])
+    return read if field.is_edge else lambda memory: read(_array(element, memory))
+
+
+def _array(element: type[ElementType[Any]], memory: Any) -> Memory:
+    """Return memory as an array: a State value may be a number."""
+    return memory if isinstance(memory, np.ndarray) else np.array([memory], element.dtype)
+
+
+def _metadata(
+    element: type[ElementType[Any]], values: Mapping[str, Any], name: str
+) -> QuarterMetadata | None:
+    if not element.requires_metadata:
+        return None
+    return QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
+
+
+def _refuse(label: str, index: int, length: int) -> NoReturn:
     raise TensorIndexError(
         f"'{label}': index {index} of {length} elements",
         at=here(),

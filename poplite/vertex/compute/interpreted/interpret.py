@@ -1,10 +1,13 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
-The method's own syntax tree is compiled again, under the user's file name and line numbers,
-with every operation replaced by its function in `poplite.vertex.compute.arithmetic` and
-every use of a narrower value widened where `infer` says so::
+The method's own syntax tree is compiled again, under the user's file name and line numbers.
+Operators stay where they give the bits of the arithmetic on what their operands are cast to
+(`poplite.vertex.compute.interpreted.native`); others become calls of their functions in
+`poplite.vertex.compute.arithmetic`.  Every use of a narrower value is widened where `infer`
+says so::
 
-    x = (i + 0.5) * self.step    ->    x = multiply(add(i, 0.5), self.step)
+    x = (i + 0.5) * self.step    ->    x = as_f32(float(i) + 0.5) * self.step
+    y = n / 2                    ->    y = divide(n, 2)
 
 Break points, stepping and tracebacks therefore work in the user's text.  A function that
 `compute` calls is compiled in the same way, once for each kinds of its arguments, and the
@@ -17,20 +20,26 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
 
 from poplite.source import SourceLocation
+from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.identity import remembered
+from poplite.vertex.compute.interpreted.native import native, native_unary
 from poplite.vertex.compute.interpreted.trapping import trapping
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
 from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
+
+_BUILTINS = (abs, bool, float, max, min, range)
+"""What stands for operations under Python's own names, behind the same sign."""
 
 _OPERATIONS: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -56,6 +65,11 @@ _OPERATIONS: dict[type[ast.AST], str] = {
     ast.NotEq: "not_equal",
 }
 
+_UNARY: Mapping[type[ast.unaryop], Callable[[Any], int]] = {
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+}
+
 _CASTS = {
     Kind.INT: "positive",
     Kind.UINT: "as_unsigned",
@@ -73,15 +87,14 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
 
     Returns:
         A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does.
+        Callers run it under `np.errstate(all="ignore")`, as infinities and NaN are results.
 
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
-
-    def made(checked: Checked) -> Callable[..., bool | None]:
-        return np.errstate(all="ignore")(_Compiler(traps).compiled(checked))
-
-    return remembered(vertex, ("interpreted form", traps), made)
+    return remembered(
+        vertex, ("interpreted form", traps), lambda checked: _Compiler(traps).compiled(checked)
+    )
 
 
 def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
@@ -111,6 +124,7 @@ class _Compiler:
 
     def __init__(self, traps: int) -> None:
         self._arithmetic = trapping(traps)
+        self._may_trap = self._arithmetic is not arithmetic
         self._compiled: dict[Checked, Callable[..., Any]] = {}
 
     def compiled(self, checked: Checked) -> Callable[..., Any]:
@@ -127,7 +141,11 @@ class _Compiler:
         # One copy: facts keep pointing at nodes.  Callees stay what they are.
         kept: dict[int, Any] = {id(callee): callee for callee in callees}
         tree, facts = copy.deepcopy((checked.text.tree, checked.facts), kept)
-        tree = _Instrument(facts, checked, names, exceptions).visit(tree)
+        numbers: dict[str, np.float32] = {}
+        instrument = _Instrument(
+            facts, checked, names, exceptions, numbers, may_trap=self._may_trap
+        )
+        tree = instrument.visit(tree)
         module = ast.fix_missing_locations(ast.Module([tree], []))
         function = checked.function
         code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
@@ -135,13 +153,22 @@ class _Compiler:
         visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: self._arithmetic}
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
         visible |= {name: cls for cls, name in exceptions.items()}
+        visible |= numbers | {f"@{known.__name__}": known for known in _BUILTINS}
         return FunctionType(inner, visible, argdefs=function.__defaults__)
 
 
 class _Instrument(ast.NodeTransformer):
-    """Replaces operations by calls; consumes the tree it visits.
+    """Replaces operations; consumes the tree it visits.
 
     What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
+
+    Args:
+        facts: what is known about its nodes.
+        checked: the function.
+        names: what functions that it calls are called.
+        exceptions: what it raises is called.
+        numbers: where literals as float32 are kept, by name.
+        may_trap: whether every operation is to be looked at.
     """
 
     def __init__(
@@ -150,10 +177,52 @@ class _Instrument(ast.NodeTransformer):
         checked: Checked,
         names: Mapping[Checked, str],
         exceptions: Mapping[type[Exception], str],
+        numbers: dict[str, np.float32],
+        *,
+        may_trap: bool,
     ) -> None:
         self._facts, self._checked = facts, checked
         self._names, self._exceptions = names, exceptions
+        self._numbers, self._may_trap = numbers, may_trap
         self._temporaries = 0
+        self._tested: set[ast.expr] = set()
+
+    def _kind(self, node: ast.expr) -> Kind | None:
+        """Return the kind of a number as it was written; None where Python need not know it."""
+        return None if self._may_trap else self._facts.kinds.get(node)
+
+    def _as(self, kind: Kind, value: ast.expr, known: Kind | None) -> ast.expr:
+        """Cast an operand of a known kind, now where it is a literal."""
+        if known is kind or kind <= Kind.INT:
+            return value
+        if not isinstance(value, ast.Constant):
+            if kind is Kind.FLOAT:
+                return _builtin(value, "float", value)
+            return _call(value, _CASTS[kind], value)
+        number: Any = value.value
+        if kind is Kind.FLOAT:
+            return ast.copy_location(ast.Constant(float(number)), value)
+        with np.errstate(all="ignore"):
+            single = arithmetic.as_f32(number)
+        name = f"@{single!s}"
+        self._numbers[name] = single
+        return ast.copy_location(ast.Name(name, ast.Load()), value)
+
+    def _operation(
+        self,
+        node: ast.AST,
+        op: ast.operator,
+        left: tuple[ast.expr, Kind | None],
+        right: tuple[ast.expr, Kind | None],
+    ) -> ast.expr:
+        """Return an operation on two numbers, each with its kind."""
+        found = native(op, left[1], right[1])
+        if found is None:
+            return _call(node, _OPERATIONS[type(op)], left[0], right[0])
+        kind, gives = found
+        new: ast.expr = ast.BinOp(self._as(kind, *left), op, self._as(kind, *right))
+        new = ast.copy_location(new, node)
+        return _call(node, "as_64", new) if gives == "wrapped" else new
 
     def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
         """Return an expression that keeps a value, and one that gives it again."""
@@ -206,42 +275,111 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):  # a helper may stand in it: evaluate it once
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
-        operation = _OPERATIONS[type(node.op)]
-        new = _call(node, operation, self._widened(node.target, old), self.visit(node.value))
+        left = self._widened(node.target, old), self._kind(node.target)
+        right = self.visit(node.value), self._kind(node.value)
+        new = self._operation(node, node.op, left, right)
         return ast.copy_location(ast.Assign([target], new), node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.Call:
-        operation = _OPERATIONS[type(node.op)]
-        return _call(node, operation, self.visit(node.left), self.visit(node.right))
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        kinds = self._kind(node.left), self._kind(node.right)
+        left, right = self.visit(node.left), self.visit(node.right)
+        return self._operation(node, node.op, (left, kinds[0]), (right, kinds[1]))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        is_not, kind = isinstance(node.op, ast.Not), self._kind(node.operand)
+        if is_not:
+            self._tested.add(node.operand)
         operand = self.visit(node.operand)
-        if isinstance(node.op, ast.Not):
-            return ast.copy_location(ast.UnaryOp(node.op, operand), node)
-        return _call(node, _OPERATIONS[type(node.op)], operand)
+        found = None if is_not else native_unary(node.op, kind)
+        new = ast.copy_location(ast.UnaryOp(node.op, operand), node)
+        if is_not or (found is not None and found[1] == "as it is"):
+            return new
+        if found is None:
+            return _call(node, _OPERATIONS[type(node.op)], operand)
+        if isinstance(operand, ast.Constant):  # such as -1
+            value = arithmetic.as_64(_UNARY[type(node.op)](operand.value))
+            return ast.copy_location(ast.Constant(value), node)
+        return _call(node, "as_64", new)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self._tested.add(node.test)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self._tested.add(node.test)
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self._tested.add(node.test)
+        return self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        if node in self._tested:
+            self._tested.update(node.values)
+        return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Turn `a < b < c` into `less(a, t := b) and less(t, c)`."""
+        """Turn `a < b < c` into `a < (t := b) and t < c`."""
         tests: list[ast.expr] = []
+        kind = self._kind(node.left)
         left: ast.expr = self.visit(node.left)
         last = node.comparators[-1]
         for op, comparator in zip(node.ops, node.comparators, strict=True):
+            kinds = kind, self._kind(comparator)
             right: ast.expr = self.visit(comparator)
             following = right
             if comparator is not last:
                 right, following = self._kept(right)
-            tests.append(_call(node, _OPERATIONS[type(op)], left, right))
-            left = following
+            test = self._comparison(node, op, (left, kinds[0]), (right, kinds[1]))
+            tests.append(test)
+            left, kind = following, kinds[1]
         whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         return ast.copy_location(whole, node)
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:
+    def _comparison(
+        self,
+        node: ast.Compare,
+        op: ast.cmpop,
+        left: tuple[ast.expr, Kind | None],
+        right: tuple[ast.expr, Kind | None],
+    ) -> ast.expr:
+        found = native(op, left[1], right[1])
+        if found is None:
+            return _call(node, _OPERATIONS[type(op)], left[0], right[0])
+        kind, gives = found
+        new: ast.expr = ast.Compare(self._as(kind, *left), [op], [self._as(kind, *right)])
+        new = ast.copy_location(new, node)
+        if gives == "as it is" or node in self._tested:
+            return new
+        return _builtin(node, "bool", new)
+
+    def _function(self, node: ast.Call, name: str, kinds: Sequence[Kind | None]) -> ast.expr:
+        """Return a call of what the arithmetic has, of arguments that were visited."""
+        wide = None if None in kinds else max(kind for kind in kinds if kind is not None)
+        if wide is None or wide is Kind.UINT or self._may_trap:
+            return _call(node, name, *node.args)
+        if name in ("minimum", "maximum") and (wide > Kind.INT or Kind.BOOL not in kinds):
+            each = zip(node.args, kinds, strict=True)
+            args = [self._as(wide, arg, kind) for arg, kind in each]
+            return _builtin(node, name[:3], *args)
+        if name == "absolute" and wide > Kind.INT:
+            return _builtin(node, "abs", *node.args)
+        if name == "as_float":
+            return node.args[0] if wide >= Kind.FLOAT else _builtin(node, "float", *node.args)
+        if name == "as_bool":
+            return _builtin(node, "bool", *node.args)
+        if name == "indices" and len(node.args) == 1:
+            return _builtin(node, "range", *node.args)
+        return _call(node, name, *node.args)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         helper, name = self._facts.helpers.get(node), self._facts.calls.get(node)
+        kinds = [self._kind(arg) for arg in node.args]
         node.args = [self.visit(arg) for arg in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
         if name is not None:
-            return _call(node, name, *node.args)
+            return self._function(node, name, kinds)
         if helper is not None:
             node.func = ast.Name(self._names[helper], ast.Load())
             if helper.scope.takes_self:
@@ -262,4 +400,9 @@ class _Instrument(ast.NodeTransformer):
 
 def _call(node: ast.AST, operation: str, *args: ast.expr) -> ast.Call:
     function = ast.Attribute(ast.Name(_ARITHMETIC, ast.Load()), operation, ast.Load())
+    return ast.copy_location(ast.Call(function, list(args), []), node)
+
+
+def _builtin(node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
+    function = ast.Name(f"@{name}", ast.Load())
     return ast.copy_location(ast.Call(function, list(args), []), node)
