@@ -20,7 +20,9 @@ from poplite.simulator.pricing.module import priced_module
 from poplite.simulator.pricing.native_slots import block_costs
 from poplite.simulator.pricing.parameters import PRICED, parameters_of
 from poplite.simulator.pricing.slot_function import (
+    BlockCost,
     declarations,
+    is_loop,
     slot_counting_text,
     with_bounded_memory,
     with_its_memory,
@@ -52,13 +54,18 @@ def running_module(
     tables = {p.name for p in parameters if p.what in ("pairs", "wide")}
     costs = block_costs(blocks, frozenset(lengths | _looked_up(blocks, tables)), cost)
     if not on_copies:  # what runs may take for ever
-        costs = {block: replace(each, may_not_end=False) for block, each in costs.items()}
+        costs = {block.name: _unbounded(block, costs[block.name]) for block in blocks}
     arguments = [parameter.declared for parameter in parameters]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
     memory, declared = with_bounded_memory if on_copies else with_its_memory, declarations(module)
     return llvm.parse_assembly(slot_counting_text(name, arguments, blocks, costs, declared, memory))
+
+
+def _unbounded(block: Block, cost: BlockCost) -> BlockCost:
+    """Return the cost of a block that runs for ever if it must."""
+    return replace(cost, may_not_end=False, counts_times=cost.may_not_end and is_loop(block))
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:
