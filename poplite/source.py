@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType
 
 _BETWEEN = frozenset({"contextlib", "types", "typing"})
 """Standard modules that stand between the user's line and poplite: in a `with` statement of
@@ -68,9 +68,16 @@ def here() -> SourceLocation:
         frame when every frame is poplite's own.
     """
     frame = sys._getframe(1)
-    while _is_inside(frame) and frame.f_back is not None:
+    while True:
+        module, code = frame.f_globals.get("__name__", ""), frame.f_code
+        if module[:7] == "poplite" and module[7:8] in (".", ""):
+            is_outside = code.co_name == "<module>"  # it is being imported
+        else:
+            is_outside = module not in _BETWEEN
+        if is_outside or frame.f_back is None:
+            break
         frame = frame.f_back
-    code, instruction = frame.f_code, frame.f_lasti
+    instruction = frame.f_lasti
     known = _known.get((id(code), instruction))
     if known is not None:
         return known[1]
@@ -87,11 +94,3 @@ are not looked up by `==`, which does not compare their files."""
 
 _MOST_KNOWN = 1024
 """Places that are remembered, with their code."""
-
-
-def _is_inside(frame: FrameType) -> bool:
-    """Tell whether the user's line is further out: the frame is a call of poplite."""
-    module = frame.f_globals.get("__name__", "")
-    if module.startswith("poplite.") or module == "poplite":
-        return frame.f_code.co_name != "<module>"  # or it is being imported
-    return module in _BETWEEN

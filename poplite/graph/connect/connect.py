@@ -244,15 +244,20 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     state: dict[str, Any] = {}
     waiting: dict[str, object] = {}
     written, rows, quarters = 0, False, False
+    fields = vertex.vertex_class.fields
+    is_new = not (vertex.connections or vertex.rows or vertex.waiting)
     for name, value in values.items():
-        field = check_declared(vertex, name, at)
+        field = fields.get(name)
+        if field is None or field.is_implicit:
+            field = check_declared(vertex, name, at)  # which refuses it
         if not field.is_edge:
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = _state(vertex, field, value, at)
             else:
                 waiting[name] = copy(value)
             continue
-        _check_free(vertex, field, at)
+        if not is_new:
+            _check_free(vertex, field, at)
         written += field.writes
         quarters = quarters or (field.variable is None and field.element.requires_metadata)
         if isinstance(value, Tensor):

@@ -35,6 +35,7 @@ class VariableMapping:
     Args:
         num_elements: elements of the variable.
         version: of the graph.
+        tile: that of all elements; `NO_TILE` where they have none yet.
 
     Attributes:
         num_elements: elements of the variable.
@@ -49,10 +50,12 @@ class VariableMapping:
         "num_elements",
     )
 
-    def __init__(self, num_elements: int, version: Version | None = None) -> None:
+    def __init__(
+        self, num_elements: int, version: Version | None = None, tile: int = NO_TILE
+    ) -> None:
         self.num_elements = num_elements
         # One tile of all elements or none, a linear spread, or breaks and the tiles between them.
-        self._below: int | Linear | tuple[Int64, Int32] = NO_TILE
+        self._below: int | Linear | tuple[Int64, Int32] = tile
         self._log: array[int] | None = None
         self._table: TileTable | None = None
         self._mapped: npt.NDArray[np.bool_] | None = None

@@ -495,7 +495,7 @@ class Tensor(Displayed):
 
     def is_parallel_writeable(self) -> bool:
         """Tell whether all elements may be written at once: no aliases, no constants."""
-        return not (self.contains_constant() or self.contains_aliases())
+        return not (views.contains_constant(self.view) or views.contains_aliases(self.view))
 
     def intersects_with(self, other: Tensor) -> bool:
         """Tell whether two tensors share an element.
