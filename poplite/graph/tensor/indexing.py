@@ -354,10 +354,8 @@ def select(key: object, tensor: NamedView) -> View:
     >>> select((slice(None), -1), pl.Graph().add_variable(pl.INT, (4, 6))).shape
     (4,)
     """
-    shape = tensor.view.shape
-    if type(key) is slice and shape:  # most keys: nothing to count
-        return _range(tensor.view, key, 0, tensor)
     items = key if isinstance(key, tuple) else (key,)
+    shape = tensor.view.shape
     named, ellipses = len(items), 0
     for item in items:
         if item is None:
