@@ -1,13 +1,17 @@
-"""Compiling: a new vertex type and one from the cache, against `@njit`; many small Copies.
+"""Compiling: a new vertex type and one from the cache, against `@njit`; many Copies and vertices.
 
     python benchmarks/compilation.py [--samples 9] [--json FILE] [--small]
 
 Of a vertex type both sides compile the same loop, each time as a new function, in a process where
 Numba is loaded and has compiled before.  What an engine needs beside it is there as well.
+
+Of many vertices, each is added by a call with two slices and a number; the baseline is an object
+that holds two slices of NumPy arrays and the number.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import itertools
 import os
@@ -150,6 +154,50 @@ def copies_row(samples: int, count: int) -> Row:
     return Row(name, min(ours) / min(without), "x", "<=", 2.5, ours, without)
 
 
+class Chunk:
+    """What a hand-written program keeps of a piece of its work."""
+
+    __slots__ = ("n", "tile", "x", "y")
+
+    def __init__(self, tile: int, x: Any, y: Any, n: int) -> None:
+        self.tile, self.x, self.y, self.n = tile, x, y, n
+
+
+def vertices_row(samples: int, count: int) -> Row:
+    """Adding vertices one at a time, slices included; microseconds a call."""
+    import poplite as pl
+
+    class Scale(pl.Vertex):
+        x: pl.Input[pl.Vector[pl.FLOAT]]
+        y: pl.Output[pl.Vector[pl.FLOAT]]
+        n: pl.Input[pl.INT]
+
+        def compute(self) -> None:
+            for i in range(len(self.y)):
+                self.y[i] = self.n * self.x[i]
+
+    def ours() -> None:
+        graph = pl.Graph()
+        x = graph.add_variable(pl.FLOAT, (16 * count,), "x", mapping="linear")
+        y = graph.add_variable(pl.FLOAT, (16 * count,), "y", mapping="linear")
+        work, tiles = graph.add_compute_set("work"), graph.target.tiles
+        for k in range(count):
+            i, j = 16 * k, 16 * k + 16
+            graph.add_vertex(work, Scale, tile=k % tiles, x=x[i:j], y=y[i:j], n=3)
+
+    def hand() -> None:
+        x = np.zeros(16 * count, np.float32)
+        y = np.zeros(16 * count, np.float32)
+        work = []
+        for k in range(count):
+            i, j = 16 * k, 16 * k + 16
+            work.append(Chunk(k % 1472, x[i:j], y[i:j], 3))
+
+    added, made = in_turn(ours, hand, samples, before=gc.collect)
+    name = f"add_vertex with two slices and a number, of {count:,}"
+    return Row(name, 1e6 * min(added) / count, "us", "<=", 20.0, added, made)
+
+
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
     samples = min(samples, 1) if small else samples
@@ -159,6 +207,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         for make in (compiled_row, cached_row):
             made += [make(samples, checks, Path(name)) for checks in ("strict", "fast")]
         made.append(copies_row(samples, 100 if small else 10_000))
+        made.append(vertices_row(samples, 100 if small else 10_000))
     return made
 
 

@@ -5,7 +5,8 @@ vertex and program step remembers where the user made it.  `here()` walks the st
 of the package: the first frame whose module is not part of poplite is the user's.  The
 standard library's modules that call back into poplite are passed over as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
-thousands of times that), cheap enough for every vertex.
+thousands of times that), cheap enough for every vertex; and a line that a loop comes back
+to has one `SourceLocation`, found by the instruction that makes the call.
 
 What a module of poplite makes while it is imported, such as its vertex classes, has its line there.
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType
 
 _BETWEEN = frozenset({"contextlib", "types", "typing"})
 """Standard modules that stand between the user's line and poplite: in a `with` statement of
@@ -67,15 +68,29 @@ def here() -> SourceLocation:
         frame when every frame is poplite's own.
     """
     frame = sys._getframe(1)
-    while _is_inside(frame) and frame.f_back is not None:
+    while True:
+        module, code = frame.f_globals.get("__name__", ""), frame.f_code
+        if module[:7] == "poplite" and module[7:8] in (".", ""):
+            is_outside = code.co_name == "<module>"  # it is being imported
+        else:
+            is_outside = module not in _BETWEEN
+        if is_outside or frame.f_back is None:
+            break
         frame = frame.f_back
-    code = frame.f_code
-    return SourceLocation(code.co_filename, frame.f_lineno, code.co_name)
+    instruction = frame.f_lasti
+    known = _known.get((id(code), instruction))
+    if known is not None:
+        return known[1]
+    location = SourceLocation(code.co_filename, frame.f_lineno, code.co_name)
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[id(code), instruction] = code, location
+    return location
 
 
-def _is_inside(frame: FrameType) -> bool:
-    """Tell whether the user's line is further out: the frame is a call of poplite."""
-    module = frame.f_globals.get("__name__", "")
-    if module.startswith("poplite.") or module == "poplite":
-        return frame.f_code.co_name != "<module>"  # or it is being imported
-    return module in _BETWEEN
+_known: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
+"""By code and instruction.  Each entry holds its code, so that no other code gets that id; codes
+are not looked up by `==`, which does not compare their files."""
+
+_MOST_KNOWN = 1024
+"""Places that are remembered, with their code."""

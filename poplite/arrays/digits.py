@@ -59,6 +59,8 @@ def flat_digits(shape: Sequence[int], dims: Sequence[Dim]) -> list[Digit]:
     >>> flat_digits((2, 3, 4), (12, 4, 1)), flat_digits((4, 3), (1, 4))
     ([(24, 1)], [(4, 1), (3, 4)])
     """
+    if len(shape) == 1 and isinstance(dims[0], int):
+        return [(shape[0], dims[0])] if shape[0] != 1 else []
     merged: list[Digit] = []
     extent, stride = 1, -1  # the digit that may still grow
     for size, dim in zip(shape, dims):  # noqa: B905  (strict takes longer than a digit)
@@ -94,6 +96,8 @@ def row_major(shape: Sequence[int]) -> tuple[Dim, ...]:
     >>> row_major((2, 3, 4))
     (12, 4, 1)
     """
+    if len(shape) < 2:
+        return (1,) * len(shape)
     strides: list[Dim] = []
     step = 1
     for size in reversed(shape):

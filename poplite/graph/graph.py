@@ -832,7 +832,8 @@ class Graph(Displayed):
         check_compute_set(self, compute_set, "add_vertex", at)
         vertex = VertexInstance(compute_set, connect.vertex_class_of(vertex_class, at), at)
         if tile is not None:
-            vertex.tile = self._tiles.checked(tile, vertex.label, at)
+            number = self._tiles.in_range(tile)
+            vertex.tile = self._tiles.checked(tile, vertex.label, at) if number is None else number
         connect.bind(vertex, fields, at)
         compute_set.vertices.append(vertex)
         return vertex

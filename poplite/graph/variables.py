@@ -39,6 +39,7 @@ from poplite.graph.clone import (
     interleaved,
     layout,
 )
+from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.host_values import ElementClass, elements
 from poplite.graph.storage.names import checked_name
@@ -214,11 +215,9 @@ def add_number(
         tile: where it lives, if known.
         at: the user's line.
     """
-    variable = space.make("", kind, (), True, at)
+    variable = space.make("", kind, (), True, at, NO_TILE if tile is None else tile)
     variable.initial_value = np.array(number, kind.dtype)
     variable.initial_value.flags.writeable = False
-    if tile is not None:
-        variable.mapping.paint(0, 1, tile)
     return variable
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as attribute
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Never, TypeVar, overload
 
@@ -118,6 +119,10 @@ class Field:
         depth: 0 scalar, 1 vector, 2 list of vectors.
         variable: the type variable, in a template.
         layout: how its vectors lie in memory.
+        is_edge: whether it connects a tensor.
+        reads: whether it reads the tensor connected to it.
+        writes: whether it writes the tensor connected to it.
+        is_implicit: whether it is the edge that brings the metadata of a QUARTER field.
 
     >>> from poplite.types import FLOAT
     >>> str(Field("x", "input", FLOAT, 1))
@@ -130,26 +135,17 @@ class Field:
     depth: int
     variable: TypeVar | None = None
     layout: Layout = PLAIN
+    is_edge: bool = attribute(init=False, repr=False, compare=False)
+    reads: bool = attribute(init=False, repr=False, compare=False)
+    writes: bool = attribute(init=False, repr=False, compare=False)
+    is_implicit: bool = attribute(init=False, repr=False, compare=False)
 
-    @property
-    def is_edge(self) -> bool:
-        """Whether the field connects a tensor."""
-        return self.role != "state"
-
-    @property
-    def reads(self) -> bool:
-        """Whether the field reads the tensor connected to it."""
-        return self.role in ("input", "inout")
-
-    @property
-    def writes(self) -> bool:
-        """Whether the field writes the tensor connected to it."""
-        return self.role in ("output", "inout")
-
-    @property
-    def is_implicit(self) -> bool:
-        """Whether it is the edge that brings the metadata of a QUARTER field."""
-        return "." in self.name
+    def __post_init__(self) -> None:
+        # Asked for every field of every vertex, so it is found once.
+        object.__setattr__(self, "is_edge", self.role != "state")
+        object.__setattr__(self, "reads", self.role in ("input", "inout"))
+        object.__setattr__(self, "writes", self.role in ("output", "inout"))
+        object.__setattr__(self, "is_implicit", "." in self.name)
 
     @property
     def element_name(self) -> str:

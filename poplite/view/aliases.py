@@ -113,7 +113,10 @@ def contains_constant(view: View) -> bool:
     >>> contains_constant(all_of(Storage(0, 0, 6, constant=True), (6,)))
     True
     """
-    below_view = _storages(view)
+    space = view.space
+    if isinstance(space, Storage):
+        return space.constant
+    below_view = space.storages
     constants = [storage for storage in below_view if storage.constant]
     if len(constants) in (0, len(below_view)):
         return bool(constants)

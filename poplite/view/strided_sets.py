@@ -50,6 +50,8 @@ def repeats(digits: Sequence[Digit]) -> bool:
     >>> repeats([(4, 1), (3, 4)]), repeats([(4, 1), (3, 3)]), repeats([(4, 3), (3, 4)])
     (False, True, False)
     """
+    if len(digits) < 2:
+        return bool(digits) and digits[0][1] == 0
     ordered = sorted([(abs(stride), extent) for extent, stride in digits])
     reach = 0
     nested = True

@@ -118,7 +118,7 @@ class View:
         size = end - begin
         if size == shape[dim]:
             return self
-        shape = (*shape[:dim], size, *shape[dim + 1 :])
+        shape = (size,) if len(shape) == 1 else (*shape[:dim], size, *shape[dim + 1 :])
         if size == 0:
             return empty(shape)
         dims = self.dims

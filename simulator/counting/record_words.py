@@ -5,14 +5,15 @@ it in compiled code.
 """
 
 (
-    REPLICAS, TABLE, STRIDE, VERTICES, FAMILIES, SHARED, SHARED_COUNT, SHARED_TILES, WORKERS, BUSY,
+    REPLICAS, TABLE, STRIDE, RUNS, RUN_ENDS, RUN_FAMILIES, SHARED, SHARED_ENDS, WORKERS, BUSY,
     TILES, ALONE, ALONE_COUNT, ALONE_TILES, CYCLES, MOST, BESIDE, LEAST, TOTALS, RECORD_WORDS,
 ) = range(20)  # fmt: skip
 """Words of a record: how many replicas; the table of the first one, and words from one table to
-the next; vertices, and the family of each; those that share workers, and their tiles; the workers
-of a tile, and what each has been given; tiles that run any; MultiVertices, and their tiles; cycles
-of each tile in one replica, in the slowest one, and of the phases beside it that no sync parts
-from it, the most of them on other tiles; totals."""
+the next; runs of vertices of one family, where each ends, and its family; those that share
+workers, tile by tile, and where each tile ends; the workers of a tile, and what each has been
+given; tiles that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in
+the slowest one, and of the phases beside it that no sync parts from it, the most of them on other
+tiles; totals."""
 
 TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
 """Words of totals, behind which stand the cycles of each tile, and the slots of each family:

@@ -22,13 +22,14 @@ from poplite.simulator.counting.record_words import (
     BESIDE,
     BUSY,
     CYCLES,
-    FAMILIES,
     LEAST,
     MOST,
     REPLICAS,
+    RUN_ENDS,
+    RUN_FAMILIES,
+    RUNS,
     SHARED,
-    SHARED_COUNT,
-    SHARED_TILES,
+    SHARED_ENDS,
     STRIDE,
     TABLE,
     TILES,
@@ -37,7 +38,6 @@ from poplite.simulator.counting.record_words import (
     TOTAL_SLOWEST,
     TOTAL_WORDS,
     TOTALS,
-    VERTICES,
     WORKERS,
 )
 
@@ -47,22 +47,27 @@ def _add(place: Any, number: Any, value: Any) -> None:
 
 
 def _pack(record: Any, table: Any) -> None:
-    """Add what vertices take that share the workers of their tile, each to the one free first."""
-    busy, cycles, workers = record[BUSY], record[CYCLES], record[WORKERS]
-    for place in range(record[TILES] * workers):
-        set_word(busy, place, 0)
-    for k in range(record[SHARED_COUNT]):
-        begin = word(record[SHARED_TILES], k) * workers
-        free, least = begin, word(busy, begin)
-        for place in range(begin + 1, begin + workers):
-            if word(busy, place) < least:
-                free, least = place, word(busy, place)
-        set_word(busy, free, least + word(table, word(record[SHARED], k)))
+    """Set what vertices take that share the workers of their tile, each on the one free first."""
+    busy, workers, vertices = record[BUSY], record[WORKERS], record[SHARED]
+    begin = 0
     for tile in range(record[TILES]):
-        slowest = 0
-        for place in range(tile * workers, (tile + 1) * workers):
-            slowest = max(slowest, word(busy, place))
-        _add(cycles, tile, slowest * workers)
+        end, slowest = word(record[SHARED_ENDS], tile), 0
+        if end - begin <= workers:  # as most tiles are: each vertex has a worker
+            for k in range(begin, end):
+                slowest = max(slowest, word(table, word(vertices, k)))
+        else:
+            for worker in range(workers):
+                set_word(busy, worker, 0)
+            for k in range(begin, end):
+                free, least = 0, word(busy, 0)
+                for worker in range(1, workers):
+                    if word(busy, worker) < least:
+                        free, least = worker, word(busy, worker)
+                taken = least + word(table, word(vertices, k))
+                set_word(busy, free, taken)
+                slowest = max(slowest, taken)
+        set_word(record[CYCLES], tile, slowest * workers)
+        begin = end
 
 
 def sum_slots(
@@ -84,8 +89,6 @@ def sum_slots(
         set_word(most, tile, 0)
     for replica in range(record[REPLICAS]):
         table = record[TABLE] + 8 * replica * record[STRIDE]
-        for tile in range(tiles):
-            set_word(cycles, tile, 0)
         _pack(record, table)
         for k in range(record[ALONE_COUNT]):
             _add(cycles, word(record[ALONE_TILES], k), word(table, word(record[ALONE], k)))
@@ -100,9 +103,13 @@ def sum_slots(
     _add(totals, TOTAL_EXECUTIONS, 1)
     _add(totals, TOTAL_SLOWEST, slowest)
     _add(totals, TOTAL_SEGMENT, segment)
-    for vertex in range(record[VERTICES]):
-        family = word(record[FAMILIES], vertex)
-        _add(totals, TOTAL_WORDS + tiles + family, word(record[TABLE], vertex))
+    begin = 0
+    for run in range(record[RUNS]):
+        end, taken = word(record[RUN_ENDS], run), 0
+        for vertex in range(begin, end):
+            taken += word(record[TABLE], vertex)
+        _add(totals, TOTAL_WORDS + tiles + word(record[RUN_FAMILIES], run), taken)
+        begin = end
 
 
 def sum_slots_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:

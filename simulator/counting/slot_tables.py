@@ -31,14 +31,15 @@ from poplite.simulator.counting.record_words import (
     BESIDE,
     BUSY,
     CYCLES,
-    FAMILIES,
     LEAST,
     MOST,
     RECORD_WORDS,
     REPLICAS,
+    RUN_ENDS,
+    RUN_FAMILIES,
+    RUNS,
     SHARED,
-    SHARED_COUNT,
-    SHARED_TILES,
+    SHARED_ENDS,
     STRIDE,
     TABLE,
     TILES,
@@ -47,7 +48,6 @@ from poplite.simulator.counting.record_words import (
     TOTAL_SLOWEST,
     TOTAL_WORDS,
     TOTALS,
-    VERTICES,
     WORKERS,
 )
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -112,19 +112,25 @@ class SlotTable:
         self._tables = np.zeros((len(arenas), 1 + count + len(given)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
         # What a driver writes down of these counts for nobody, which is one family more.
-        self._families = np.full(count + len(given), len(families))
+        family_of = np.full(count + len(given), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
         for k, (family, own) in enumerate(zip(families, numbers, strict=True)):
-            self._families[places[own]], tiles[own] = k, family.tiles.array()
+            family_of[places[own]], tiles[own] = k, family.tiles.array()
             alone[own] = issubclass(family.cls, MultiVertex)
             if not self._is_counted[k]:
                 self._tables[:, 1 + places[own]] = known_slots(family, target)[0].array()
+        changes = np.flatnonzero(np.diff(family_of)) + 1
+        self._run_ends = np.append(changes, len(family_of))
+        self._run_families = family_of[self._run_ends - 1]
         self._used, compact = np.unique(tiles, return_inverse=True)
-        # They start in the order of their numbers.
-        self._shared, self._alone = places[~alone], places[alone]
-        self._shared_tiles, self._alone_tiles = compact[~alone], compact[alone]
-        self._scratch = np.zeros(len(self._used) * (target.workers + 2), np.int64)
+        # Those of a tile start in the order of their numbers.
+        order = np.flatnonzero(~alone)
+        order = order[np.argsort(compact[order], kind="stable")]
+        self._shared, self._alone = places[order], places[alone]
+        self._shared_ends = np.cumsum(np.bincount(compact[order], minlength=len(self._used)))
+        self._alone_tiles = compact[alone]
+        self._scratch = np.zeros(target.workers + 2 * len(self._used), np.int64)
         around = cycles_around(self._cost, target.tiles)
         self._beside = around[self._used]
         others = np.delete(around, self._used)
@@ -138,16 +144,16 @@ class SlotTable:
         used, workers = len(self._used), self._executable.target.workers
         totals = np.zeros(TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
         busy = self._scratch.ctypes.data
-        cycles = busy + 8 * used * workers
+        cycles = busy + 8 * workers
         words = {
             REPLICAS: len(self._tables),
             TABLE: self._tables.ctypes.data + 8,
             STRIDE: self._tables.shape[1],
-            VERTICES: len(self._families),
-            FAMILIES: self._families.ctypes.data,
+            RUNS: len(self._run_ends),
+            RUN_ENDS: self._run_ends.ctypes.data,
+            RUN_FAMILIES: self._run_families.ctypes.data,
             SHARED: self._shared.ctypes.data,
-            SHARED_COUNT: len(self._shared),
-            SHARED_TILES: self._shared_tiles.ctypes.data,
+            SHARED_ENDS: self._shared_ends.ctypes.data,
             WORKERS: workers,
             BUSY: busy,
             TILES: used,

@@ -22,7 +22,9 @@ from poplite.simulator.pricing.module import folded
 from poplite.simulator.pricing.native_slots import block_costs
 from poplite.simulator.pricing.parameters import PRICED, Parameter
 from poplite.simulator.pricing.slot_function import (
+    BlockCost,
     declarations,
+    is_loop,
     slot_counting_text,
     with_bounded_memory,
     with_its_memory,
@@ -61,7 +63,7 @@ def measuring_object(
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
     if not on_copies:  # what runs may take for ever
-        block_cost = {key: replace(each, may_not_end=False) for key, each in block_cost.items()}
+        block_cost = {block.name: _unbounded(block, block_cost[block.name]) for block in blocks}
     arguments = [parameter.declared for parameter in given]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
@@ -71,6 +73,11 @@ def measuring_object(
     linked = llvm.parse_assembly(driver)
     linked.link_in(llvm.parse_assembly(counted))
     return optimized_object(exported, str(linked), processor)
+
+
+def _unbounded(block: Block, cost: BlockCost) -> BlockCost:
+    """Return the cost of a block that runs for ever if it must."""
+    return replace(cost, may_not_end=False, counts_times=cost.may_not_end and is_loop(block))
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:

@@ -9,6 +9,17 @@
 Nothing is read or written, so it needs no memory; what is loaded counts as zero.  LLVM then turns
 loops into multiplications wherever it knows how often they run.  Where it does not, a loop could
 run forever: it returns `OVER` beyond a budget.
+
+In code that runs vertices, such a loop of one block counts how often it runs, and what that takes
+is added at the end::
+
+    loop:                                       left:
+      %time = phi i64 [ 0, ...                    %by.now = add i64 %earlier, %next.time
+      %next.time = add i64 %time, 1             end:
+      br i1 %more, label %loop, label %left       %own = mul i64 %by.now, 256
+
+It often counts something itself, and then LLVM keeps one number for both.  One addition more in a
+loop of six takes nothing on a core of its own, but up to a sixth where two threads share the core.
 """
 
 from __future__ import annotations
@@ -27,6 +38,7 @@ MOST_SLOTS = 1 << 27
 
 _PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
+_LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
 Memory = Callable[[Instruction, int], str]
@@ -43,6 +55,7 @@ class BlockCost:
         lengths: names of arguments.
         limit: the greatest number of that counter.
         may_not_end: whether it begins a loop that might run for ever, or for very long.
+        counts_times: whether it is a loop itself, and counts how often it runs.
     """
 
     parts: int
@@ -50,6 +63,7 @@ class BlockCost:
     lengths: frozenset[str] = frozenset()
     limit: int = 0
     may_not_end: bool = False
+    counts_times: bool = False
 
 
 def slot_counting_text(
@@ -70,27 +84,83 @@ def slot_counting_text(
         declared: declarations of what it calls.
         memory: what becomes of each instruction but those that end a block.
     """
+    names = {block.name: _named(block.name) for block in blocks}
+    loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
     tails = {
-        _named(block.name): f"%going.on.{number}"
+        names[block.name]: f"%left.{number}" if number in loops else f"%going.on.{number}"
         for number, block in enumerate(blocks)
-        if costs[block.name].may_not_end
+        if number in loops or costs[block.name].may_not_end
     }
     lines = [*declared, f"define i64 @{exported}({', '.join(arguments)}) {{"]
     for number, block in enumerate(blocks):
-        lines.append(f"{_named(block.name)[1:]}:")
+        name = names[block.name]
+        lines.append(f"{name[1:]}:")
         phis = [i for i in block.instructions if i.opcode == "phi"]
-        lines += [_from(_MARKS.sub("", phi.text), tails) for phi in phis]
+        sources = {**tails, name: name} if number in loops else tails  # it goes on from its end
+        lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
-            lines += ["%nowhere = alloca i64", "store i64 0, ptr %nowhere"]
-            lines += ["%taken = alloca i64", "store i64 0, ptr %taken"]
-        lines += _count(costs[block.name], number)
+            places = ["%nowhere", "%taken", *(f"%times.{loop}" for loop in loops)]
+            lines += [f"{place} = alloca i64\nstore i64 0, ptr {place}" for place in places]
+        if number in loops:
+            before = [names[each.name] for each in blocks if block.name in each.successors]
+            lines.append(_time(number, name, [sources.get(each, each) for each in before]))
+        else:
+            lines += _count(costs[block.name], str(number))
         for instruction in block.instructions[len(phis) : -1]:
             lines.append(memory(instruction, len(lines)))
         if block.end.opcode == "ret":
+            for loop in loops:
+                times = f"%all.times.{loop}.{number}"
+                lines.append(f"{times} = load i64, ptr %times.{loop}")
+                lines += _count(costs[blocks[loop].name], f"{loop}.{number}", times)
             lines += [f"%result.{number} = load i64, ptr %taken", f"ret i64 %result.{number}"]
+        elif number in loops:
+            (behind,) = {names[each] for each in block.successors} - {name}
+            lines += _times(number, block, behind)
         else:
             lines.append(_MARKS.sub("", block.end.text))
     return "\n".join([*lines, "over:", f"ret i64 {OVER}", "}", ""])
+
+
+def _time(number: int, name: str, before: Iterable[str]) -> str:
+    """Return what counts how often a loop of one block has run before.
+
+    Args:
+        number: of the block.
+        name: of the block.
+        before: names of the blocks that come before it, itself among them.
+    """
+    values = [f"[ {f'%next.time.{number}' if each == name else 0}, {each} ]" for each in before]
+    return f"%time.{number} = phi i64 {', '.join(values)}"
+
+
+def _times(number: int, block: Block, behind: str) -> list[str]:
+    """Return the end of such a loop, and what adds how often it ran.
+
+    Args:
+        number: of the block.
+        block: the block.
+        behind: name of the block that comes after the loop.
+    """
+    end = _LABEL.sub(
+        lambda label: f"label %left.{number}" if label[1] == behind else label[0],
+        _MARKS.sub("", block.end.text),
+    )
+    return [
+        # In the place where most loops have a number of their own that becomes this one.
+        f"%next.time.{number} = add i64 %time.{number}, 1",
+        end,
+        f"left.{number}:",
+        f"%earlier.{number} = load i64, ptr %times.{number}",
+        f"%by.now.{number} = add i64 %earlier.{number}, %next.time.{number}",
+        f"store i64 %by.now.{number}, ptr %times.{number}",
+        f"br label {behind}",
+    ]
+
+
+def is_loop(block: Block) -> bool:
+    """Tell whether a block repeats itself, or goes on to one other."""
+    return block.name in block.successors and len(set(block.successors)) == 2
 
 
 def declarations(module: object) -> list[str]:
@@ -152,8 +222,14 @@ def with_bounded_memory(instruction: Instruction, number: int) -> str:
     return "\n".join([*lines, f"{before}ptr %safe.{number}{behind}"])
 
 
-def _count(cost: BlockCost, number: int) -> list[str]:
-    """Return what adds the cost of a block, and leaves where that is beyond the budget."""
+def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
+    """Return what adds the cost of a block, and leaves where that is beyond the budget.
+
+    Args:
+        cost: of the block.
+        number: what names end in.
+        times: name of how often it ran; empty for once.
+    """
     parts, lines, all_short = str(cost.parts), [], ""
     for position, name in enumerate(sorted(cost.lengths)):
         is_short = f"%short.{number}.{position}"
@@ -164,6 +240,9 @@ def _count(cost: BlockCost, number: int) -> list[str]:
     if all_short:
         lines.append(f"%cost.{number} = select i1 {all_short}, i64 {cost.short}, i64 {parts}")
         parts = f"%cost.{number}"
+    if times:
+        lines.append(f"%own.{number} = mul i64 {times}, {parts}")
+        parts = f"%own.{number}"
     lines += [
         f"%before.{number} = load i64, ptr %taken",
         f"%sum.{number} = add i64 %before.{number}, {parts}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,34 @@ def test_code_without_a_module_name_is_the_users() -> None:
     names: dict[str, object] = {}
     exec(compile("from poplite.source import here\nlocation = here()", "<cell>", "exec"), names)
     assert names["location"] == SourceLocation("<cell>", 2, "<module>")
+
+
+def test_equal_code_of_two_files_has_lines_of_its_own() -> None:
+    text = "def make():\n    return here(), here()\n"
+    for file in ("<one>", "<other>"):
+        names: dict[str, Any] = {"here": here, "__name__": "users"}
+        exec(compile(text, file, "exec"), names)
+        first, second = names["make"]()
+        assert first == second == SourceLocation(file, 2, "make")
+        assert names["make"]() == (first, second)
+
+
+def test_calls_of_one_line_and_of_the_lines_below_are_told_apart() -> None:
+    line = sys._getframe().f_lineno
+    found = [
+        here(),
+        here(),
+    ] + [here() for _ in range(2)]  # fmt: skip
+    assert [location.line - line for location in found] == [2, 3, 4, 4]
+
+
+def test_more_places_than_are_remembered_keep_their_lines() -> None:
+    text = "places = [\n" + "here(),\n" * 3000 + "]\n"
+    names: dict[str, Any] = {"here": here, "__name__": "users"}
+    code = compile(text, "<many>", "exec")
+    for _ in range(2):
+        exec(code, names)
+        assert [place.line for place in names["places"]] == list(range(2, 3002))
 
 
 def test_paths_below_the_working_directory_are_short(

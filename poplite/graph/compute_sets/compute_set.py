@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import index as whole_number
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
 from poplite.errors import TensorIndexError
@@ -142,7 +142,7 @@ class VertexList(Sequence["VertexInstance"]):
         return f"<VertexList {amount(len(self), 'vertex', 'vertices')}>"
 
 
-_NO_SIZES: Mapping[str, int] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class VertexInstance:
@@ -162,7 +162,7 @@ class VertexInstance:
         state: the value of each state field that has one.
         location: the user's line that added it.
         rows: lists of edges that are being connected one by one and still have gaps.
-        constants: scalars made for plain numbers; they live on the vertex's tile.
+        numbers: names of the fields that plain numbers are behind.
         waiting: numbers given to fields whose element type is not known yet.
         sizes: of lists of edges and vectors of state, by name, where they were set.
         estimate: what running it costs, where that was set.
@@ -173,11 +173,11 @@ class VertexInstance:
         "block",
         "compute_set",
         "connections",
-        "constants",
         "estimate",
         "graph",
         "index",
         "location",
+        "numbers",
         "rows",
         "sizes",
         "state",
@@ -204,10 +204,11 @@ class VertexInstance:
         self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
         if issubclass(vertex_class, MultiVertex):
             self.state["num_workers"] = self.graph.target.workers
-        self.rows: dict[str, dict[int, Tensor]] = {}
-        self.constants: list[Tensor] = []
-        self.waiting: dict[str, object] = {}
-        self.sizes: Mapping[str, int] = _NO_SIZES
+        # Most vertices have none of these, so they are replaced, not changed.
+        self.rows: Mapping[str, Mapping[int, Tensor]] = _NOTHING
+        self.numbers: tuple[str, ...] = ()
+        self.waiting: Mapping[str, object] = _NOTHING
+        self.sizes: Mapping[str, int] = _NOTHING
         self.estimate: VertexPerfEstimate | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -247,6 +248,11 @@ class VertexInstance:
         )
 
         return field_data(self[field], here())
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        """Scalars made for plain numbers; they live on the vertex's tile."""
+        return tuple(cast("Tensor", self.connections[name]) for name in self.numbers)
 
     @property
     def label(self) -> str:

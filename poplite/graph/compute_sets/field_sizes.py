@@ -74,7 +74,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
             zeros.flags.writeable = False
             vertex.state[field.name] = zeros
         else:
-            vertex.waiting[field.name] = [0] * count
+            vertex.waiting = {**vertex.waiting, field.name: [0] * count}
 
 
 def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:

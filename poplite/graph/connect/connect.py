@@ -243,17 +243,23 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
     waiting: dict[str, object] = {}
-    written, rows = 0, False
+    written, rows, quarters = 0, False, False
+    fields = vertex.vertex_class.fields
+    is_new = not (vertex.connections or vertex.rows or vertex.waiting)
     for name, value in values.items():
-        field = check_declared(vertex, name, at)
-        if field.role == "state":
+        field = fields.get(name)
+        if field is None or field.is_implicit:
+            field = check_declared(vertex, name, at)  # which refuses it
+        if not field.is_edge:
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = _state(vertex, field, value, at)
             else:
                 waiting[name] = copy(value)
             continue
-        _check_free(vertex, field, at)
+        if not is_new:
+            _check_free(vertex, field, at)
         written += field.writes
+        quarters = quarters or (field.variable is None and field.element.requires_metadata)
         if isinstance(value, Tensor):
             check_tensor(vertex, field, value, field.depth, at)
             if field.layout is not PLAIN or vertex.sizes:
@@ -273,10 +279,14 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
         check_open(vertex, values, at)
     if written > 1 or (written and (rows or vertex.connections)):
         check_overlaps(vertex, vertex.connections | edges, at)
-    vertex.connections.update(edges | _metadata_edges(vertex, edges, at))
+    beside = _metadata_edges(vertex, edges, at) if quarters else {}
+    vertex.connections.update(edges)
+    vertex.connections.update(beside)
     vertex.state.update(state)
-    vertex.waiting.update(waiting)
-    _connect_numbers(vertex, numbers, at)
+    if waiting:
+        vertex.waiting = {**vertex.waiting, **waiting}
+    if numbers:
+        _connect_numbers(vertex, numbers, at)
 
 
 def _state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
@@ -323,9 +333,8 @@ def _connect_numbers(
     for name, number in numbers.items():
         element = vertex.vertex_class.fields[name].element
         made = add_number(vertex.graph.space, element, number, vertex.tile, at)
-        constant = Tensor(vertex.graph, element, made.view)
-        vertex.connections[name] = constant
-        vertex.constants.append(constant)
+        vertex.connections[name] = Tensor(vertex.graph, element, made.view)
+    vertex.numbers = (*vertex.numbers, *numbers)
 
 
 @contextmanager
@@ -353,7 +362,7 @@ def _deducing(
         vertex.vertex_class = before
         raise
     if is_known:
-        vertex.waiting.clear()
+        vertex.waiting = {}
         vertex.state.update(state)
         vertex.connections.update(beside)
         _connect_numbers(vertex, numbers, at)
@@ -403,12 +412,12 @@ def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     check_tensor(vertex, field, value, 1, at)
     assert isinstance(value, Tensor)
     check_row(ref, value, at)
-    rows = rows | {ref.index: value}
+    rows = {**rows, ref.index: value}
     in_order = tuple(rows[i] for i in sorted(rows))
     if field.writes:
         check_overlaps(vertex, vertex.connections | {name: in_order}, at)
     vertex.connections.update(_metadata_edges(vertex, {name: in_order}, at))
-    vertex.rows[name] = rows
+    vertex.rows = {**vertex.rows, name: rows}
     vertex.connections.pop(name, None)
     if max(rows) == len(rows) - 1 and len(rows) == vertex.sizes.get(name, len(rows)):
         vertex.connections[name] = in_order
@@ -455,7 +464,8 @@ def _by_itself(vertex: VertexInstance, field: Field, at: SourceLocation) -> Grap
 
 
 def _check_free(vertex: VertexInstance, field: Field, at: SourceLocation) -> None:
-    if any(field.name in given for given in (vertex.connections, vertex.rows, vertex.waiting)):
+    name = field.name
+    if name in vertex.connections or name in vertex.rows or name in vertex.waiting:
         raise _connected_already(vertex, field.name, at)
 
 

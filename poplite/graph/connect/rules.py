@@ -16,13 +16,14 @@ Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refus
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from poplite.errors import ElementTypeError, GraphConnectionError
 from poplite.graph.compute_sets.compute_set import VertexInstance
-from poplite.graph.storage.host_values import elements, scalar
+from poplite.graph.storage.host_values import elements, held_number, scalar
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.source import SourceLocation
@@ -70,7 +71,8 @@ def check_tensor(
             found=f"declared {field}",
             fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
         )
-    if value.num_elements != 1 if rank == 0 else value.rank != rank:
+    shape = value.view.shape
+    if math.prod(shape) != 1 if rank == 0 else len(shape) != rank:
         raise _wrong_rank(vertex, field, value, rank, at)
     if field.writes and not value.is_parallel_writeable():
         raise _not_writeable(vertex, field, value, at)
@@ -178,6 +180,9 @@ def as_number(
         SizeOverflowError: for a number outside the range of the field.
     """
     if takes_number(field, value):
+        held = held_number(field.element, value)
+        if held is not None:
+            return held
         what = f"{vertex}: field '{field.name}'"
         return scalar(field.element, value, what=what, at=at)  # type: ignore[arg-type]
     check_tensor(vertex, field, value, field.depth, at)
@@ -191,8 +196,10 @@ def takes_number(field: Field, value: object) -> bool:
         field: any field.
         value: what the user gave.
     """
-    is_number = isinstance(value, int | float | np.generic)
-    return field.role == "input" and field.depth == 0 and is_number
+    return field.role == "input" and field.depth == 0 and isinstance(value, _NUMBERS)
+
+
+_NUMBERS = (int, float, np.generic)
 
 
 def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
@@ -209,6 +216,10 @@ def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLoca
         SizeOverflowError: for a value outside the range of the field.
         GraphConnectionError: for values of another rank, and for the number of workers.
     """
+    if field.depth == 0 and field.name not in RESERVED_NAMES:
+        held = held_number(field.element, value)
+        if held is not None:
+            return held
     what = f"{vertex}: field '{field.name}'"
     if field.name in RESERVED_NAMES:
         raise GraphConnectionError(

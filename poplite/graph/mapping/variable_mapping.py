@@ -35,27 +35,27 @@ class VariableMapping:
     Args:
         num_elements: elements of the variable.
         version: of the graph.
+        tile: that of all elements; `NO_TILE` where they have none yet.
 
     Attributes:
         num_elements: elements of the variable.
     """
 
     __slots__ = (
-        "_breaks",
-        "_linear",
+        "_below",
         "_log",
         "_mapped",
         "_table",
-        "_tiles",
         "_version",
         "num_elements",
     )
 
-    def __init__(self, num_elements: int, version: Version | None = None) -> None:
+    def __init__(
+        self, num_elements: int, version: Version | None = None, tile: int = NO_TILE
+    ) -> None:
         self.num_elements = num_elements
-        self._breaks = np.array([0, num_elements] if num_elements else [0], np.int64)
-        self._tiles = np.full(1 if num_elements else 0, NO_TILE, np.int32)
-        self._linear: Linear | None = None
+        # One tile of all elements or none, a linear spread, or breaks and the tiles between them.
+        self._below: int | Linear | tuple[Int64, Int32] = tile
         self._log: array[int] | None = None
         self._table: TileTable | None = None
         self._mapped: npt.NDArray[np.bool_] | None = None
@@ -70,9 +70,12 @@ class VariableMapping:
         >>> mapping.is_complete
         True
         """
+        if begin == 0 and end == self.num_elements:
+            self._lie_below(tile)
+            return
         log = self._log
-        if log is None or (begin == 0 and end == self.num_elements):
-            log = self._opened()  # hides what was there, or is the first
+        if log is None:
+            log = self._opened()
         log.extend((begin, end, tile))
         if self._mapped is not None:
             self._mapped[begin:end] = True
@@ -121,8 +124,7 @@ class VariableMapping:
         >>> mapping.tiles_used().size
         1024
         """
-        self._opened()
-        self._log, self._linear, self._mapped = None, linear, None
+        self._lie_below(linear)
 
     def _opened(self) -> array[int]:
         """Start an empty log; what was made of the mapping is old from now on."""
@@ -130,6 +132,12 @@ class VariableMapping:
         self._version.number += 1
         self._log = array("q")
         return self._log
+
+    def _lie_below(self, tiles: int | Linear) -> None:
+        """Put all elements on tiles, which hides what was there."""
+        self._table = self._log = self._mapped = None
+        self._version.number += 1
+        self._below = tiles
 
     def pieces(self) -> tuple[Int64, Int32]:
         """Return the mapping as breaks and tiles.
@@ -143,22 +151,18 @@ class VariableMapping:
         [[0, 3], [-1]]
         """
         log = self._log
+        below, tiles = self._pieces_below()
         if log is None:
-            return self._below()
-        if len(log) == 3 and log[0] == 0 < log[1] == self.num_elements:
-            # One edit that covers everything, as for most constants.
-            self._breaks, self._tiles = np.array([0, log[1]]), np.array([log[2]], np.int32)
-        else:
-            below, tiles = self._below()
-            rows = np.frombuffer(log, np.int64).reshape(-1, 3)
-            begin, _, tile = paint(
-                np.concatenate([below[:-1], rows[:, 0]]),
-                np.concatenate([below[1:], rows[:, 1]]),
-                np.concatenate([tiles, rows[:, 2]]),
-            )
-            self._breaks, self._tiles = np.append(begin, self.num_elements), tile.astype(np.int32)
-        self._log = self._linear = None
-        return self._breaks, self._tiles
+            return below, tiles
+        rows = np.frombuffer(log, np.int64).reshape(-1, 3)
+        begin, _, tile = paint(
+            np.concatenate([below[:-1], rows[:, 0]]),
+            np.concatenate([below[1:], rows[:, 1]]),
+            np.concatenate([tiles, rows[:, 2]]),
+        )
+        painted = np.append(begin, self.num_elements), tile.astype(np.int32)
+        self._below, self._log = painted, None
+        return painted
 
     @property
     def num_pieces(self) -> int:
@@ -167,16 +171,26 @@ class VariableMapping:
         >>> VariableMapping(3).num_pieces
         1
         """
-        if self._linear is not None and self._log is None:
-            return self._linear.tiles
-        return len(self.pieces()[1])
+        linear = self._linear
+        return len(self.pieces()[1]) if linear is None else linear.tiles
 
-    def _below(self) -> tuple[Int64, Int32]:
+    @property
+    def _linear(self) -> Linear | None:
+        """How the elements are spread, as long as that is all there is to say."""
+        below = self._below
+        return below if isinstance(below, Linear) and self._log is None else None
+
+    def _pieces_below(self) -> tuple[Int64, Int32]:
         """Return the pieces below the log."""
-        if self._linear is None:
-            return self._breaks, self._tiles
-        breaks, tiles = self._linear.pieces()
-        return breaks, tiles.astype(np.int32)
+        below = self._below
+        if isinstance(below, Linear):
+            breaks, numbers = below.pieces()
+            return breaks, numbers.astype(np.int32)
+        if isinstance(below, int):
+            some = self.num_elements > 0
+            breaks = np.array([0, self.num_elements] if some else [0], np.int64)
+            self._below = below = breaks, np.full(int(some), below, np.int32)
+        return below
 
     def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
         """Return those pieces that have elements of `[begin, end)`, as `pieces` does.
@@ -186,10 +200,11 @@ class VariableMapping:
         >>> [a.tolist() for a in mapping.pieces_within(3, 5)]
         [[2, 4, 6], [1, 2]]
         """
-        if self._linear is not None and self._log is None:
-            first, last = self._linear.tile_of(begin), self._linear.tile_of(end - 1)
+        linear = self._linear
+        if linear is not None:
+            first, last = linear.tile_of(begin), linear.tile_of(end - 1)
             numbers = np.arange(first, last + 2)
-            return self._linear.begin_of(numbers), numbers[:-1].astype(np.int32)
+            return linear.begin_of(numbers), numbers[:-1].astype(np.int32)
         breaks, tiles = self.pieces()
         if len(tiles) > 1:
             first = int(np.searchsorted(breaks, begin, side="right")) - 1
@@ -215,7 +230,7 @@ class VariableMapping:
     @property
     def is_complete(self) -> bool:
         """Whether every element has a tile."""
-        if self._linear is not None and self._log is None:
+        if self._linear is not None:
             return True
         return not (self.pieces()[1] == NO_TILE).any()
 
@@ -226,9 +241,12 @@ class VariableMapping:
         >>> VariableMapping(3).is_new
         True
         """
-        if self._log is not None or self._linear is not None:
+        below = self._below
+        if self._log is not None or isinstance(below, Linear):
             return False
-        return len(self._tiles) == 0 or (len(self._tiles) == 1 and bool(self._tiles[0] == NO_TILE))
+        if isinstance(below, int):
+            return below == NO_TILE or not self.num_elements
+        return len(below[1]) == 0 or (len(below[1]) == 1 and bool(below[1][0] == NO_TILE))
 
     def any_mapped(self, elements: slice | Int64) -> bool:
         """Tell whether any of some elements has a tile; quick between edits of a few runs.

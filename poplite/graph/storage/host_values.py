@@ -15,6 +15,7 @@ One rule for initial values, constants, state fields and host writes.  It is Num
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
 from poplite.source import SourceLocation
 from poplite.types import (
+    ELEMENT_TYPES,
     FLOAT,
     NAN_CODE,
     QUARTER,
@@ -44,6 +46,19 @@ _CODES = {"f2": "<e", "f4": "<f", "i1": "<b", "i2": "<h", "i4": "<i", "i8": "<q"
     "u8": "<Q",
 }
 """For `struct`, whose standard sizes check the range."""
+
+_INTS = {
+    element: struct.Struct(_CODES[element.dtype.str[1:]])
+    for element in ELEMENT_TYPES
+    if element is not QUARTER and element.dtype.str[1:] in _CODES
+}
+_PACKED: Mapping[type, Mapping[ElementClass, struct.Struct]] = {
+    int: _INTS,
+    float: {e: packed for e, packed in _INTS.items() if e.is_floating_point},
+}
+"""What rounds and checks a plain number of some type for an element type."""
+
+_NOT_PACKED: Mapping[ElementClass, struct.Struct] = {}
 
 
 def elements(
@@ -152,18 +167,9 @@ def scalar(
     >>> scalar(FLOAT, 0.1, what="'a'")
     0.10000000149011612
     """
-    kind, code = element.dtype.kind, _CODES.get(element.dtype.str[1:])
-    if (
-        code
-        and element is not QUARTER
-        and (type(value) is int or (type(value) is float and kind == "f"))
-    ):
-        # The quick way, for every number connected to every vertex.
-        try:
-            packed: bool | int | float = struct.unpack(code, struct.pack(code, value))[0]
-        except (OverflowError, struct.error):
-            raise _overflow(element, value, what, at) from None
-        return packed
+    held = held_number(element, value)
+    if held is not None:
+        return held
     stored = elements(element, value, what=what, at=at)
     if stored.ndim:
         raise ElementTypeError(
@@ -173,6 +179,27 @@ def scalar(
         )
     number: bool | int | float = stored.item()
     return number
+
+
+def held_number(element: ElementClass, value: object) -> int | float | None:
+    """Return a plain number as `element` stores it; None where `scalar` is to look closer.
+
+    Args:
+        element: the element type to store.
+        value: what the user gave.
+
+    >>> from poplite.types import INT
+    >>> held_number(INT, 3), held_number(INT, 2**31), held_number(INT, 0.5)
+    (3, None, None)
+    """
+    packed = _PACKED.get(type(value), _NOT_PACKED).get(element)
+    if packed is None:
+        return None
+    try:
+        held: int | float = packed.unpack(packed.pack(value))[0]
+    except (OverflowError, struct.error):
+        return None
+    return held
 
 
 def _as_array(

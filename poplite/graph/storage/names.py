@@ -28,7 +28,7 @@ class Names:
 
     def __init__(self) -> None:
         self._scopes: list[str] = []
-        self._taken: dict[tuple[str, str], int] = {}
+        self._taken: dict[str, dict[str, int]] = {}
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
@@ -57,11 +57,11 @@ class Names:
         ('w', 'w')
         """
         wanted = "/".join([*self._scopes, name]) if self._scopes else name
-        unique = wanted
-        while (kind, unique) in self._taken:
-            self._taken[kind, wanted] += 1
-            unique = f"{wanted}_{self._taken[kind, wanted]}"
-        self._taken[kind, unique] = 0
+        unique, taken = wanted, self._taken.setdefault(kind, {})
+        while unique in taken:
+            taken[wanted] += 1
+            unique = f"{wanted}_{taken[wanted]}"
+        taken[unique] = 0
         return unique
 
     def local(self, name: str) -> str:
@@ -85,7 +85,7 @@ class Names:
         >>> names.unique("variable", "w")
         'w'
         """
-        del self._taken[kind, name]
+        del self._taken[kind][name]
 
 
 def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:

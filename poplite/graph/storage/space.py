@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.graph.mapping.tile_table import TileTable, joined_table
+from poplite.graph.mapping.tile_table import NO_TILE, TileTable, joined_table
 from poplite.graph.mapping.variable_mapping import Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names
@@ -87,6 +87,7 @@ class Space:
         shape: tuple[int, ...],
         constant: bool,
         at: SourceLocation,
+        tile: int = NO_TILE,
     ) -> Variable:
         """Make a variable behind all others.
 
@@ -96,11 +97,12 @@ class Space:
             shape: extents, already checked.
             constant: whether its value is fixed.
             at: the user's line.
+            tile: that of all its elements, if they have one already.
         """
         number = len(self.variables)
         full_name = self.names.unique("variable", name or self.default_name(constant))
         storage = Storage(number, self.next_base, math.prod(shape), constant)
-        variable = Variable(full_name, element_type, shape, storage, at, self.version)
+        variable = Variable(full_name, element_type, shape, storage, at, self.version, tile)
         self.variables.append(variable)
         self.next_base += storage.num_elements + 1
         self.num_constants += constant

@@ -58,6 +58,10 @@ class AllTiles:
         """
         return tile_number(tile, what, self.num_tiles, at)
 
+    def in_range(self, tile: object) -> int | None:
+        """Return the same of an int that is a tile; None where `checked` is to look closer."""
+        return tile if type(tile) is int and 0 <= tile < self.num_tiles else None
+
     def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
         """Return this graph's number of a tile of the top-level graph that a user gave.
 
@@ -136,6 +140,10 @@ class SomeTiles:
                 "number of the top-level graph",
             )
         return int(self._to[tile_number(tile, what, self.num_tiles, at)])
+
+    def in_range(self, tile: object) -> int | None:
+        """Return the same of an int that is a tile; see `AllTiles`."""
+        return int(self._to[tile]) if type(tile) is int and 0 <= tile < self.num_tiles else None
 
     def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
         """Return this graph's number of a tile of the top-level graph; see `AllTiles`."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from poplite.errors import TensorCreationError
+from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
@@ -63,10 +64,11 @@ class Variable:
         storage: Storage,
         location: SourceLocation,
         version: Version,
+        tile: int = NO_TILE,
     ) -> None:
         self.name, self.element_type, self.shape = name, element_type, shape
         self.storage, self.location = storage, location
-        self.mapping = VariableMapping(storage.num_elements, version)
+        self.mapping = VariableMapping(storage.num_elements, version, tile)
         self.initial_value: npt.NDArray[Any] | None = None
         self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
         self.metadata: View | None = None

@@ -155,10 +155,16 @@ class Tensor(Displayed):
     # Selecting elements
 
     def __getitem__(self, key: indexing.Index) -> Tensor:
+        # Most are one number or one range within the first dimension: nothing to check or clamp.
+        view = self.view
         if type(key) is int:
-            shape = self.view.shape
-            if shape and 0 <= key < shape[0]:
-                return Tensor(self.graph, self.element_type, self.view.index(key))
+            if view.shape and 0 <= key < view.shape[0]:
+                return Tensor(self.graph, self.element_type, view.index(key))
+        elif type(key) is slice and key.step is None:
+            begin, end = key.start, key.stop
+            are_plain = type(begin) is int and type(end) is int and view.shape
+            if are_plain and 0 <= begin <= end <= view.shape[0]:
+                return Tensor(self.graph, self.element_type, view.slice(begin, end, 0))
         return Tensor(self.graph, self.element_type, indexing.select(key, self))
 
     def __len__(self) -> int:
@@ -495,7 +501,7 @@ class Tensor(Displayed):
 
     def is_parallel_writeable(self) -> bool:
         """Tell whether all elements may be written at once: no aliases, no constants."""
-        return not (self.contains_constant() or self.contains_aliases())
+        return not (views.contains_constant(self.view) or views.contains_aliases(self.view))
 
     def intersects_with(self, other: Tensor) -> bool:
         """Tell whether two tensors share an element.

@@ -47,3 +47,14 @@ def test_iteration_yields_the_indices_of_dimension_0(
     tensor = tensor.dim_shuffle(order)
     assert len(tensor) == tensor.shape[0]
     assert list(tensor) == [tensor[i] for i in range(tensor.shape[0])]
+
+
+@given(shapes.filter(bool), st.none() | st.integers(-7, 7), st.none() | st.integers(-7, 7))
+def test_a_range_alone_is_the_view_that_it_is_with_others(
+    shape: tuple[int, ...], begin: int | None, end: int | None
+) -> None:
+    tensor = Graph().add_variable(FLOAT, shape)
+    alone, others = tensor[begin:end].view, tensor[begin:end, ...].view
+    assert (alone.shape, alone.dims, alone.off) == (others.shape, others.dims, others.off)
+    assert alone.space is others.space
+    np.testing.assert_array_equal(addresses(alone), addresses(tensor.view)[begin:end])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 
 import llvmlite.binding as llvm
@@ -20,7 +21,13 @@ from poplite.simulator.pricing.blocks import (
 from poplite.simulator.pricing.instruction_prices import prices_of
 from poplite.simulator.pricing.loops import loop_costs
 from poplite.simulator.pricing.schedule import PARTS, Price, block_parts, ideal_slots
-from poplite.simulator.pricing.slot_function import BlockCost, slot_counting_text, without_memory
+from poplite.simulator.pricing.slot_function import (
+    BlockCost,
+    is_loop,
+    slot_counting_text,
+    with_its_memory,
+    without_memory,
+)
 from poplite.simulator.pricing.taint import DATA, deciding
 
 COST = pl.Target().cost
@@ -264,3 +271,45 @@ end:
     assert "store i32" not in text
     assert "%v = freeze i32 zeroinitializer" in text
     assert "[ %next, %going.on.1 ]" in text  # where the block was cut
+
+
+def test_a_loop_that_counts_its_times_adds_what_they_take_at_the_end() -> None:
+    blocks = function("""
+define void @priced(ptr %x, i64 %n) {
+entry:
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %end, label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %more, %behind ]
+  br label %loop
+loop:
+  %v = phi i64 [ %n, %outer ], [ %half, %loop ]
+  %half = lshr i64 %v, 1
+  %again = icmp ugt i64 %half, 0
+  br i1 %again, label %loop, label %behind
+behind:
+  %last = phi i64 [ %half, %loop ]
+  %more = add i64 %i, 1
+  %done = icmp uge i64 %more, %n
+  br i1 %done, label %end, label %outer
+end:
+  ret void
+}""")
+    assert [block.name for block in blocks if is_loop(block)] == ["loop"]
+    costs = {
+        "entry": BlockCost(1_000_000),
+        "outer": BlockCost(0),
+        "loop": BlockCost(3, short=2, lengths=frozenset({"n"}), limit=4, counts_times=True),
+        "behind": BlockCost(1000),
+        "end": BlockCost(0),
+    }
+    text = slot_counting_text("taken", ["ptr %x", "i64 %n"], blocks, costs, [], with_its_memory)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    with llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine) as engine:
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+        taken = kind(engine.get_function_address("taken"))
+        for n in (0, 1, 4, 5, 100):
+            each = n.bit_length() * (2 if n <= 4 else 3) + 1000
+            assert taken(None, n) == 1_000_000 + n * each
