@@ -23,7 +23,7 @@ from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.report.execution import PhaseKind, Source
 from poplite.source import SourceLocation
-from poplite.vertex.compute import check
+from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
 
 SlotSource = Literal["given", "formula", "automatic"]
@@ -215,7 +215,10 @@ def may_depend_on_data(cls: type[Vertex]) -> bool:
     Args:
         cls: a vertex class that has passed its checks.
     """
-    checked = check(cls)
+    return remembered(cls, "may depend on data", _may_depend_on_data)
+
+
+def _may_depend_on_data(checked: Checked) -> bool:
     trees = (each.text.tree for each in checked.functions())
     return checked.varies or any(
         isinstance(node, _BRANCHES) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
