@@ -1,36 +1,97 @@
-"""What all tests share: settings of Hypothesis, a cache of their own, examples as modules."""
+"""What all tests share: their depth, a cache of their own, examples as modules."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from helpers.depth import USUAL
 from helpers.scripts import script
+from poplite import jit
+from poplite.simulator import compiled_parts
 
 ROOT = Path(__file__).resolve().parents[1]
 
 if "POPLITE_CACHE_DIR" not in os.environ:
-    # Tests compile what they run, and leave the user's cache alone.
+    # Tests compile what they run, and leave the user's cache alone; workers of xdist share it.
     os.environ["POPLITE_CACHE_DIR"] = tempfile.mkdtemp(prefix="poplite-tests-")
     atexit.register(shutil.rmtree, os.environ["POPLITE_CACHE_DIR"], ignore_errors=True)
 
-# No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
-settings.register_profile("poplite", deadline=None, derandomize=True, max_examples=50)
-settings.load_profile("poplite")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so; tests that press Ctrl-C would never end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--depth",
+        choices=USUAL,
+        default="quick",
+        help="quick: each behaviour in a few minutes; full: all cases and drawn examples",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "deep: runs with --depth=full only")
+    settings.load_profile(config.getoption("depth"))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("depth") == "full":
+        return "depth: full"
+    return "depth: quick (all cases run with --depth=full)"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("depth") == "full":
+        return
+    left_out = [item for item in items if item.get_closest_marker("deep")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("deep")]
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def engine_code() -> list[Path]:
+    """Cache files of what every compiled engine needs besides its vertices."""
+    names: list[str] = []
+
+    def build(name: str, *arguments: Any) -> int:
+        names.append(name)
+        return jit.build(name, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled_parts, "build", build)
+        compiled_parts.interpreter_address.__wrapped__()
+        compiled_parts.enter.__wrapped__()
+        compiled_parts.mover.__wrapped__(False)
+    files = [jit.object_cache.cache_folder() / f"{name}.o" for name in names]
+    return [file for file in files if file.exists()]
+
+
+@pytest.fixture
+def engine_cache(engine_code: list[Path], tmp_path: Path) -> Path:
+    """The cache folder `tmp_path / "cache"`, where only vertices are still to be compiled."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for file in engine_code:
+        shutil.copy(file, folder)
+    return folder
 
 
 def of_script(file: str) -> Callable[[], ModuleType]:

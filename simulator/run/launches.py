@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 
 import numpy as np
@@ -46,7 +47,7 @@ from poplite.executable.opcodes import (
     LAUNCH_WORDS,
 )
 from poplite.executable.step import Vertices
-from poplite.vertex.compute import check
+from poplite.vertex.compute import remembered
 
 Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices
@@ -204,7 +205,8 @@ class LaunchTable:
         """
         some = [part for part in parts if len(part.weights)]
         bound = [each for part in some for each in self._bind_all(part, replica_map)]
-        varies = any(isinstance(part, Vertices) and check(part.cls).varies for part in parts)
+        classes = {part.cls for part in parts if isinstance(part, Vertices)}
+        varies = any(remembered(cls, "varies", attrgetter("varies")) for cls in classes)
         return self._append(bound, varies, checked, slots)
 
     def add_call(self, driver: int, rows: Integers) -> int:

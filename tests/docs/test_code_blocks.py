@@ -23,7 +23,10 @@ PHOTO = (
     "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && "
     ".venv/bin/python examples/photo.py"
 )
-TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest"
+TESTS = (
+    "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && "
+    ".venv/bin/python -m pytest -n auto"
+)
 
 SHELL_COMMANDS = {
     PHOTO: ".ci/run",
@@ -57,6 +60,8 @@ SHELL_COMMANDS = {
     ".venv/bin/python -m poplite.testing.fuzz_files --files 1000 --seed 1": (
         "tests/unit/testing/test_fuzz_files.py"
     ),
+    ".venv/bin/python -m pytest tests/unit/view": ".ci/run",
+    ".venv/bin/python -m pytest -n auto --depth=full": ".ci/run",
     ".ci/run": "itself",
 }
 """Each command of a `sh` block, and where it is run."""

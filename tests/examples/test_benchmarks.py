@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from helpers.depth import deep
 from helpers.running import python
 
 ENGINE = [
@@ -31,19 +32,22 @@ VIEWS = [
 @pytest.mark.parametrize(
     ("script", "names"),
     [
-        ("engine.py", ENGINE),
+        pytest.param("engine.py", ENGINE, marks=deep),
         (
             "executable.py",
             [f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
         ),
         ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
-        ("startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"]),
-        ("compilation.py", ["R17"] * 2 + ["R18"] * 2 + ["100 Copies"]),
+        pytest.param(
+            "startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"], marks=deep
+        ),
+        pytest.param("compilation.py", ["R17"] * 2 + ["R18"] * 2 + ["100 Copies"], marks=deep),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
         ("views.py", VIEWS),
-        (
+        pytest.param(
             "ops.py",
             ["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],
+            marks=deep,
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,12 +56,17 @@ class Import(NamedTuple):
         return not self.is_deferred and not self.is_for_types
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    """Return the syntax tree of a module, read once for all tests."""
+    return ast.parse(MODULES[module].read_text())
+
+
+@cache
 def imports_of(module: str) -> list[Import]:
     """Return what a module imports, wherever the statements stand."""
     found = []
-    waiting: list[tuple[ast.AST, bool, bool]] = [
-        (ast.parse(MODULES[module].read_text()), False, False)
-    ]
+    waiting: list[tuple[ast.AST, bool, bool]] = [(tree_of(module), False, False)]
     while waiting:
         node, deferred, for_types = waiting.pop()
         if isinstance(node, ast.Import):

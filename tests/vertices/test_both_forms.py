@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
 from helpers.vertex_classes import Key, all_classes, vertex_classes
@@ -64,7 +65,7 @@ def test_every_vertex_has_a_recipe(classes: dict[Key, type[pl.Vertex]]) -> None:
 
 @pytest.mark.filterwarnings("ignore::poplite.UnwrittenOutputWarning")  # one of docs/vertices.md
 @pytest.mark.parametrize("key", sorted(RECIPES), ids=":".join)
-@settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_forms_give_the_same_bits(
     classes: dict[Key, type[pl.Vertex]], key: Key, seed: int

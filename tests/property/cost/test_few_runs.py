@@ -8,7 +8,7 @@ from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
@@ -83,7 +83,6 @@ def told(phases: tuple[Phase, ...], tiles: int) -> list[list[object]]:
     ]
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from(["gc2", "c600"]), st.sampled_from([1, 1, 2]))
 def test_a_copy_costs_the_same_either_way(
     data: st.DataObject, architecture: Literal["gc2", "c600"], ipus: int
@@ -110,7 +109,6 @@ def test_a_copy_costs_the_same_either_way(
         assert told(found, tiles) == told(arrays, tiles) == told(compiled, tiles)
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from(["gc2", "c600"]))
 def test_a_compute_set_costs_the_same_either_way(
     data: st.DataObject, architecture: Literal["gc2", "c600"]

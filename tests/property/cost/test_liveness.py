@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from poplite.cost.memory import accesses
 from poplite.cost.memory.liveness import Lifetimes, lifetimes
 from poplite.graph.compute_sets.edge_table import edge_table
@@ -201,7 +202,7 @@ def programs(draw: st.DrawFn, *, shared: bool) -> tuple[pl.Graph, Program]:
     return graph, tree(3)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(programs(shared=False), st.booleans())
 def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program], one_by_one: bool) -> None:
     """In one go, and a variable at a time."""
@@ -214,7 +215,7 @@ def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program], one_by_on
     assert found == ({n: s for n, s in live.items() if n not in constants}, always | constants)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(programs(shared=True))
 def test_parts_that_stand_in_several_places_live_no_shorter(
     case: tuple[pl.Graph, Program],

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from poplite.compile import rows
 from poplite.graph.connect.bulk_inputs import item_of
 
@@ -218,7 +219,7 @@ def outcome(cls: type[pl.Vertex], seed: int, together: bool, **options: Any) -> 
 
 
 @pytest.mark.parametrize("cls", [Scalars, Vectors, Lists])
-@settings(max_examples=150)
+@examples(150)
 @given(seed=seeds)
 def test_interpreted(cls: type[pl.Vertex], seed: int) -> None:
     one_by_one = outcome(cls, seed, False, interpret=True)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +48,7 @@ def operand(
     return tensor
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     shape=st.tuples(*3 * [st.integers(0, 60)]),
     types=st.sampled_from(TYPES),

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from helpers.running import both_forms
 from poplite.graph.partition import map_blocks, map_linearly
 
@@ -98,7 +99,7 @@ CASES = [
 
 
 @both_forms
-@settings(max_examples=60)
+@examples(60)
 @given(
     case=st.sampled_from(CASES),
     shape=st.lists(st.integers(1, 7), max_size=4).map(tuple),
@@ -138,7 +139,7 @@ def test_any_view_on_any_tiles(
     assert np.array_equal(got, want)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     sizes=st.sampled_from([(1500, 3), (3, 1500), (70, 70), (4000, 1), (2, 700, 3), (300, 9)]),
     how=st.sampled_from(MAPPINGS),
@@ -163,7 +164,7 @@ def test_many_elements_take_several_stages(
         assert np.array_equal(engine.read(result), array.sum(d, dtype=np.int32))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     shape=st.sampled_from([(40, 30), (1200,), (5, 17, 9)]),
     how=st.sampled_from(MAPPINGS),

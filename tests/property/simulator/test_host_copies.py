@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 from helpers.running import both_forms
 
 SIZE, ROWS = 6, 4
@@ -159,7 +160,7 @@ class Ahead(pl.StreamCallback):
 
 @pytest.mark.parametrize("replicas", [1, 2])
 @both_forms
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tree=st.lists(TREES, max_size=6), pattern=st.lists(st.booleans(), max_size=4))
 def test_memory_streams_and_rows(
     replicas: int, interpret: bool, tree: Any, pattern: list[bool]

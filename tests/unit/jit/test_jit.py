@@ -53,16 +53,19 @@ def run(folder: Path, factor: int = 6) -> str:
     return done.stdout.strip() or done.stderr
 
 
+@pytest.mark.usefixtures("engine_cache")
 def test_second_process_needs_no_compiler(tmp_path: Path) -> None:
     assert run(tmp_path) == "42 True"
     assert run(tmp_path) == "42 False"
 
 
+@pytest.mark.usefixtures("engine_cache")
 def test_changed_global_is_compiled_again(tmp_path: Path) -> None:
     assert run(tmp_path) == "42 True"
     assert run(tmp_path, factor=5) == "35 True"
 
 
+@pytest.mark.usefixtures("engine_cache")
 def test_damaged_file_is_compiled_again(tmp_path: Path) -> None:
     assert run(tmp_path) == "42 True"
     for path in (tmp_path / "cache").iterdir():

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
+from helpers.depth import examples
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     shape=st.lists(st.integers(0, 5), max_size=3).map(tuple),
     element=st.sampled_from([pl.FLOAT, pl.INT, pl.UNSIGNED_INT]),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from llvmlite import ir
 
+from helpers.depth import deep
 from helpers.running import words_of
 from poplite.simulator.codegen import codecs
 from poplite.types import QuarterFormat, QuarterMetadata, decode, encode
@@ -184,6 +185,7 @@ print("f16c" in features.replace("-f16c", ""), bool(same.all()))
 """
 
 
+@deep
 def test_a_processor_without_f16c_gets_the_bit_code(tmp_path: Path) -> None:
     processor = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     cache = str(tmp_path / "cache")

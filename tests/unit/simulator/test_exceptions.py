@@ -521,11 +521,11 @@ for interpret in (False, True):
 """
 
 
-def test_assertions_as_python_has_them(tmp_path: Path) -> None:
+def test_assertions_as_python_has_them(tmp_path: Path, engine_cache: Path) -> None:
     """In a file that pytest does not rewrite, with and without -O, from one cache folder."""
     script = tmp_path / "check.py"
     script.write_text(PROGRAM)
-    cache = str(tmp_path / "cache")
+    cache = str(engine_cache)
     eight = "Check 0 on tile 0: ValueError: eight\n7\n"
     refused = "Check 0 on tile 0: AssertionError: x is -1\n-1\n"
     for options, told in (([], refused), (["-O"], "0\n"), ([], refused)):

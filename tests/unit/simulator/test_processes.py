@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import deep, thinned
 from helpers.running import words_of
 
 PRELUDE = """
@@ -69,7 +70,7 @@ def run(tmp_path: Path, script: str, **variables: str) -> list[str]:
     return words_of(tmp_path, PRELUDE + textwrap.dedent(script), **variables)
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "4"])
+@pytest.mark.parametrize("threads", thinned(["4", "2", "1"], keep=1))
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads: str) -> None:
     script = """
         engine, x = build()
@@ -78,6 +79,7 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, threads:
     assert run(tmp_path, script, NUMBA_NUM_THREADS=threads) == ["True"] * 3
 
 
+@deep
 def test_reports_do_not_depend_on_threads_or_hashes(tmp_path: Path) -> None:
     script = """
         class Collatz(pl.Vertex):
@@ -134,7 +136,9 @@ FORK = """
 
 
 @pytest.mark.parametrize(
-    ("before", "ran"), [(False, False), (True, False), (True, True)], ids=["none", "made", "ran"]
+    ("before", "ran"),
+    thinned([(False, False), (True, False), (True, True)], keep=[(True, True)]),
+    ids=["none", "made", "ran"],
 )
 def test_engines_work_after_a_fork(tmp_path: Path, before: bool, ran: bool) -> None:
     script = FORK.replace("BEFORE", str(before)).replace("RUN", str(ran))
@@ -153,6 +157,7 @@ def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
     assert run(tmp_path, script) == ["True"]
 
 
+@deep
 def test_spawned_processes(tmp_path: Path) -> None:
     script = """
         def work(seed):
@@ -166,8 +171,8 @@ def test_spawned_processes(tmp_path: Path) -> None:
     assert run(tmp_path, script) == ["True"]
 
 
-@pytest.mark.parametrize("layer", ["omp", "workqueue"])
-def test_engines_in_threads_of_one_process(tmp_path: Path, layer: str) -> None:
+@pytest.mark.parametrize("layer", thinned(["workqueue", "omp"], keep=1))
+def test_engines_in_threads_of_one_process(tmp_path: Path, engine_cache: Path, layer: str) -> None:
     """Each thread compiles a class of its own and one that all share, and runs both."""
     script = """
         def own_class(number):
@@ -197,6 +202,6 @@ def test_engines_in_threads_of_one_process(tmp_path: Path, layer: str) -> None:
             thread.join()
         print(len(right), all(right))
     """
-    cache = str(tmp_path / "cache")  # so that they really compile
+    cache = str(engine_cache)  # so that they really compile
     words = run(tmp_path, script, NUMBA_THREADING_LAYER=layer, POPLITE_CACHE_DIR=cache)
     assert words == ["24", "True"]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import thinned
+
 CLASS = """
 import poplite as pl
 
@@ -62,7 +64,8 @@ def run(folder: Path, *arguments: str, text: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    "options", [["-c"], ["-Bc"], ["-X", "utf8", "-W", "error", "-uc"], ["-Xutf8", "-c"]]
+    "options",
+    thinned([["-X", "utf8", "-W", "error", "-uc"], ["-c"], ["-Bc"], ["-Xutf8", "-c"]], keep=1),
 )
 def test_a_command_with_any_options(options: list[str], tmp_path: Path) -> None:
     assert run(tmp_path, *options, CLASS + USE) == TOLD.format(place="<string>")

@@ -106,7 +106,9 @@ def results(rows: list[Row], vertex: type[pl.Vertex], *, interpret: bool) -> lis
         fields[f"out{row.line}"] = out[0]
         outs.append(out)
     graph.add_vertex(work, vertex, tile=0, **fields)
-    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+    # No prices, which would be compiled.
+    options = {"debug.instrument": False}
+    engine = pl.Engine(graph, pl.Execute(work), interpret=interpret, options=options)
     engine.run()
     return [engine.read(out)[0] for out in outs]
 

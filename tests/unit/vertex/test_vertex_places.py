@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from helpers.running import python
 
 
@@ -149,7 +150,7 @@ for interpret in (False, True):
 """
 
 
-@pytest.mark.parametrize("future", ["", "from __future__ import annotations"])
+@pytest.mark.parametrize("future", thinned(["", "from __future__ import annotations"], keep=1))
 @pytest.mark.parametrize("how", ["script", "-m", "-c"])
 def test_programs(how: str, future: str, tmp_path: Path) -> None:
     text = future + SCRIPT

@@ -8,9 +8,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.depth import examples
 from poplite import FLOAT, INT, Target, TensorIndexError
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -209,7 +210,7 @@ def cases(draw: st.DrawFn) -> Ownership:
     return owned(np.resize(tiles, shape), view)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases(), st.integers(60, 120))
 def test_text_fits_the_width(case: Ownership, width: int) -> None:
     for full in (False, True):
@@ -342,7 +343,7 @@ def test_huge_tensors_are_drawn_from_their_runs() -> None:
     assert "[900,135,869, 1,000,000,000) end to end" in tensor_text(tensor, "1000:900000")
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases())
 def test_svg_labels_lie_in_the_picture_and_apart(case: Ownership) -> None:
     root = ET.fromstring(draw_tensor_svg(case))

@@ -116,21 +116,20 @@ class Checked:
         yield from seen
 
 
-_LOOPS, _BRANCHES = (ast.For, ast.While), (ast.If, ast.IfExp, ast.BoolOp)
-
-
 def _varies(checked: Checked) -> bool:
     """Tell whether data decide how often a loop of this function turns, or if it does."""
+    loops, branches = (ast.For, ast.While), (ast.If, ast.IfExp, ast.BoolOp)
     nodes = list(ast.walk(checked.text.tree))
-    has_loops = any(isinstance(node, _LOOPS) for node in nodes)
-    turning = (*_LOOPS, ast.Break, ast.Return) if has_loops else _LOOPS
+    has_loops = any(isinstance(node, loops) for node in nodes)
+    ends = (*loops, ast.Break, ast.Return) if has_loops else loops
 
-    def turns(node: ast.AST) -> bool:
-        below = (part for part in ast.walk(node) if part is not node)
-        return any(isinstance(part, turning) or part in checked.facts.helpers for part in below)
+    def turns(branch: ast.AST) -> bool:
+        """Tell whether a loop turns below a branch, or ends there."""
+        below = (part for part in ast.walk(branch) if part is not branch)
+        return any(isinstance(part, ends) or part in checked.facts.helpers for part in below)
 
     for node in nodes:
-        if isinstance(node, ast.While) or (isinstance(node, _BRANCHES) and turns(node)):
+        if isinstance(node, ast.While) or (isinstance(node, branches) and turns(node)):
             return True
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
             is_range = ast.unparse(node.iter.func) == "range"

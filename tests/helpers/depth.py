@@ -1,0 +1,52 @@
+"""How much the tests try: by default what shows each behaviour, with `--depth=full` all cases.
+
+This is the one place that knows the two.  What only repeats a behaviour on more cases is marked
+with `deep` or made by `thinned`; tests of Hypothesis that need more than the usual number of
+examples say so with `examples`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import settings
+
+T = TypeVar("T")
+
+USUAL = {"quick": 10, "full": 50}
+"""By depth: how many examples Hypothesis draws for a test that says nothing else."""
+
+deep = pytest.mark.deep
+"""Marks a test, or a case of one, that runs at full depth only."""
+
+# No deadline: the first call of a vertex compiles it.  Derandomized: the same tests every time.
+for _depth, _examples in USUAL.items():
+    settings.register_profile(_depth, deadline=None, derandomize=True, max_examples=_examples)
+
+
+def thinned(cases: Iterable[T], keep: int | Collection[T]) -> list[Any]:
+    """Return the cases of `pytest.mark.parametrize`, most of them for full depth only.
+
+    Args:
+        cases: all of them.
+        keep: which always run, or how many of the first.
+    """
+    listed = list(cases)
+    kept = listed[:keep] if isinstance(keep, int) else keep
+    assert all(case in listed for case in kept)
+    return [
+        case
+        if case in kept
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=deep)
+        for case in listed
+    ]
+
+
+def examples(number: int) -> settings:
+    """Return the decorator for a test of Hypothesis that draws this many examples at full depth.
+
+    By default it draws as much less as other tests do.
+    """
+    return settings(max_examples=max(1, number * settings().max_examples // USUAL["full"]))
