@@ -23,7 +23,7 @@ import numba
 import numpy as np
 
 import poplite as pl
-from engine_axpy import axpy_engine
+from engine_axpy import Axpy, axpy_engine
 from rows import Row, check, in_turn, run
 
 
@@ -96,21 +96,8 @@ def strict_rows(small: bool, samples: int) -> list[Row]:
     ]
 
 
-class Line(pl.Vertex):
-    """The loop that row R25 interprets."""
-
-    a: pl.State[pl.FLOAT]
-    x: pl.Input[pl.Vector[pl.FLOAT]]
-    y: pl.InOut[pl.Vector[pl.FLOAT]]
-
-    def compute(self) -> None:
-        """Add a multiple of x."""
-        for i in range(len(self.y)):
-            self.y[i] = self.a * self.x[i] + self.y[i]
-
-
 def python_line(a: float, x: list[float], y: list[float]) -> None:
-    """The same over lists, in doubles."""
+    """The loop of `Axpy` over lists, in doubles."""
     for i in range(len(y)):
         y[i] = a * x[i] + y[i]
 
@@ -122,7 +109,7 @@ def interpreted_row(samples: int) -> Row:
     x = graph.add_variable(pl.FLOAT, (length,), "x", mapping=0, initial_value=values)
     y = graph.add_variable(pl.FLOAT, (length,), "y", mapping=0, initial_value=1)
     step = graph.add_compute_set("line")
-    graph.add_vertex(step, Line, tile=0, a=0.5, x=x, y=y)
+    graph.add_vertex(step, Axpy, tile=0, a=0.5, x=x, y=y)
     engine = pl.Engine(graph, pl.Execute(step), checks="fast", interpret=True)
     list_x, list_y = values.tolist(), [1.0] * length
     ours, theirs = in_turn(engine.run, lambda: python_line(0.5, list_x, list_y), samples)
