@@ -1,6 +1,6 @@
 """Many small steps: Executes of six vertices in a Repeat, against a compiled and a Python loop.
 
-Row R23 compares an interpreted vertex and the same loop in plain Python, over lists of floats.
+Row R25 compares an interpreted vertex and the same loop in plain Python, over lists of floats.
 
 Row R22 compares what loops themselves cost: a RepeatWhileTrue with an empty condition and a Repeat.
 The body of both is a Sync, which the engine only counts, since a Repeat of nothing is left out.

@@ -144,15 +144,24 @@ def _own(what: str, *arguments: Any) -> int:
     return built(job.name, lambda: _announced(job)).address
 
 
+def own_jobs(*, counts: bool) -> list[Job]:
+    """Return how what every program needs is made, the longest first.
+
+    Args:
+        counts: whether vertices are counted.
+    """
+    needed = (*_NEEDED, ("slot sums",)) if counts else _NEEDED
+    return [_own_job(*each) for each in needed]
+
+
 def add_own(builds: Builds, *, counts: bool) -> None:
-    """Have compiled what every program needs.
+    """Have compiled what every program needs, while more is added.
 
     Args:
         builds: where.
         counts: whether vertices are counted.
     """
-    needed = (*_NEEDED, ("slot sums",)) if counts else _NEEDED
-    for job in (_own_job(*each) for each in needed):
+    for job in own_jobs(counts=counts):
         builds.add(job.name, partial(_announced, job))
 
 

@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from helpers.depth import USUAL
 from helpers.scripts import script
-from poplite import jit
+from poplite.jit import object_cache
+from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,18 +69,11 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def engine_code() -> list[Path]:
     """Cache files of what every compiled engine needs besides its vertices."""
-    names: list[str] = []
-
-    def build(name: str, *arguments: Any) -> int:
-        names.append(name)
-        return jit.build(name, *arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled_parts, "build", build)
-        compiled_parts.interpreter_address.__wrapped__()
-        compiled_parts.enter.__wrapped__()
-        compiled_parts.mover.__wrapped__(False)
-    files = [jit.object_cache.cache_folder() / f"{name}.o" for name in names]
+    with Builds() as builds:
+        compiled_parts.add_own(builds, counts=True)
+        builds.finish()
+    names = [job.name for job in compiled_parts.own_jobs(counts=True)]
+    files = [object_cache.cache_folder() / f"{name}.o" for name in names]
     return [file for file in files if file.exists()]
 
 
