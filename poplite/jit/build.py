@@ -87,6 +87,14 @@ class Builds:
             if name not in self._contents and not _is_found(name):
                 self._contents[name] = self._pool.add(job())
 
+    def add_job(self, job: Job) -> None:
+        """Have code made that is nowhere.
+
+        Args:
+            job: the code.
+        """
+        self.add(job.name, lambda: job)
+
     def finish(self) -> None:
         """Wait until all that was added is there."""
         for name, content in self._contents.items():

@@ -45,13 +45,22 @@ def native(
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(job_of(function, source)))
+
+
+def job_of(function: Callable[..., int], source: str) -> Job:
+    """Return how a kernel is compiled.
+
+    Args:
+        function: from `poplite.jit.kernels`.
+        source: see `native`.
+    """
     module, name = function.__module__, function.__qualname__
-    job = Job(
+    return Job(
         digest([__name__, source.partition(":")[0], module], "kernel", name),
         "poplite.jit.numba_context:function_object",
         (source, module, name),
     )
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(job))
 
 
 def kernel_source(module: str, name: str) -> tuple[Callable[..., Any], Sequence[Any], Any]:

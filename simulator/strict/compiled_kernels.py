@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from poplite.jit import native
+from poplite.jit.build import Builds, is_kept
+
+_SOURCE = f"{__name__}:kernel_source"
 
 
 def compiled(kernel: Callable[..., int]) -> Callable[..., int]:
@@ -18,7 +21,28 @@ def compiled(kernel: Callable[..., int]) -> Callable[..., int]:
     Args:
         kernel: from `poplite.jit.kernels`.
     """
-    return native.native(kernel, f"{__name__}:kernel_source")
+    return native.native(kernel, _SOURCE)
+
+
+def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
+    """Tell whether the compiled forms of kernels are loaded, or in the cache.
+
+    Args:
+        kernels: from `poplite.jit.kernels`.
+    """
+    return all(is_kept(native.job_of(kernel, _SOURCE).name) for kernel in kernels)
+
+
+def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
+    """Compile kernels that are nowhere, side by side.
+
+    Args:
+        kernels: from `poplite.jit.kernels`.
+    """
+    with Builds() as builds:
+        for kernel in kernels:
+            builds.add_job(native.job_of(kernel, _SOURCE))
+        builds.finish()
 
 
 def kernel_source(module: str, name: str) -> tuple[Callable[..., Any], Sequence[Any], Any]:

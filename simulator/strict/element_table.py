@@ -95,7 +95,7 @@ class ElementTable:
             chosen: bool[replicas, elements], where.
             fill: which values.
         """
-        self._put_other(fill, self._forms.place(chosen))
+        self._put_other(fill, chosen)
 
     def judge(self, runs: int) -> bool:
         """Note which results are written after runs with other values in all holes.

@@ -1,13 +1,13 @@
-"""The kernels of strict checks in both forms: compiled, and of NumPy for interpreted engines.
+"""The kernels of strict checks in both forms: of NumPy, and compiled once that pays.
 
-Interpreted engines compile nothing.  For them each kernel of `poplite.jit.kernels.written` has a
-function of the same name here, with the same arguments and results, and arrays for addresses.
+Each kernel of `poplite.jit.kernels.written` has a function of the same name here, with the same
+arguments and results, and arrays for addresses.  Most steps are looked at a few times only, which
+NumPy does sooner than a compiler starts.  Interpreted engines compile nothing at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,15 @@ from numpy.lib.stride_tricks import as_strided
 from poplite.jit.kernels import written as kernels
 from poplite.jit.native import address
 from poplite.simulator.run.touched import ranges
-from poplite.simulator.strict.compiled_kernels import compiled
+from poplite.simulator.strict import compiled_kernels
 
 Array = npt.NDArray[Any]
 
 PIECES = 1 << 14
 """Pieces of a list of copies that are moved at once."""
+
+CALLS_IN_NUMPY = 2_000
+"""Calls of an engine before kernels are compiled that no file keeps: some 20 ms of NumPy."""
 
 
 class KernelForms:
@@ -34,21 +37,44 @@ class KernelForms:
 
     def __init__(self, *, interpret: bool) -> None:
         self._interpret = interpret
-
-    def place(self, array: Array) -> Any:
-        """Return what a kernel takes for an array, which the caller keeps alive."""
-        return array if self._interpret else address(array)
+        self._calls = 0
 
     def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> Callable[..., int]:
-        """Return a kernel that has its first arguments.
+        """Return a kernel that has its first arguments; it takes the others.
 
         Args:
             kernel: from `poplite.jit.kernels.written`.
-            arguments: numbers, and arrays that the caller keeps alive.
+            arguments: numbers, and arrays.
         """
-        form = _INTERPRETED[kernel.__name__] if self._interpret else compiled(kernel)
-        places = (each if isinstance(each, int) else self.place(each) for each in arguments)
-        return partial(form, *places)
+        form = _INTERPRETED[kernel.__name__]
+        native: Callable[..., int] | None = None
+        places: tuple[int, ...] = ()
+
+        def call(*others: int | Array) -> int:
+            nonlocal native, places
+            if native is None:
+                if not self._pays():
+                    return form(*arguments, *others)
+                native, places = compiled_kernels.compiled(kernel), _places(arguments)
+            return native(*places, *_places(others)) if others else native(*places)
+
+        return call
+
+    def _pays(self) -> bool:
+        """Tell whether a call is to be of compiled code."""
+        self._calls += 1
+        if self._interpret:
+            return False
+        if self._calls == 1 and compiled_kernels.are_kept(_KERNELS):
+            self._calls = CALLS_IN_NUMPY
+        if self._calls == CALLS_IN_NUMPY:
+            compiled_kernels.compile_all(_KERNELS)
+        return self._calls >= CALLS_IN_NUMPY
+
+
+def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
+    """Return numbers as they are, and of arrays the addresses; who calls keeps the arrays."""
+    return tuple(each if isinstance(each, int) else address(each) for each in arguments)
 
 
 def _parts(
@@ -211,3 +237,4 @@ _INTERPRETED: dict[str, Callable[..., int]] = {
     form.__name__: form
     for form in (find_holes, take, put, put_other, gather_held, judge, mark, carry)
 }
+_KERNELS = tuple(getattr(kernels, name) for name in _INTERPRETED)

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from poplite.jit.kernels import written as kernels
+from poplite.simulator.strict import compiled_kernels, kernel_forms
 from poplite.simulator.strict.kernel_forms import KernelForms
 
 STRIDE = 256
 
 FORMS = [KernelForms(interpret=interpret) for interpret in (False, True)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_at_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_forms, "CALLS_IN_NUMPY", 1)
+        yield
+
+
+def test_kernels_are_compiled_when_they_are_called_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(kernel_forms, "CALLS_IN_NUMPY", 5)
+    monkeypatch.setattr(compiled_kernels, "are_kept", lambda every: False)
+    monkeypatch.setattr(
+        compiled_kernels,
+        "compile_all",
+        lambda every: compiled.extend(each.__name__ for each in every),
+    )
+    held = np.zeros(4, np.int64)
+    holes, old = np.array([1, 0, 1, 1], np.bool_), np.arange(4)
+    call = KernelForms(interpret=False).bind(kernels.gather_held, holes, old, 4, held)
+    for count in range(1, 9):
+        held[...] = -1
+        assert call() == 3
+        assert held[:3].tolist() == [0, 2, 3]
+        assert len(compiled) == (8 if count >= 5 else 0)
 
 
 def same(kernel: Any, *arguments: Any) -> int:
