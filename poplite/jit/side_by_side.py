@@ -104,11 +104,9 @@ class _Helper(threading.Thread):
         except OSError:  # no process can be started here: the jobs stay where they are
             return
         with suppress(OSError), process:  # one that has ended has closed its pipes
-            while (made := self._waiting.get()) is not None:
+            while process.poll() is None and (made := self._waiting.get()) is not None:
                 made.content = _answer(process, made.job)
                 made.done.set()
-                if made.content is None:
-                    break
 
 
 def _answer(process: subprocess.Popen[bytes], job: Job) -> bytes | None:

@@ -121,6 +121,7 @@ def _name(module: llvm.ModuleRef) -> None:
 
 def _machine() -> llvm.TargetMachine:
     # Of no processor in particular, so that prices are the same on all.
+    llvm.initialize_native_target()
     return llvm.Target.from_default_triple().create_target_machine(cpu="generic", opt=2)
 
 

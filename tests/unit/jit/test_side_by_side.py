@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from pathlib import Path
 
@@ -10,13 +11,19 @@ import llvmlite.binding as llvm
 import pytest
 
 import poplite as pl
+from poplite.executable.descriptor import columns
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, built
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.jit.side_by_side import SideBySide
+from poplite.machine.facts import CODE_FACTS
 from poplite.simulator.codegen import lowered
+from poplite.simulator.codegen.variant import Counting, Variant
+from poplite.simulator.compiled_parts import Driver, own_jobs
+from poplite.simulator.pricing.native_slots import slots_job
 
+OF_MULTI_VERTEX = ("supervisor_overhead", "workers")
 MAKER = "poplite.jit.native_code:optimized_object"
 
 
@@ -150,3 +157,43 @@ def test_a_class_is_lowered_once_for_all_its_uses(
 @pytest.fixture(autouse=True)
 def _target() -> None:
     llvm.initialize_native_target()
+
+
+class Gather(pl.Vertex):
+    """A class whose loop ends where data say so, with a list."""
+
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    total: pl.Output[pl.FLOAT]
+    least: pl.State[pl.FLOAT]
+
+    def compute(self) -> None:
+        total = 0.0
+        for i in range(len(self.rows)):
+            j = 0
+            while j < len(self.rows[i]) and self.rows[i][j] > self.least:
+                total += math.sqrt(self.rows[i][j])
+                j += 1
+        self.total = total
+
+
+def test_a_helper_can_do_every_kind_of_job() -> None:
+    """In a process where nothing else has been imported, or done before."""
+    rows = columns(list(Gather.fields.values()), ("stride", None, None))
+    target = pl.Target()
+    costs = tuple((name, target.cost(name)) for name in (*CODE_FACTS, *OF_MULTI_VERTEX))
+    drivers = [
+        Driver(Gather, rows, variant)
+        for variant in (Variant(), Variant(checked=True), Variant(counting=Counting(True, costs)))
+    ]
+    jobs = [driver.job() for driver in drivers]
+    jobs.append(slots_job("0" * 32, Gather, dict(costs)))
+    jobs.append(own_jobs(counts=False)[1])
+    for job in jobs:
+        process = side_by_side._started()
+        with process:
+            content = side_by_side._answer(process, job)
+            assert process.stdin is not None
+            process.stdin.close()
+        assert content is not None, job.maker
+        # Numba numbers its symbols.
+        assert job.maker.endswith(":function_object") or content == job.content(), job.maker
