@@ -33,9 +33,10 @@ VIEWS = [
     ("script", "names"),
     [
         pytest.param("engine.py", ENGINE, marks=deep),
-        (
+        pytest.param(
             "executable.py",
             [f"{verb} {kind} vertices" for kind in ("regular", "irregular") for verb in VERBS],
+            marks=deep,
         ),
         ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
         pytest.param(

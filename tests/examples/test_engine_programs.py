@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep
 from helpers.running import python
 from poplite.graph.partition import grid_blocks
 
@@ -68,7 +68,8 @@ def left(root: Path, threads: int) -> list[list[str]]:
     return [line.split(": ") for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("threads", thinned([3, 2], keep=1))
+@deep  # tests/unit/simulator/test_processes.py has fewer programs
+@pytest.mark.parametrize("threads", [2, 3])
 def test_results_do_not_depend_on_the_number_of_threads(root: Path, threads: int) -> None:
     on_one = left(root, 1)
     assert len(on_one) == 8

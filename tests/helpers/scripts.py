@@ -23,7 +23,12 @@ def load(path: Path, name: str = "", *, is_kept: bool = False) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     if is_kept:
         sys.modules[name] = module
-    spec.loader.exec_module(module)
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        # Byte code would be taken for that of another text as long, written in the same second.
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes_none
     return module
 
 

@@ -17,7 +17,8 @@ FILE = "tests/unit/testing/test_fuzz_files.py"
 @pytest.mark.parametrize("depth", USUAL)
 def test_one_option_runs_all_cases(root: Path, depth: str) -> None:
     options = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", FILE)
-    done = python(root, *options, *(["--depth=full"] if depth == "full" else []))
+    chosen = ["--depth=full"] if depth == "full" else []
+    done = python(root, *options, *chosen, PYTEST_ADDOPTS="")
     cases = [line.split("[")[1] for line in done.stdout.splitlines() if "[" in line]
     assert cases == (["60]", "300]"] if depth == "full" else ["60]"])
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import examples, thinned
 from poplite.compile import rows
 from poplite.graph.connect.bulk_inputs import item_of
 
@@ -227,7 +227,7 @@ def test_interpreted(cls: type[pl.Vertex], seed: int) -> None:
 
 
 @pytest.mark.parametrize("cls", [Scalars, Vectors, Lists])
-@pytest.mark.parametrize("checks", ["strict", "fast"])
+@pytest.mark.parametrize("checks", thinned(["strict", "fast"], keep=1))
 @given(seed=seeds)
 def test_compiled(cls: type[pl.Vertex], checks: Any, seed: int) -> None:
     one_by_one = outcome(cls, seed, False, interpret=True)
