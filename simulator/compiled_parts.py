@@ -122,7 +122,7 @@ _OWN = {
 """What returns the function of each of poplite's own kernels, and its types."""
 
 
-_NEEDED = (("interpreter",), ("enter",), ("mover", False))
+_NEEDED = ("interpreter",), ("enter",)
 """What every program needs, the longest first."""
 
 
@@ -144,24 +144,28 @@ def _own(what: str, *arguments: Any) -> int:
     return built(job.name, lambda: _announced(job)).address
 
 
-def own_jobs(*, counts: bool) -> list[Job]:
-    """Return how what every program needs is made, the longest first.
+def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
+    """Return how what a program needs is made, the longest first.
 
     Args:
+        moves: whether bytes are moved.
         counts: whether vertices are counted.
     """
-    needed = (*_NEEDED, ("slot sums",)) if counts else _NEEDED
+    needed: list[tuple[Any, ...]] = [*_NEEDED]
+    needed += [("slot sums",)] if counts else []
+    needed += [("mover", False)] if moves else []
     return [_own_job(*each) for each in needed]
 
 
-def add_own(builds: Builds, *, counts: bool) -> None:
-    """Have compiled what every program needs, while more is added.
+def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
+    """Have compiled what a program needs, while more is added.
 
     Args:
         builds: where.
+        moves: whether bytes are moved.
         counts: whether vertices are counted.
     """
-    for job in own_jobs(counts=counts):
+    for job in own_jobs(moves=moves, counts=counts):
         builds.add(job.name, partial(_announced, job))
 
 

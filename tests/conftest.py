@@ -70,9 +70,9 @@ def root() -> Path:
 def engine_code() -> list[Path]:
     """Cache files of what every compiled engine needs besides its vertices."""
     with Builds() as builds:
-        compiled_parts.add_own(builds, counts=True)
+        compiled_parts.add_own(builds, moves=True, counts=True)
         builds.finish()
-    names = [job.name for job in compiled_parts.own_jobs(counts=True)]
+    names = [job.name for job in compiled_parts.own_jobs(moves=True, counts=True)]
     files = [object_cache.cache_folder() / f"{name}.o" for name in names]
     return [file for file in files if file.exists()]
 

@@ -208,7 +208,9 @@ def _add_first(executable: Executable, interpreted: InterpretedSteps, builds: Bu
             own.append(_driver(executable, kind))
     if (telling := announcer()) is not None:
         telling.expect(cls for cls in drivers if not _is_lowered(executable, cls))
-    compiled_parts.add_own(builds, counts=bool(candidates))
+    phases = (parts for step in executable.steps for parts in phases_of(step))
+    moves = any(isinstance(part, Moves) and len(part.records) for parts in phases for part in parts)
+    compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))
     for cls, own in drivers.items():
         if cls in candidates:
             with compiled_parts.compile_errors(cls):
