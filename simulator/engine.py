@@ -118,7 +118,7 @@ class Engine:
         self._host = Host(executable.actions, arena, executable.programs, works_ahead=works_ahead)
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
-            self._strict = StrictChecks(executable, arena, interpret=bool(self.interpret))
+            self._strict = StrictChecks(executable, arena, interpret=self.interpret)
         with Announcer(progress):
             self._runs = Runs(
                 executable,
@@ -460,7 +460,7 @@ class Engine:
             self._accounts,
             runs=self._runs.ended,
             runs_again=runs_again,
-            interpret=bool(self.interpret),
+            interpret=self.interpret is True,
         )
 
     @contextmanager

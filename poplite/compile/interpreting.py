@@ -77,7 +77,8 @@ def _meant(asked: str | type[Vertex], name: str, classes: Collection[type[Vertex
 
 
 def _is_called(cls: type[Vertex], asked: str | type[Vertex]) -> bool:
-    return any(asked in (base, base.__name__) for base in cls.__mro__)
+    bases = (base for base in cls.__mro__ if issubclass(base, Vertex) and base is not Vertex)
+    return any(asked in (base, base.__name__) for base in bases)
 
 
 def _unknown(

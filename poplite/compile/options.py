@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+import numpy as np
+
 from poplite.compile.interpreting import Interpret
 from poplite.errors import ControlProgramError, InvalidOption, did_you_mean
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
@@ -168,11 +170,10 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
 
 def _interpret(value: object) -> Interpret:
     """Return what the argument of an engine means: names and classes, or a truth value."""
-    listed = tuple(value) if isinstance(value, list | tuple | set | frozenset) else None
-    named = [value] if listed is None else listed
-    wrong = [each for each in named if not isinstance(each, str | type)]
-    if listed is None and wrong:
+    if value is None or isinstance(value, int | np.bool_):
         return bool(value)
+    listed = tuple(value) if isinstance(value, list | tuple) else None
+    wrong = [each for each in listed or () if not isinstance(each, str | type)]
     if listed is None or wrong:
         raise InvalidOption(
             f"interpret={clipped(value)}, but it is {_KINDS['interpret']}",

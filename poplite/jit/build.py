@@ -39,18 +39,6 @@ class Native:
 _known: dict[str, Native] = {}
 
 
-def build(job: Job) -> int:
-    """Return the address of native code, made only when it is nowhere.
-
-    Args:
-        job: the code.
-
-    Returns:
-        Address of a C function; valid while the process lives.
-    """
-    return built(job.name, lambda: job).address
-
-
 def built(name: str, job: Callable[[], Job]) -> Native:
     """Return native code, made only when it is nowhere.
 

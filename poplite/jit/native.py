@@ -20,7 +20,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from poplite.jit import build, digest
+from poplite.jit import digest
+from poplite.jit.build import built
 from poplite.jit.job import Job
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def native(
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(build(job_of(function, source)))
+    job = job_of(function, source)
+    place = built(job.name, lambda: job).address
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
 
 
 def job_of(function: Callable[..., int], source: str) -> Job:

@@ -74,9 +74,12 @@ class SideBySide:
                 made.done.wait()
                 break
             assert other is not None, "only the end adds that"
-            other.content = other.job.content()
-            other.done.set()
-        # What a helper could not do is done here, where what goes wrong has a name.
+            try:
+                # What goes wrong has a name when this job is asked for, and done again.
+                with suppress(Exception):
+                    other.content = other.job.content()
+            finally:
+                other.done.set()
         return made.job.content() if made.content is None else made.content
 
     def __enter__(self) -> Self:
@@ -105,8 +108,10 @@ class _Helper(threading.Thread):
             return
         with suppress(OSError), process:  # one that has ended has closed its pipes
             while process.poll() is None and (made := self._waiting.get()) is not None:
-                made.content = _answer(process, made.job)
-                made.done.set()
+                try:
+                    made.content = _answer(process, made.job)
+                finally:
+                    made.done.set()  # nobody waits for ever
 
 
 def _answer(process: subprocess.Popen[bytes], job: Job) -> bytes | None:

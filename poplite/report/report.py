@@ -29,7 +29,7 @@ class Instrumentation:
     Attributes:
         is_modelled: whether cycles and memory of the machine are modelled.
         checks: whether strict checks ran.
-        interpreted: whether vertices ran as plain Python.
+        interpreted: whether all vertices ran as plain Python.
     """
 
     is_modelled: bool

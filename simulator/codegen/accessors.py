@@ -1,4 +1,4 @@
-"""The small functions by which `compute` gets at its fields, defined for one use, as LLVM IR.
+"""The small functions through which `compute` accesses its fields, defined for one use.
 
                      running                           priced
     inside.0         true; checked: index < length     true
@@ -8,7 +8,7 @@
 
 The marks are alias scopes on every load and store, as the race check proves that fields of one
 compute set do not overlap (measured against Numba's own arrays).  What is priced is as the IPU's
-compiler makes it, which knows of no field that another one does not overlap it.
+compiler makes it, which does not know that fields do not overlap.
 
 Importing this module imports llvmlite.
 """
@@ -246,7 +246,7 @@ class _Accessors:
     """Defines the accessors of one field."""
 
     def __init__(self, module: ir.Module, field: Field, number: int, access: Access) -> None:
-        self._module, self._field, self._number, self._access = module, field, number, access
+        self._module, self._number, self._access = module, number, access
         self._at = storage_type(field.element).as_pointer()
         self._seen = seen_type(field.element)
         self._metadata = [ir.IntType(8)] if field.element.requires_metadata else []

@@ -1,4 +1,4 @@
-"""The arguments of a lowered `compute`: what it must be told of every field.
+"""The arguments of a lowered `compute`: what it takes for every field.
 
 x: Input[Vector[FLOAT]]             x, x.length
 rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
@@ -40,7 +40,7 @@ class Argument:
     Attributes:
         name: its name.
         field: number of its field; None for what is of the vertex.
-        part: what it tells.
+        part: which part of the field, or of the vertex.
         kind: its LLVM type.
     """
 

@@ -2,7 +2,7 @@
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
-Its accesses are calls of accessors, which are declared only; `compute_code` links those of a use.
+Its accesses are calls of accessors, which are declared only; `linked_compute` links those of a use.
 It returns a status, 0 where `compute` came to its end, and what that returned.  Whatever defines
 this name may take its place: it need not be made by Numba.
 
@@ -38,7 +38,7 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
 
     Args:
         cls: the vertex class.
-        mode: what stops a vertex, see `mode_of_code`.
+        mode: what stops a vertex, see `compute_code`.
 
     Raises:
         VertexCompileError: when its `compute` is outside the dialect.

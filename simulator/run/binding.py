@@ -53,7 +53,7 @@ class CompiledSteps:
         arena: its memory.
         computes: the interpreted form of each vertex class, to replay faults with.
         interpreted: runs the vertices that are not compiled.
-        progress: where drivers are counted as they are ready.
+        progress: told of all vertex classes once they are ready.
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from poplite.compile.interpreting import Interpret
 from poplite.errors import warn
 from poplite.executable.actions import Undefine
 from poplite.executable.executable import Executable
@@ -58,7 +59,7 @@ class StrictChecks:
     Args:
         executable: what runs.
         arena: its memory.
-        interpret: whether vertices run as plain Python.
+        interpret: which vertices run as plain Python; where all do, nothing is compiled.
 
     Attributes:
         shadow: what is written of the memory.
@@ -66,11 +67,11 @@ class StrictChecks:
         on_armed: called when all steps are armed again.
     """
 
-    def __init__(self, executable: Executable, arena: Arena, *, interpret: bool) -> None:
+    def __init__(self, executable: Executable, arena: Arena, *, interpret: Interpret) -> None:
         self._executable, self._arena = executable, arena
         classes = vertex_classes(executable.steps) if interpret else ()
         self._shown = frozenset(cls for cls in classes if check(cls).shows)
-        self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret))
+        self.shadow = Shadow(executable.layout, KernelForms(interpret=interpret is True))
         self.runs_again = 0
         self.on_armed: list[Callable[[], None]] = []
         self._armed = [True] * len(executable.steps)

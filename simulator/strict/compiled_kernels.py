@@ -12,7 +12,8 @@ from typing import Any
 from poplite.jit import native
 from poplite.jit.build import Builds, is_kept
 
-_SOURCE = f"{__name__}:kernel_source"
+SOURCE = f"{__name__}:kernel_source"
+"""What `poplite.jit.native` compiles these kernels by."""
 
 
 def compiled(kernel: Callable[..., int]) -> Callable[..., int]:
@@ -21,7 +22,7 @@ def compiled(kernel: Callable[..., int]) -> Callable[..., int]:
     Args:
         kernel: from `poplite.jit.kernels`.
     """
-    return native.native(kernel, _SOURCE)
+    return native.native(kernel, SOURCE)
 
 
 def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
@@ -30,7 +31,7 @@ def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
     Args:
         kernels: from `poplite.jit.kernels`.
     """
-    return all(is_kept(native.job_of(kernel, _SOURCE).name) for kernel in kernels)
+    return all(is_kept(native.job_of(kernel, SOURCE).name) for kernel in kernels)
 
 
 def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
@@ -41,7 +42,7 @@ def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
     """
     with Builds() as builds:
         for kernel in kernels:
-            builds.add_job(native.job_of(kernel, _SOURCE))
+            builds.add_job(native.job_of(kernel, SOURCE))
         builds.finish()
 
 

@@ -1,4 +1,4 @@
-"""The kernels of strict checks in both forms: of NumPy, and compiled once that pays.
+"""The kernels of strict checks in two forms: NumPy, and compiled once that pays.
 
 Each kernel of `poplite.jit.kernels.written` has a function of the same name here, with the same
 arguments and results, and arrays for addresses.  Most steps are looked at a few times only, which

@@ -2,7 +2,7 @@
 
     gather, save, count    as always
     vertices               the result that counts
-    vertices, again        with other values where nothing was written      -> who needs them?
+    vertices, again        with other values where nothing was written      -> are they needed?
     vertices, again        with other values in Outputs, the first time     -> who keeps them?
     vertices, again        workers in falling order, of MultiVertex classes -> who races?
     scatter                memory is then what it is after the first run
@@ -69,7 +69,7 @@ class Replay:
     """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow, *, runs_once: bool) -> None:
-        self._step, self._looks = step, not runs_once
+        self._looks = not runs_once
         self._fields = touched(step)
         self._table = ElementTable(self._fields, arena, shadow)
         self._gather, self._scatter = shadow.moving(step.gather), shadow.moving(step.scatter)

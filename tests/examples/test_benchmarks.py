@@ -40,9 +40,19 @@ VIEWS = [
         ),
         ("host.py", ["stream callback", "ring buffer", "remote row", "write by handle"]),
         pytest.param(
-            "startup.py", ["import poplite", "poplite-viz --help", "examples/pi.py"], marks=deep
+            "startup.py",
+            [
+                *["import poplite", "poplite-viz --help", "examples/pi.py"],
+                *["11 vertex classes, cold, strict", "11 vertex classes, cold, fast"],
+                *["11 vertex classes from a full cache", "first engine on a machine"],
+            ],
+            marks=deep,
         ),
-        pytest.param("compilation.py", ["R17"] * 2 + ["R18"] * 2 + ["100 Copies"], marks=deep),
+        pytest.param(
+            "compilation.py",
+            ["R17"] * 2 + ["R18"] * 2 + ["100 Copies", "add_vertex with two slices"],
+            marks=deep,
+        ),
         ("pictures.py", ["tile map of 1,472 tiles"] * 2),
         ("views.py", VIEWS),
         pytest.param(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.depth import deep
 from helpers.running import python, words_of
 from poplite.jit import digest
 from poplite.jit.object_cache import _CHOICES
@@ -117,7 +116,6 @@ for checks in ("strict", "fast"):
 """
 
 
-@deep
 def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
     """What runs or is loaded while code is made cold, for each piece of code on its own."""
     script = WATCH + COMPILE + "print('all', *{maker for makers in made for maker in makers})"

@@ -12,9 +12,11 @@ import pytest
 
 import poplite as pl
 from poplite.executable.descriptor import columns
-from poplite.jit import object_cache, side_by_side
+from poplite.jit import native, object_cache, side_by_side
 from poplite.jit.build import Builds, built
 from poplite.jit.job import Job, exported
+from poplite.jit.kernels.progressions import repeat_pattern
+from poplite.jit.kernels.written import gather_held
 from poplite.jit.llvm_modules import processor
 from poplite.jit.side_by_side import SideBySide
 from poplite.machine.facts import CODE_FACTS
@@ -22,6 +24,7 @@ from poplite.simulator.codegen import lowered
 from poplite.simulator.codegen.variant import Counting, Variant
 from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
+from poplite.simulator.strict import compiled_kernels
 
 OF_MULTI_VERTEX = ("supervisor_overhead", "workers")
 MAKER = "poplite.jit.native_code:optimized_object"
@@ -63,6 +66,7 @@ def test_helpers_make_the_code_that_is_made_here(processors: None, here: list[st
     with SideBySide() as pool:
         found = [pool.add(job) for job in jobs]
         contents = [content() for content in found]
+    assert len(here) < len(jobs), "helpers do some of them"
     assert contents == [job.content() for job in jobs]
     assert [call(content, 100) for content in contents] == [101 + k for k in range(40)]
 
@@ -187,7 +191,9 @@ def test_a_helper_can_do_every_kind_of_job() -> None:
     ]
     jobs = [driver.job() for driver in drivers]
     jobs.append(slots_job("0" * 32, Gather, dict(costs)))
-    jobs.append(own_jobs(moves=False, counts=False)[1])
+    jobs += own_jobs(moves=True, counts=True)[1:]  # the first one takes a second
+    jobs.append(native.job_of(repeat_pattern, "poplite.jit.native:kernel_source"))
+    jobs.append(native.job_of(gather_held, compiled_kernels.SOURCE))
     for job in jobs:
         process = side_by_side._started()
         with process:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from poplite.jit import build
 from poplite.simulator.codegen import compute_code
 from poplite.simulator.codegen.accessors import COMPUTE
 
@@ -37,6 +38,7 @@ def test_code_that_calls_a_function_by_its_address(
         }}
     """
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(build, "_known", {})
     monkeypatch.setattr(compute_code, "compute_code", lambda cls, mode=0: text)
     graph = pl.Graph(pl.Target(tiles=3))
     x = graph.add_variable(pl.FLOAT, (3, 5), "x", mapping="linear", initial_value=7)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.depth import deep
 from poplite.cost.step_cost import may_depend_on_data
 from poplite.simulator.pricing import is_data_dependent, slots_of
 
@@ -124,7 +123,6 @@ def test_loops_that_miss_their_bound_are_left() -> None:
     assert slots_of(Misses, np.array([[8]]), MK2).source == "estimated"
 
 
-@deep
 def test_loops_of_nothing_are_left_as_well() -> None:
     taken = slots_of(MissesLength, np.array([[8], [7]]), MK2).slots.tolist()
     assert taken[0] < 30

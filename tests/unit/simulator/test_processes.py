@@ -157,7 +157,6 @@ def test_a_pool_of_forked_workers(tmp_path: Path) -> None:
     assert run(tmp_path, script) == ["True"]
 
 
-@deep
 def test_spawned_processes(tmp_path: Path) -> None:
     script = """
         def work(seed):
