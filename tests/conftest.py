@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -58,6 +59,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("deep")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("deep")]
+
+
+def pytest_collection_finish() -> None:
+    # A million objects that stay to the end: no collection of garbage looks at them any more.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import thinned
 from poplite.tools.viz import main
 from poplite.viz.dataflow.dot import FIRST_LINE
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES
@@ -91,7 +92,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "arrows"), [("pi", 1), ("first_tiles", 9), ("heat", 4), ("photo", 4)]
+    ("example", "arrows"),
+    thinned([("pi", 1), ("first_tiles", 9), ("heat", 4), ("photo", 4)], keep=3),
 )
 def test_every_example_has_a_graph(
     example: str, arrows: int, root: Path, capsys: pytest.CaptureFixture[str]

@@ -18,13 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poplite as pl
-from helpers.depth import examples
+from helpers.depth import deep, examples
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
 from helpers.vertex_classes import Key, all_classes, vertex_classes
 
 INTERPRETED = frozenset({("docs/vertices.md", "Running")})
 """Classes that print, and so cannot be compiled."""
+
+KEYS = [
+    pytest.param(key, id=":".join(key), marks=[deep] * key[0].startswith("benchmarks/"))
+    for key in sorted(RECIPES)
+]
+"""Classes that users are shown, and at full depth those of benchmarks."""
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +70,7 @@ def test_every_vertex_has_a_recipe(classes: dict[Key, type[pl.Vertex]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::poplite.UnwrittenOutputWarning")  # one of docs/vertices.md
-@pytest.mark.parametrize("key", sorted(RECIPES), ids=":".join)
+@pytest.mark.parametrize("key", KEYS)
 @examples(10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_forms_give_the_same_bits(

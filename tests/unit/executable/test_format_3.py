@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.depth import thinned
 from helpers.running import python
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "executables"
@@ -46,7 +47,7 @@ cycles 11606
 """Values, by their digests, and cycles."""
 
 
-@pytest.mark.parametrize("form", ["compiled", "interpret"])
+@pytest.mark.parametrize("form", thinned(["compiled", "interpret"], keep=1))
 def test_it_runs_as_it_did(tmp_path: Path, form: str) -> None:
     shutil.copy(GOLDEN / "format_3.poplite", tmp_path)
     shutil.copy(GOLDEN / "format_3_vertices.txt", tmp_path / "model.py")

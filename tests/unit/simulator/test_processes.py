@@ -170,8 +170,12 @@ def test_spawned_processes(tmp_path: Path) -> None:
     assert run(tmp_path, script) == ["True"]
 
 
-@pytest.mark.parametrize("layer", thinned(["workqueue", "omp"], keep=1))
-def test_engines_in_threads_of_one_process(tmp_path: Path, engine_cache: Path, layer: str) -> None:
+@pytest.mark.parametrize(
+    ("layer", "number"), thinned([("workqueue", 2), ("workqueue", 4), ("omp", 4)], keep=1)
+)
+def test_engines_in_threads_of_one_process(
+    tmp_path: Path, engine_cache: Path, layer: str, number: int
+) -> None:
     """Each thread compiles a class of its own and one that all share, and runs both."""
     script = """
         def own_class(number):
@@ -194,7 +198,7 @@ def test_engines_in_threads_of_one_process(tmp_path: Path, engine_cache: Path, l
                 for _ in range(3):
                     right.append(result(engine, x) == expected())
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -202,5 +206,6 @@ def test_engines_in_threads_of_one_process(tmp_path: Path, engine_cache: Path, l
         print(len(right), all(right))
     """
     cache = str(engine_cache)  # so that they really compile
+    script = script.replace("THREADS", str(number))
     words = run(tmp_path, script, NUMBA_THREADING_LAYER=layer, POPLITE_CACHE_DIR=cache)
-    assert words == ["24", "True"]
+    assert words == [str(6 * number), "True"]
