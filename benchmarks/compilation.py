@@ -24,6 +24,7 @@ from typing import Any
 import numba
 import numpy as np
 
+import poplite as pl
 from rows import Row, in_turn, run
 
 SOURCE = '''
@@ -82,8 +83,6 @@ class Compilation:
 
     def vertex(self, made: Any) -> None:
         """Make an engine for the vertex class of a module, and run it."""
-        import poplite as pl
-
         graph = pl.Graph(pl.Target(tiles=1))
         x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0, initial_value=1.0)
         y = graph.add_variable(pl.FLOAT, (8,), "y", mapping=0, initial_value=0.0)
@@ -137,7 +136,6 @@ def cached_row(samples: int, checks: str, folder: Path) -> Row:
 
 def copies_row(samples: int, count: int) -> Row:
     """Compiling many small Copies with the cost model against without."""
-    import poplite as pl
     from poplite.compile.compiler import compile_graph
 
     def compiled(instrument: bool) -> None:
@@ -154,6 +152,19 @@ def copies_row(samples: int, count: int) -> Row:
     return Row(name, min(ours) / min(without), "x", "<=", 2.5, ours, without)
 
 
+class Scale(pl.Vertex):
+    """A vertex with two slices and a number."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+    n: pl.Input[pl.INT]
+
+    def compute(self) -> None:
+        """Multiply all elements."""
+        for i in range(len(self.y)):
+            self.y[i] = self.n * self.x[i]
+
+
 class Chunk:
     """What a hand-written program keeps of a piece of its work."""
 
@@ -165,16 +176,6 @@ class Chunk:
 
 def vertices_row(samples: int, count: int) -> Row:
     """Adding vertices one at a time, slices included; microseconds a call."""
-    import poplite as pl
-
-    class Scale(pl.Vertex):
-        x: pl.Input[pl.Vector[pl.FLOAT]]
-        y: pl.Output[pl.Vector[pl.FLOAT]]
-        n: pl.Input[pl.INT]
-
-        def compute(self) -> None:
-            for i in range(len(self.y)):
-                self.y[i] = self.n * self.x[i]
 
     def ours() -> None:
         graph = pl.Graph()

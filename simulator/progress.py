@@ -198,6 +198,7 @@ class Announcer:
 
     def __exit__(self, *error: object) -> None:
         _announcer.reset(self._token)
+        self._classes.clear()  # a timer may still hold this for a moment
         if self._timer is not None:
             self._timer.cancel()
 

@@ -71,9 +71,8 @@ class Builds:
             name: of the job.
             job: called only to make the code.
         """
-        with _lock:
-            if name not in self._contents and not _is_found(name):
-                self._contents[name] = self._pool.add(job())
+        if name not in self._contents and not _is_found(name):
+            self._contents[name] = self._pool.add(job())
 
     def add_job(self, job: Job) -> None:
         """Have code made that is nowhere.
@@ -86,17 +85,16 @@ class Builds:
     def finish(self) -> None:
         """Wait until all that was added is there."""
         for name, content in self._contents.items():
-            made = content()
-            with _lock:
-                _keep(name, made)
+            _keep(name, content())
         self._contents.clear()
 
     def __enter__(self) -> Self:
-        self._pool.__enter__()
+        _lock.acquire()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pool.__exit__(*error)
+        self._pool.end()
+        _lock.release()
 
 
 def is_kept(name: str) -> bool:

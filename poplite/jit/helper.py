@@ -1,32 +1,34 @@
 """A process that makes native code for another one, see `poplite.jit.side_by_side`.
 
 It reads a job a line, as JSON, from standard input, and writes the size and the content of its
-cache file to standard output; the size is -1 where something went wrong.
+cache file to a pipe; the size is -1 where something went wrong.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
+from pathlib import Path
 
 from poplite.jit.job import Job
 
 
 def main() -> None:
-    """Do jobs until standard input ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not come between
-    for line in sys.stdin.buffer:
-        name, maker, arguments = json.loads(line)
-        try:
-            content = Job(name, maker, tuple(arguments)).content()
-        except Exception:  # the process that asks does it again, and says what is wrong
-            answers.write(b"-1\n")
-        else:
-            answers.write(b"%d\n%b" % (len(content), content))
-        answers.flush()
+    """Do jobs until standard input ends.
 
-
-if __name__ == "__main__":
-    main()
+    The arguments of the process are the number of the pipe, and where poplite is: another one would
+    make other code.
+    """
+    pipe, place = sys.argv[1:]
+    if str(Path(__file__).parents[2]) != place:
+        return
+    with open(int(pipe), "wb") as answers:
+        for line in sys.stdin.buffer:
+            name, maker, arguments = json.loads(line)
+            try:
+                content = Job(name, maker, tuple(arguments)).content()
+            except Exception:  # the process that asks does it again, and says what is wrong
+                answers.write(b"-1\n")
+            else:
+                answers.write(b"%d\n%b" % (len(content), content))
+            answers.flush()

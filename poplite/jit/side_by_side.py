@@ -6,7 +6,7 @@ typing and lowering is plain data (`poplite.jit.job`), so other processes do it 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B
 
-A helper is `python -m poplite.jit.helper`; it imports nothing of the user's.  Where none can be
+A helper runs `poplite.jit.helper`; it imports nothing of the user's.  Where none can be
 started, or where it ends early, this process does the work.
 """
 
@@ -62,9 +62,24 @@ class SideBySide:
         made = _Made(job)
         self._waiting.put(made)
         if self._helpers < self._most_helpers and self._waiting.qsize() >= LEAST_WAITING:
-            self._helpers += 1
-            _Helper(self._waiting).start()
+            self._start()
         return lambda: self._content(made)
+
+    def end(self) -> None:
+        """Let helpers end when they have done what they are doing."""
+        with suppress(Empty):  # after a fault there are more
+            while True:
+                self._waiting.get_nowait()
+        for _ in range(self._helpers):
+            self._waiting.put(None)
+
+    def _start(self) -> None:
+        try:
+            threading.Thread(target=_serve, args=[self._waiting], daemon=True).start()
+        except RuntimeError:  # no more threads: all is done here
+            self._most_helpers = 0
+        else:
+            self._helpers += 1
 
     def _content(self, made: _Made) -> bytes:
         while not made.done.is_set():
@@ -82,63 +97,86 @@ class SideBySide:
                 other.done.set()
         return made.job.content() if made.content is None else made.content
 
+
+def _serve(waiting: SimpleQueue[_Made | None]) -> None:
+    """Hand jobs to a helper process until there are no more, or until it ends."""
+    try:
+        helper = Helper()
+    except OSError:  # no process can be started here: the jobs stay where they are
+        return
+    with helper:
+        while helper.is_alive() and (made := waiting.get()) is not None:
+            try:
+                made.content = helper.content(made.job)
+            finally:
+                made.done.set()  # nobody waits for ever
+
+
+_PLACE = str(Path(__file__).parents[2])
+
+_MAIN = """
+import sys
+sys.path.append(sys.argv[2])
+from poplite.jit.helper import main
+main()
+"""
+
+
+class Helper:
+    """A process that makes native code; it answers through a pipe of its own.
+
+    Whatever its Python prints at its start is lost.
+
+    Raises:
+        OSError: when no process can be started.
+    """
+
+    def __init__(self) -> None:
+        answers, pipe = os.pipe()
+        self._answers = open(answers, "rb")  # noqa: SIM115  (closed with this object)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _MAIN, str(pipe), _PLACE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[pipe],
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        except OSError:
+            self._answers.close()
+            raise
+        finally:
+            os.close(pipe)
+
+    def is_alive(self) -> bool:
+        """Tell whether the process runs."""
+        return self._process.poll() is None
+
+    def content(self, job: Job) -> bytes | None:
+        """Return the content of the cache file of a job; None where the helper cannot do it.
+
+        Args:
+            job: the job.
+        """
+        assert self._process.stdin is not None, "it is a pipe"
+        request = json.dumps([job.name, job.maker, job.arguments])
+        try:
+            self._process.stdin.write(request.encode() + b"\n")
+            self._process.stdin.flush()
+            size = int(self._answers.readline() or -1)
+            content = self._answers.read(max(0, size))
+        except (OSError, ValueError):  # it has ended, or says what no helper says
+            return None
+        return content if len(content) == size else None
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with suppress(Empty):  # after a fault there are more
-            while True:
-                self._waiting.get_nowait()
-        for _ in range(self._helpers):
-            self._waiting.put(None)
-
-
-class _Helper(threading.Thread):
-    """A process, and the thread that gives it jobs until there are no more."""
-
-    def __init__(self, waiting: SimpleQueue[_Made | None]) -> None:
-        super().__init__(daemon=True, name="poplite helper")
-        self._waiting = waiting
-
-    def run(self) -> None:
-        """Hand over jobs until there are no more, or until the process ends."""
-        try:
-            process = _started()
-        except OSError:  # no process can be started here: the jobs stay where they are
-            return
-        with suppress(OSError), process:  # one that has ended has closed its pipes
-            while process.poll() is None and (made := self._waiting.get()) is not None:
-                try:
-                    made.content = _answer(process, made.job)
-                finally:
-                    made.done.set()  # nobody waits for ever
-
-
-def _answer(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
-    """Return what a helper makes of a job; None where it cannot."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    request = json.dumps([job.name, job.maker, job.arguments])
-    try:
-        process.stdin.write(request.encode() + b"\n")
-        process.stdin.flush()
-        size = int(process.stdout.readline() or -1)
-        content = process.stdout.read(max(0, size))
-        return content if len(content) == size else None
-    except OSError:  # it has ended
-        return None
-
-
-def _started() -> subprocess.Popen[bytes]:
-    place = str(Path(__file__).parents[2])
-    paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(
-        [sys.executable, "-m", "poplite.jit.helper"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"},
-    )
+        self._answers.close()
+        with suppress(OSError), self._process:  # one that has ended has closed its pipe
+            pass
 
 
 def _processors() -> int:

@@ -63,7 +63,9 @@ def measuring_object(
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
     if not on_copies:  # what runs may take for ever
-        block_cost = {block.name: _unbounded(block, block_cost[block.name]) for block in blocks}
+        block_cost = {
+            block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
+        }
     arguments = [parameter.declared for parameter in given]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
@@ -75,9 +77,10 @@ def measuring_object(
     return optimized_object(exported, str(linked), processor)
 
 
-def _unbounded(block: Block, cost: BlockCost) -> BlockCost:
+def _unbounded(block: Block, blocks: Sequence[Block], cost: BlockCost) -> BlockCost:
     """Return the cost of a block that runs for ever if it must."""
-    return replace(cost, may_not_end=False, counts_times=cost.may_not_end and is_loop(block))
+    counts_times = cost.may_not_end and is_loop(block, blocks)
+    return replace(cost, may_not_end=False, counts_times=counts_times)
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:

@@ -81,7 +81,9 @@ def _given(
         return ir.Constant(argument.kind, ir.Undefined)
     if isinstance(argument.kind, ir.PointerType):
         return builder.bitcast(value, argument.kind)
-    return builder.trunc(value, argument.kind)
+    if argument.kind == TRUTH:  # a tile tests a bit; a mere `trunc` would be free
+        return builder.icmp_unsigned("!=", builder.and_(value, INDEX(1)), INDEX(0))
+    return value
 
 
 def folded(text: str) -> llvm.ModuleRef:

@@ -158,9 +158,19 @@ def _times(number: int, block: Block, behind: str) -> list[str]:
     ]
 
 
-def is_loop(block: Block) -> bool:
-    """Tell whether a block repeats itself, or goes on to one other."""
-    return block.name in block.successors and len(set(block.successors)) == 2
+def is_loop(block: Block, blocks: Sequence[Block]) -> bool:
+    """Tell whether a block repeats itself, or goes on to one other, and is entered by single edges.
+
+    Args:
+        block: the block.
+        blocks: all of its function.
+    """
+    repeats = block.name in block.successors and len(set(block.successors)) == 2
+    return repeats and all(
+        len(set(each.successors)) == len(each.successors)  # a switch may have several to one
+        for each in blocks
+        if block.name in each.successors
+    )
 
 
 def declarations(module: object) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
+from poplite.errors import FileLoadError
 from poplite.jit.kernels import written as kernels
 from poplite.jit.native import address
 from poplite.simulator.run.touched import ranges
@@ -68,7 +69,11 @@ class KernelForms:
         if self._calls == 1 and compiled_kernels.are_kept(_KERNELS):
             self._calls = CALLS_IN_NUMPY
         if self._calls == CALLS_IN_NUMPY:
-            compiled_kernels.compile_all(_KERNELS)
+            try:
+                compiled_kernels.compile_all(_KERNELS)
+            except FileLoadError:  # a cache that cannot be written; NumPy does it as well
+                self._interpret = True
+                return False
         return self._calls >= CALLS_IN_NUMPY
 
 

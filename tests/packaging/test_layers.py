@@ -114,7 +114,6 @@ LOADED_BY_NAME = {
     "executable.file.vertex_classes": "the vertex library, where files name classes of it",
     "graph": "names that the package hands out",
     "jit.native": "what compiles a kernel, in any process",
-    "jit.side_by_side": "the module that a helper process runs",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "what compiles the engine's own kernels, in any process",
     "simulator.counting.driver": "what compiles a driver that counts, in any process",

@@ -28,6 +28,16 @@ def sum_of_two(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"a": a, "b": b, "total": floats(rng, 1)[0]}, {"total": a + b}
 
 
+def copy_of_x(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(1, 20)))
+    return {"x": x, "y": floats(rng, len(x))}, {"y": x}
+
+
+def multiples(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, n = floats(rng, int(rng.integers(1, 20))), rng.integers(-9, 10, dtype=np.int32)
+    return {"x": x, "y": floats(rng, len(x)), "n": n}, {"y": np.float32(n) * x}
+
+
 def product(rows: int, cols: int) -> Recipe:
     """Return the recipe of a matrix product of this shape, added in order."""
 
@@ -227,7 +237,9 @@ def cholesky(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 RECIPES: dict[Key, Recipe] = {
+    ("benchmarks/compilation.py", "Scale"): multiples,
     ("benchmarks/engine_accounting.py", "Collatz"): collatz,
+    ("benchmarks/engine_steps.py", "Pass"): copy_of_x,
     ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
     ("benchmarks/executable.py", "Add"): sum_of_two,
     ("benchmarks/engine_bulk.py", "Add"): sum_of_two,

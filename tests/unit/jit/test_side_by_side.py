@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import sys
+import threading
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -18,7 +20,7 @@ from poplite.jit.job import Job, exported
 from poplite.jit.kernels.progressions import repeat_pattern
 from poplite.jit.kernels.written import gather_held
 from poplite.jit.llvm_modules import processor
-from poplite.jit.side_by_side import SideBySide
+from poplite.jit.side_by_side import Helper, SideBySide
 from poplite.machine.facts import CODE_FACTS
 from poplite.simulator.codegen import lowered
 from poplite.simulator.codegen.variant import Counting, Variant
@@ -63,9 +65,10 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_helpers_make_the_code_that_is_made_here(processors: None, here: list[str]) -> None:
     jobs = [job_of(number) for number in range(1, 41)]
-    with SideBySide() as pool:
-        found = [pool.add(job) for job in jobs]
-        contents = [content() for content in found]
+    pool = SideBySide()
+    found = [pool.add(job) for job in jobs]
+    contents = [content() for content in found]
+    pool.end()
     assert len(here) < len(jobs), "helpers do some of them"
     assert contents == [job.content() for job in jobs]
     assert [call(content, 100) for content in contents] == [101 + k for k in range(40)]
@@ -75,10 +78,10 @@ def test_few_jobs_start_no_helper(processors: None, monkeypatch: pytest.MonkeyPa
     def start() -> None:
         raise AssertionError("a helper is started")
 
-    monkeypatch.setattr(side_by_side, "_started", start)
-    with SideBySide() as pool:
-        two = [pool.add(job_of(number)) for number in (1, 2)]
-        assert [call(content(), 1) for content in two] == [2, 3]
+    monkeypatch.setattr(side_by_side, "Helper", start)
+    pool = SideBySide()
+    two = [pool.add(job_of(number)) for number in (1, 2)]
+    assert [call(content(), 1) for content in two] == [2, 3]
 
 
 @pytest.mark.parametrize("executable", ["/nowhere/python", "/bin/false"])
@@ -87,18 +90,49 @@ def test_without_helpers_all_is_made_here(
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
     monkeypatch.setattr(side_by_side, "_is_python", lambda: True)
-    with SideBySide() as pool:
-        found = [pool.add(job_of(number)) for number in range(1, 9)]
-        assert [call(content(), 1) for content in found] == list(range(2, 10))
+    pool = SideBySide()
+    found = [pool.add(job_of(number)) for number in range(1, 9)]
+    assert [call(content(), 1) for content in found] == list(range(2, 10))
+    pool.end()
     assert sorted(here) == [job_of(number).name for number in range(1, 9)]
 
 
 def test_what_goes_wrong_in_a_helper_is_raised_here(processors: None) -> None:
-    with SideBySide() as pool:
-        wrong = [pool.add(job_of(number, "no such instruction")) for number in range(1, 9)]
-        for content in wrong:
-            with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
-                content()
+    pool = SideBySide()
+    wrong = [pool.add(job_of(number, "no such instruction")) for number in range(1, 9)]
+    for content in wrong:
+        with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
+            content()
+    pool.end()
+
+
+def test_what_python_prints_when_it_starts_is_not_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hello', flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with Helper() as helper:
+        assert helper.content(job_of(7)) == job_of(7).content()
+
+
+def test_a_helper_that_ends_is_left(processors: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Helper() as helper:
+        helper._process.kill()
+        helper._process.wait()
+        assert helper.content(job_of(8)) is None
+        assert not helper.is_alive()
+
+
+def test_where_no_thread_can_be_started_all_is_made_here(
+    processors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    pool = SideBySide()
+    found = [pool.add(job_of(number)) for number in range(1, 9)]
+    assert [call(content(), 1) for content in found] == list(range(2, 10))
 
 
 def test_a_program_that_embeds_python_starts_no_copy_of_itself(
@@ -195,11 +229,8 @@ def test_a_helper_can_do_every_kind_of_job() -> None:
     jobs.append(native.job_of(repeat_pattern, "poplite.jit.native:kernel_source"))
     jobs.append(native.job_of(gather_held, compiled_kernels.SOURCE))
     for job in jobs:
-        process = side_by_side._started()
-        with process:
-            content = side_by_side._answer(process, job)
-            assert process.stdin is not None
-            process.stdin.close()
+        with Helper() as helper:
+            content = helper.content(job)
         assert content is not None, job.maker
         # Numba numbers its symbols.
         assert job.maker.endswith(":function_object") or content == job.content(), job.maker

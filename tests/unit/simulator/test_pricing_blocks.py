@@ -295,7 +295,7 @@ behind:
 end:
   ret void
 }""")
-    assert [block.name for block in blocks if is_loop(block)] == ["loop"]
+    assert [block.name for block in blocks if is_loop(block, blocks)] == ["loop"]
     costs = {
         "entry": BlockCost(1_000_000),
         "outer": BlockCost(0),
@@ -313,3 +313,41 @@ end:
         for n in (0, 1, 4, 5, 100):
             each = n.bit_length() * (2 if n <= 4 else 3) + 1000
             assert taken(None, n) == 1_000_000 + n * each
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+entry:
+  switch i64 %n, label %end [ i64 1, label %loop
+    i64 6, label %loop ]
+loop:
+  %v = phi i64 [ %n, %entry ], [ %n, %entry ], [ %half, %loop ]
+  %half = lshr i64 %v, 1
+  %again = icmp ugt i64 %half, 0
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+""",
+        """
+entry:
+  br label %loop
+loop:
+  %v = phi i64 [ %n, %entry ], [ %half, %loop ]
+  %half = lshr i64 %v, 1
+  switch i64 %half, label %loop [ i64 1, label %end
+    i64 6, label %end ]
+end:
+  %w = phi i64 [ %half, %loop ], [ %half, %loop ]
+  ret void
+""",
+    ],
+)
+def test_a_loop_that_a_switch_enters_or_leaves_counts_as_it_turns(text: str) -> None:
+    """A phi has an entry for each edge, so that nothing may be put on one of several."""
+    blocks = function(f"define void @priced(ptr %x, i64 %n) {{{text}}}")
+    assert not any(is_loop(block, blocks) for block in blocks)
+    costs = {block.name: BlockCost(3) for block in blocks}
+    counting = slot_counting_text("taken", ["ptr %x", "i64 %n"], blocks, costs, [], with_its_memory)
+    llvm.parse_assembly(counting).verify()
