@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 from poplite.jit import object_cache
 from poplite.jit.job import Job
-from poplite.jit.side_by_side import SideBySide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from poplite.jit.side_by_side import SideBySide
 
 _lock = threading.RLock()
 
@@ -61,7 +62,7 @@ class Builds:
     """
 
     def __init__(self) -> None:
-        self._pool = SideBySide()
+        self._pool: SideBySide | None = None
         self._contents: dict[str, Callable[[], bytes]] = {}
 
     def add(self, name: str, job: Callable[[], Job]) -> None:
@@ -71,8 +72,13 @@ class Builds:
             name: of the job.
             job: called only to make the code.
         """
-        if name not in self._contents and not _is_found(name):
-            self._contents[name] = self._pool.add(job())
+        if name in self._contents or _is_found(name):
+            return
+        if self._pool is None:
+            from poplite.jit.side_by_side import SideBySide  # engines start sooner without it
+
+            self._pool = SideBySide()
+        self._contents[name] = self._pool.add(job())
 
     def add_job(self, job: Job) -> None:
         """Have code made that is nowhere.
@@ -93,7 +99,8 @@ class Builds:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pool.end()
+        if self._pool is not None:
+            self._pool.end()
         _lock.release()
 
 

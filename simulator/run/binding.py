@@ -27,7 +27,6 @@ from poplite.simulator.codegen.compute_code import is_lowered
 from poplite.simulator.codegen.variant import Counting, Variant, modes_of
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.counting.data_dependent import counting_candidates
-from poplite.simulator.pricing.class_slots import add_slots
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
@@ -213,6 +212,8 @@ def _add_first(executable: Executable, interpreted: InterpretedSteps, builds: Bu
     compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))
     for cls, own in drivers.items():
         if cls in candidates:
+            from poplite.simulator.pricing.class_slots import add_slots  # others start sooner
+
             with compiled_parts.compile_errors(cls):
                 add_slots(builds, cls, executable.target)
         for driver in own:
