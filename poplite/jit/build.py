@@ -34,7 +34,9 @@ class Native:
     def address(self) -> int:
         """Address of the C function; valid while the process lives."""
         with _lock:
-            return object_cache.load(self._content)
+            place = object_cache.load(self._content)
+            self._content = b""  # LLVM has its own
+        return place
 
 
 _known: dict[str, Native] = {}

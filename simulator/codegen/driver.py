@@ -7,6 +7,10 @@ told of every vertex of a run and runs the inlined `compute` on it, once for eac
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
 through a pointer.
 
+Each class has drivers of its own, with `compute` inlined.  One driver for all classes of the same
+fields, which calls `compute` by its address, would save a tenth of what LLVM takes for a class
+(measured: 12 of 126 ms, eleven classes of 30 lines), and cost every vertex the call.
+
 Importing this module imports Numba.
 """
 
