@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any
 
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
 from poplite.jit import digest
 from poplite.jit.build import Builds, built
 from poplite.jit.job import Job
+from poplite.jit.native import kernel_job
 from poplite.simulator import progress
 from poplite.simulator.codegen.variant import Variant
 from poplite.source import SourceLocation
@@ -113,23 +113,18 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
 # -- what programs share ---------------------------------------------------------------------
 
 _OWN = {
-    "mover": "poplite.simulator.codegen.mover:move_source",
-    "slot sums": "poplite.simulator.counting.slot_sums:sum_slots_source",
-    "thread kernel": "poplite.simulator.codegen.launcher:run_shares_source",
-    "interpreter": "poplite.simulator.codegen.interpreter:interpret_source",
-    "enter": "poplite.simulator.codegen.interpreter:enter_source",
+    "interpret": "poplite.simulator.codegen.interpreter",
+    "enter": "poplite.simulator.codegen.interpreter",
+    "run_shares": "poplite.simulator.codegen.launcher",
+    "move": "poplite.simulator.codegen.mover",
+    "move_past_caches": "poplite.simulator.codegen.mover",
+    "sum_slots": "poplite.simulator.counting.slot_sums",
 }
-"""What returns the function of each of poplite's own kernels, and its types."""
+"""The kernels of the engine, and the module of each."""
 
 
-_NEEDED = ("interpreter",), ("enter",)
-"""What every program needs, the longest first."""
-
-
-def _own_job(what: str, *arguments: Any) -> Job:
-    name = digest([__name__], what, *arguments)
-    maker = "poplite.jit.numba_context:function_object"
-    return Job(name, maker, (_OWN[what], *arguments))
+def _own_job(kernel: str) -> Job:
+    return kernel_job(_OWN[kernel], kernel)
 
 
 def _announced(job: Job) -> Job:
@@ -139,8 +134,8 @@ def _announced(job: Job) -> Job:
 
 
 @cache
-def _own(what: str, *arguments: Any) -> int:
-    job = _own_job(what, *arguments)
+def _own(kernel: str) -> int:
+    job = _own_job(kernel)
     return built(job.name, lambda: _announced(job)).address
 
 
@@ -151,10 +146,10 @@ def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
         moves: whether bytes are moved.
         counts: whether vertices are counted.
     """
-    needed: list[tuple[Any, ...]] = [*_NEEDED]
-    needed += [("slot sums",)] if counts else []
-    needed += [("mover", False)] if moves else []
-    return [_own_job(*each) for each in needed]
+    needed = ["interpret", "enter"]
+    needed += ["sum_slots"] if counts else []
+    needed += ["move"] if moves else []
+    return [_own_job(kernel) for kernel in needed]
 
 
 def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
@@ -175,12 +170,12 @@ def mover(streamed: bool) -> int:
     Args:
         streamed: whether large blocks are written past the caches.
     """
-    return _own("mover", streamed)
+    return _own("move_past_caches" if streamed else "move")
 
 
 def slot_summer() -> int:
     """Return the address of the driver that writes down what a compute set took."""
-    return _own("slot sums")
+    return _own("sum_slots")
 
 
 @cache
@@ -192,7 +187,7 @@ def move() -> Callable[[int, int, int], None]:
 
 def thread_kernel() -> int:
     """Return the address of the function that one thread runs on its chunks."""
-    return _own("thread kernel")
+    return _own("run_shares")
 
 
 @cache
@@ -204,7 +199,7 @@ def interpreter() -> Callable[..., int]:
 
 def interpreter_address() -> int:
     """Return the address of the compiled interpreter."""
-    return _own("interpreter")
+    return _own("interpret")
 
 
 @cache

@@ -15,42 +15,12 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from poplite.jit.native_code import hide
-from poplite.jit.numba_context import (
-    TargetContext,
-    WeakNumberContext,
-    contexts,
-    exchange_contexts,
-)
-from poplite.jit.object_codegen import ObjectCodegen, ObjectLibrary
+from poplite.jit.numba_context import contexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from poplite.jit.native_code import Processor
-
-
-class _UnoptimizedLibrary(ObjectLibrary):
-    """A library that is left as it was emitted."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        pass
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-
-class _UnoptimizedCodegen(ObjectCodegen):
-    _library_class = _UnoptimizedLibrary
-
-
-class _UnoptimizedTargetContext(TargetContext):
-    def init(self) -> None:
-        """Set up code generation that optimizes nothing."""
-        super().init()
-        self._internal_codegen = _UnoptimizedCodegen("poplite")
-
-
-_unoptimized: tuple[WeakNumberContext, TargetContext] | None = None
 
 
 @global_compiler_lock
@@ -69,27 +39,19 @@ def emitted_module(
         emit: called with target context, builder and arguments; emits what the function does, and
             returns what it returns.
     """
-    global _unoptimized
-    if _unoptimized is None:
-        typing_context = WeakNumberContext()
-        _unoptimized = typing_context, _UnoptimizedTargetContext(typing_context)
-    usual = exchange_contexts(_unoptimized)  # functions that are called ask for them
-    try:
-        typing_context, context = contexts()
-        library = context.codegen().create_library(exported)
-        module = context.create_module(exported)
-        kind = ir.FunctionType(result, arguments.values())
-        function = ir.Function(module, kind, exported)
-        for argument, name in zip(function.args, arguments, strict=True):
-            argument.name = name
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        with typing_context.alone(), context.push_code_library(library):
-            builder.ret(emit(context, builder, function.args))
-        library.add_ir_module(module)
-        library.finalize()
-    finally:
-        exchange_contexts(usual)
-    hide(library._final_module, exported, exported)
+    typing_context, context = contexts()
+    library = context.codegen().create_library(exported)
+    module = context.create_module(exported)
+    kind = ir.FunctionType(result, arguments.values())
+    function = ir.Function(module, kind, exported)
+    for argument, name in zip(function.args, arguments, strict=True):
+        argument.name = name
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    with typing_context.alone(), context.push_code_library(library):
+        builder.ret(emit(context, builder, function.args))
+    library.add_ir_module(module)
+    library.finalize()
+    hide(library._final_module, exported)
     return library._final_module
 
 

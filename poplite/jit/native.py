@@ -17,70 +17,64 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from poplite.jit import digest
-from poplite.jit.build import built
+from poplite.jit.build import Builds, built, is_kept
 from poplite.jit.job import Job
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_ELEMENTS = {"Int64s": "int64", "Int32s": "int32", "Bytes": "uint8"}
-
 
 @cache
-def native(
-    function: Callable[..., int], source: str = f"{__name__}:kernel_source"
-) -> Callable[..., int]:
+def native(function: Callable[..., int]) -> Callable[..., int]:
     """Return the compiled form of a kernel.
 
     Args:
         function: from `poplite.jit.kernels`; its annotations say which arguments are pointers.
-        source: module and name of what `kernel_source` is, where more must be registered first.
 
     Returns:
         Takes the address of an array for each pointer, and an int for each `int`.
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
-    job = job_of(function, source)
+    job = kernel_job(function.__module__, function.__name__)
     place = built(job.name, lambda: job).address
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(place)
 
 
-def job_of(function: Callable[..., int], source: str) -> Job:
-    """Return how a kernel is compiled.
+def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
+    """Tell whether the compiled forms of kernels are loaded, or in the cache.
 
     Args:
-        function: from `poplite.jit.kernels`.
-        source: see `native`.
+        kernels: from `poplite.jit.kernels`.
     """
-    module, name = function.__module__, function.__qualname__
-    return Job(
-        digest([__name__, source.partition(":")[0], module], "kernel", name),
-        "poplite.jit.numba_context:function_object",
-        (source, module, name),
-    )
+    return all(is_kept(kernel_job(each.__module__, each.__name__).name) for each in kernels)
 
 
-def kernel_source(module: str, name: str) -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return a kernel, the Numba types of its arguments and that of its result.
+def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
+    """Compile kernels that are nowhere, side by side.
+
+    Args:
+        kernels: from `poplite.jit.kernels`.
+    """
+    with Builds() as builds:
+        for kernel in kernels:
+            builds.add_job(kernel_job(kernel.__module__, kernel.__name__))
+        builds.finish()
+
+
+def kernel_job(module: str, name: str) -> Job:
+    """Return how a kernel is compiled.
 
     Args:
         module: where it is.
         name: of the kernel.
     """
-    from numba.core import types
-
-    def numba_type(kind: str) -> Any:
-        return types.int64 if kind == "int" else types.CPointer(getattr(types, _ELEMENTS[kind]))
-
-    function = getattr(import_module(module), name)
-    kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
-    return function, [numba_type(kind) for kind in kinds], types.int64
+    maker = "poplite.jit.kernel_code:kernel_object"
+    return Job(digest([__name__, module], "kernel", name), maker, (module, name))
 
 
 def address(array: npt.NDArray[np.generic]) -> int:

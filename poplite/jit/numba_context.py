@@ -7,11 +7,9 @@ contexts here are private:
   integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
   with one float32 operand is a float32 operation, and a variable that is a Python number on
   one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
-* **Objects.** Code is emitted as a native object for the host's processor and loaded by
-  `poplite.jit.object_cache`, so that a cached program starts without importing Numba.
+* **Text.** Code ends as LLVM text, which is worked on and compiled without Numba.
 
-Importing this module imports Numba; only `poplite.jit.build` does so, when there is
-something to compile.
+Importing this module imports Numba, which is done only when there is something to compile.
 """
 
 from __future__ import annotations
@@ -19,12 +17,10 @@ from __future__ import annotations
 import math
 import operator
 from contextlib import contextmanager
-from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import ref
 
-from llvmlite import ir
 from numba.core import (
     callconv,
     compiler,
@@ -37,15 +33,15 @@ from numba.core import (
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import Registry as LoweringRegistry
-from numba.core.typing.templates import AbstractTemplate, signature
 from numba.core.typing.templates import Registry as TypingRegistry
 
-from poplite.jit.object_codegen import ObjectCodegen
+from poplite.jit.text_codegen import TextCodegen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from poplite.jit.job import Made
+    from llvmlite import ir
+
 
 typing_rules = TypingRegistry()
 """Typing templates for poplite's own types and intrinsics."""
@@ -59,40 +55,6 @@ overrides = LoweringRegistry("poplite overrides")
 
 replacements: dict[object, Callable[..., Any]] = {}
 """Python functions that mean one of ours in compiled code, by whatever name they are called."""
-
-
-def emitted(
-    emit: Callable[[Any, ir.IRBuilder, Sequence[Any]], Any], arguments: Sequence[Any], result: Any
-) -> Callable[..., Any]:
-    """Make a function for compiled code out of the instructions it stands for.
-
-    Args:
-        emit: called with target context, builder and argument values; returns the result
-            value, or None where `result` is `types.none`.
-        arguments: Numba types of the arguments.
-        result: Numba type of the result.
-
-    Returns:
-        A function that only compiled code can call.
-    """
-
-    def stub(*args: Any) -> Any:
-        raise NotImplementedError("stands for emitted instructions")
-
-    class _Call(AbstractTemplate):
-        key = stub
-
-        def generic(self, args: Any, kws: Any) -> Any:
-            return signature(result, *arguments)
-
-    typing_rules.register_global(stub, types.Function(_Call))
-
-    @lowerings.lower(stub, *arguments)
-    def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        value = emit(context, builder, args)
-        return context.get_dummy_value() if result is types.none else value
-
-    return stub
 
 
 T = TypeVar("T")
@@ -248,9 +210,9 @@ class TargetContext(cpu.CPUContext):
         return _CallConv(self)
 
     def init(self) -> None:
-        """Set up code generation to objects."""
+        """Set up code generation to LLVM text."""
         super().init()
-        self._internal_codegen = ObjectCodegen("poplite")
+        self._internal_codegen = TextCodegen("poplite")
 
     def load_additional_registries(self) -> None:
         """Install the code generation that vertices need."""
@@ -288,26 +250,6 @@ class TargetContext(cpu.CPUContext):
         """Install what is registered by now; of equal signatures the last one counts."""
         super().refresh()
         self.install_registry(overrides)
-
-    def create_cfunc_wrapper(self, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
-        """Export the function in C's calling convention.
-
-        The status that Numba's convention returns is dropped: a driver has written down by
-        then which vertex stopped.
-        """
-        module = self.create_module("wrapper")
-        native_type = self.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
-        native = ir.Function(module, native_type, fndesc.llvm_func_name)
-        signature = ir.FunctionType(
-            self.get_value_type(fndesc.restype), [self.get_value_type(t) for t in fndesc.argtypes]
-        )
-        wrapper = ir.Function(module, signature, fndesc.llvm_cfunc_wrapper_name)
-        builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
-        _, result = self.call_conv.call_function(
-            builder, native, fndesc.restype, fndesc.argtypes, wrapper.args
-        )
-        builder.ret(result)
-        library.add_ir_module(module)
 
 
 class Pipeline(compiler.CompilerBase):
@@ -352,65 +294,6 @@ def contexts() -> tuple[WeakNumberContext, TargetContext]:
     return _contexts
 
 
-def exchange_contexts(
-    new: tuple[WeakNumberContext, TargetContext],
-) -> tuple[WeakNumberContext, TargetContext]:
-    """Let `contexts` return others; return those that it returned.
-
-    Args:
-        new: the others.
-    """
-    global _contexts
-    old, _contexts = contexts(), new
-    return old
-
-
-@global_compiler_lock
-def compile_object(
-    exported: str, function: Callable[..., Any], arguments: Sequence[Any], result: Any
-) -> tuple[bytes, list[str]]:
-    """Compile a Python function to a native object.
-
-    Args:
-        exported: name of the C function in the object.
-        function: the function.
-        arguments: Numba types of its arguments.
-        result: Numba type of its result.
-
-    Returns:
-        Object file, and the symbols it takes from the process.
-    """
-    typing_context, target_context = contexts()
-    with typing_context.alone():
-        compiled = compiler.compile_extra(
-            typing_context,
-            target_context,
-            function,
-            tuple(arguments),
-            result,
-            _flags(exported=True),
-            {},
-            pipeline_class=Pipeline,
-        )
-    made: tuple[bytes, list[str]] = compiled.library.emit_object(
-        compiled.fndesc.llvm_cfunc_wrapper_name, exported
-    )
-    return made
-
-
-def function_object(exported: str, source: str, *arguments: Any) -> Made:
-    """Compile a function of poplite, as a job.
-
-    Args:
-        exported: name of the C function in the object.
-        source: module and name of what returns the function, the Numba types of its arguments and
-            that of its result.
-        arguments: what the former takes.
-    """
-    module, _, name = source.partition(":")
-    return *compile_object(exported, *getattr(import_module(module), name)(*arguments)), {}
-
-
 @global_compiler_lock
 def compile_inlined(
     context: Any, function: Callable[..., Any], arguments: Sequence[Any], result: Any
@@ -452,18 +335,18 @@ def compile_library(
         context.typing_context.forms.get(function, function),
         tuple(arguments),
         result,
-        _flags(exported=False),
+        _flags(),
         {},
         library=context.codegen().create_library(function.__qualname__),
         pipeline_class=Pipeline,
     )
 
 
-def _flags(*, exported: bool) -> Any:
+def _flags() -> Any:
     flags = compiler.Flags()
     flags.no_compile = True
     flags.no_cpython_wrapper = True
-    flags.no_cfunc_wrapper = not exported
-    flags.forceinline = not exported
+    flags.no_cfunc_wrapper = True
+    flags.forceinline = True
     flags.error_model = "numpy"
     return flags

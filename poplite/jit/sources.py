@@ -6,15 +6,12 @@ Import statements are read, not run, as Numba should not be loaded to find code 
     from poplite.jit import object_cache             the package, and its module of that name
     "poplite.jit.native_code:optimized_object"       what a job names that makes code
     if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so that no code is from it
-
-Where there is only byte code its import statements count, those for types among them.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,8 +23,7 @@ _STATEMENT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
     re.MULTILINE,
 )
-_NAMED = re.compile(r"(\w+(?:\.\w+)+):\w+")
-_NAMED_IN_TEXT = re.compile(rb'"(\w+(?:\.\w+)+):\w+"')
+_NAMED = re.compile(rb'"(\w+(?:\.\w+)+):\w+"')
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -74,26 +70,19 @@ def modules_behind(*roots: str) -> list[str]:
 
 @cache
 def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return a module's text, also from a zip file, and the modules of its package it imports.
-
-    Where there is no text, it is the byte code.
-    """
-    import marshal
-
+    """Return a module's text, also from a zip file, and the modules of its package it imports."""
     spec = _spec(name)
     if spec is None:
         raise ModuleNotFoundError(f"compiled code depends on a module '{name}', which is not there")
     loader: Any = spec.loader
-    try:
-        content = bytes(loader.get_data(spec.origin))
-        is_text = str(spec.origin).endswith(".py")
-    except (AttributeError, OSError):  # frozen into a program
-        content = marshal.dumps(loader.get_code(name), 2)  # later forms count references
-        is_text = False
-    statements = _in_text(content) if is_text else _in_code(loader.get_code(name))
+    if not str(spec.origin).endswith(".py") or not hasattr(loader, "get_data"):
+        raise ModuleNotFoundError(
+            f"compiled code depends on the text of '{name}', of which there is only byte code"
+        )
+    content = bytes(loader.get_data(spec.origin))
     own = name.partition(".")[0]
     imports: set[str] = set()
-    for module, members in statements:
+    for module, members in _in_text(content):
         if module.partition(".")[0] == own:
             imports.add(module)
             imports.update(_submodules(module, members))
@@ -124,7 +113,7 @@ def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
             yield module.decode(), set(_names(members.strip(b"()")))
         for each in _names(modules):
             yield each, set()
-    for each in _NAMED_IN_TEXT.findall(code):
+    for each in _NAMED.findall(code):
         yield each.decode(), set()
 
 
@@ -132,16 +121,3 @@ def _names(listed: bytes) -> Iterator[str]:
     for part in listed.split(b","):
         if words := part.split():
             yield words[0].decode()
-
-
-def _in_code(code: CodeType) -> Iterator[tuple[str, set[str]]]:
-    """Yield the same for byte code, and more, as any tuple may be the names that are imported."""
-    constants = code.co_consts
-    members = {name for each in constants if isinstance(each, tuple) for name in each}
-    for name in code.co_names:
-        yield name, {member for member in members if isinstance(member, str)}
-    for each in constants:
-        if isinstance(each, CodeType):
-            yield from _in_code(each)
-        elif isinstance(each, str) and (named := _NAMED.fullmatch(each)):
-            yield named[1], set()

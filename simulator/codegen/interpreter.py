@@ -9,16 +9,15 @@ in the middle of a launch if need be, and is called again.  It enters with one a
 for seven, ctypes takes a quarter of a microsecond longer, and after each block of a stream Python
 enters anew.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
 from poplite.executable.opcodes import (
     AGAIN,
@@ -54,9 +53,9 @@ from poplite.executable.opcodes import (
     STATE_TRACE,
     SWITCH,
 )
-from poplite.jit.numba_context import emitted
+from poplite.jit.kernel_code import WORD, Primitive
+from poplite.jit.kernels import Bytes, Int64s
 from poplite.simulator.codegen.launcher import (
-    WORDS,
     address,
     change_floats,
     clock,
@@ -83,26 +82,22 @@ SURPRISE_NS = 2_000_000
 ARGUMENTS = 7
 """Of the interpreter, all of them addresses."""
 
-_WORD = ir.IntType(64)
-_BYTE_POINTER = types.CPointer(types.uint8)
+
+def _emit_number(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    arena, position = args
+    place = builder.bitcast(builder.gep(arena, [position]), ir.IntType(32).as_pointer())
+    return builder.sext(builder.load(place, align=4), WORD)
 
 
-def _emit_scalar(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-    arena, position, size = args
-    place, value = builder.gep(arena, [position]), cgutils.alloca_once(builder, _WORD)
-    with builder.if_else(builder.icmp_unsigned("==", size, _WORD(1))) as (one, four):
-        with one:
-            builder.store(builder.zext(builder.load(place), _WORD), value)
-        with four:
-            number = builder.load(builder.bitcast(place, ir.IntType(32).as_pointer()), align=4)
-            builder.store(builder.sext(number, _WORD), value)
-    return builder.load(value)
+_number = Primitive(_emit_number)
 
 
-_scalar = emitted(_emit_scalar, (_BYTE_POINTER, types.int64, types.int64), types.int64)
+def _scalar(arena: Bytes, position: int, size: int) -> int:
+    """Return a scalar of one byte, or of four."""
+    return arena[position] if size == 1 else _number(arena, position)
 
 
-def _agree(arena: Any, position: int, size: int, same: bool, state: Any) -> Any:
+def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
     """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
     first = _scalar(arena, position, size)
     for replica in range(1, state[STATE_REPLICAS]):
@@ -112,7 +107,7 @@ def _agree(arena: Any, position: int, size: int, same: bool, state: Any) -> Any:
     return True
 
 
-def _row_of_case(ops: Any, at: int, value: int) -> Any:
+def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     """Return the row that a SWITCH goes on with."""
     first = at // OP_WORDS + 1
     low, high = 0, ops[at + 1]
@@ -128,7 +123,13 @@ def _row_of_case(ops: Any, at: int, value: int) -> Any:
 
 
 def interpret(
-    ops: Any, launches: Any, arena: Any, state: Any, loops: Any, returns: Any, counts: Any
+    ops: Int64s,
+    launches: Int64s,
+    arena: Bytes,
+    state: Int64s,
+    loops: Int64s,
+    returns: Int64s,
+    counts: Int64s,
 ) -> int:
     """Run ops from the row in `state` until the end, a callback, a fault or the deadline.
 
@@ -226,24 +227,19 @@ def interpret(
     return PAUSED
 
 
-def interpret_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `interpret`."""
-    return interpret, (WORDS, WORDS, _BYTE_POINTER, *[WORDS] * 4), types.int64
-
-
-def _emit_enter(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+def _emit_enter(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
     (words,) = args
     *passed, function = (
-        builder.load(builder.gep(words, [_WORD(number)])) for number in range(ARGUMENTS + 1)
+        builder.load(builder.gep(words, [WORD(number)])) for number in range(ARGUMENTS + 1)
     )
-    kind = ir.FunctionType(_WORD, [_WORD] * ARGUMENTS).as_pointer()
+    kind = ir.FunctionType(WORD, [WORD] * ARGUMENTS).as_pointer()
     return builder.call(builder.inttoptr(function, kind), passed)
 
 
-_enter = emitted(_emit_enter, (WORDS,), types.int64)
+_enter = Primitive(_emit_enter)
 
 
-def enter(words: Any) -> int:
+def enter(words: Int64s) -> int:
     """Run the interpreter.
 
     Args:
@@ -252,10 +248,4 @@ def enter(words: Any) -> int:
     Returns:
         What it returns.
     """
-    reason: int = _enter(words)
-    return reason
-
-
-def enter_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `enter`."""
-    return enter, (WORDS,), types.int64
+    return _enter(words)

@@ -8,16 +8,15 @@ of six quick ones is not slowed down.
 Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
 `run_shares` as the function that one thread runs on one chunk.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
 from poplite.executable.opcodes import (
     CHUNK_ARENA,
@@ -55,12 +54,8 @@ from poplite.executable.opcodes import (
     TRACE_ROWS,
     TRACE_USED,
 )
-from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen import functions  # noqa: F401  (this registers `min` and `max`)
-
-WORDS = types.CPointer(types.int64)
-ARGUMENTS = (types.voidptr, WORDS, *[types.int64] * 4, WORDS)
-"""Of a driver: arena, rows, low, high, first, last, faults."""
+from poplite.jit.kernel_code import WORD, Primitive
+from poplite.jit.kernels import Int64s
 
 LONG_NS = 2_000_000
 """What a launch costs that always runs in pieces."""
@@ -70,91 +65,98 @@ PIECE_NS = 1_000_000
 
 CHUNK_BYTES = 8 * CHUNK_WORDS
 
-_WORD = ir.IntType(64)
-_POINTER, _BYTES = _WORD.as_pointer(), ir.IntType(8).as_pointer()
+_POINTER, _BYTES = WORD.as_pointer(), ir.IntType(8).as_pointer()
 
 
-def _emit_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+def _emit_word(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
     return builder.load(builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
 
 
-def _emit_set_word(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+def _emit_set_word(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     builder.store(args[2], builder.gep(builder.inttoptr(args[0], _POINTER), [args[1]]))
 
 
-def _emit_set_byte(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+def _emit_set_byte(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     place = builder.inttoptr(args[0], _BYTES)
     builder.store(builder.trunc(args[1], ir.IntType(8)), place)
 
 
-def _emit_address(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-    return builder.ptrtoint(args[0], _WORD)
+def _emit_address(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+    return builder.ptrtoint(args[0], WORD)
+
+
+def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
+    """Make room for a value, once a call of the function."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind)
 
 
 def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
     """Load some of the addresses of what the interpreter calls."""
-    place = builder.load(builder.gep(state, [_WORD(STATE_ENTRIES)]))
+    place = builder.load(builder.gep(state, [WORD(STATE_ENTRIES)]))
     table = builder.inttoptr(place, _POINTER)
-    return [builder.load(builder.gep(table, [_WORD(number)])) for number in numbers]
+    return [builder.load(builder.gep(table, [WORD(number)])) for number in numbers]
 
 
-def _emit_clock(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
+def _emit_clock(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
     clock, kind = _entries(builder, args[0], ENTRY_CLOCK, ENTRY_CLOCK_KIND)
-    time = cgutils.alloca_once(builder, ir.ArrayType(_WORD, 2))
+    time = _on_stack(builder, ir.ArrayType(WORD, 2))
     number = ir.IntType(32)
     function = ir.FunctionType(number, [number, time.type]).as_pointer()
     builder.call(builder.inttoptr(clock, function), [builder.trunc(kind, number), time])
     seconds, rest = (builder.extract_value(builder.load(time), i) for i in range(2))
-    return builder.add(builder.mul(seconds, _WORD(1_000_000_000)), rest)
+    return builder.add(builder.mul(seconds, WORD(1_000_000_000)), rest)
 
 
-def _emit_call(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+def _emit_call(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     chunk = builder.inttoptr(args[0], _POINTER)
     driver, arena, rows = (
-        builder.load(builder.gep(chunk, [_WORD(word)]))
+        builder.load(builder.gep(chunk, [WORD(word)]))
         for word in (CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS)
     )
-    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, *[_WORD] * 4, _POINTER])
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, *[WORD] * 4, _POINTER])
     function = builder.inttoptr(driver, kind.as_pointer())
     data = [builder.inttoptr(arena, _BYTES), builder.inttoptr(rows, _POINTER)]
-    builder.call(function, [*data, *args[1:], builder.gep(chunk, [_WORD(FAULT_WORD)])])
+    builder.call(function, [*data, *args[1:], builder.gep(chunk, [WORD(FAULT_WORD)])])
 
 
-def _emit_share(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+def _emit_share(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     """Emit `parallel_for(kernel, args, dimensions, steps, data, 0, 1, get_num_threads())`.
 
     Source of the signature: numba/np/ufunc/omppool.cpp; a thread sees `args` advanced by
     `steps` and `dimensions[0]` set to its share.
     """
     chunks, count, state, data = args
-    passed = [builder.inttoptr(chunks, _BYTES), count, _WORD(CHUNK_BYTES)]
-    blocks = [builder.bitcast(cgutils.alloca_once_value(builder, p), _BYTES) for p in passed]
+    passed = [builder.inttoptr(chunks, _BYTES), count, WORD(CHUNK_BYTES)]
+    places = [_on_stack(builder, each.type) for each in passed]
+    for place, each in zip(places, passed, strict=True):
+        builder.store(each, place)
+    blocks = [builder.bitcast(place, _BYTES) for place in places]
     called = ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL
     parallel_for, get_num_threads, kernel = _entries(builder, state, *called)
-    count_type = ir.FunctionType(_WORD, []).as_pointer()
+    count_type = ir.FunctionType(WORD, []).as_pointer()
     threads = builder.call(builder.inttoptr(get_num_threads, count_type), [])
-    kind = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [WORD] * 3).as_pointer()
     callee = [builder.inttoptr(kernel, _BYTES), *blocks, builder.inttoptr(data, _BYTES)]
-    builder.call(builder.inttoptr(parallel_for, kind), [*callee, _WORD(0), _WORD(1), threads])
+    builder.call(builder.inttoptr(parallel_for, kind), [*callee, WORD(0), WORD(1), threads])
 
 
-_INT = types.int64
-word = emitted(_emit_word, (_INT, _INT), _INT)
-set_word = emitted(_emit_set_word, (_INT, _INT, _INT), types.none)
-_set_byte = emitted(_emit_set_byte, (_INT, _INT), types.none)
-address = emitted(_emit_address, (WORDS,), _INT)
-clock = emitted(_emit_clock, (WORDS,), _INT)
-_call_driver = emitted(_emit_call, (_INT,) * 5, types.none)
-_share = emitted(_emit_share, (_INT, _INT, WORDS, _INT), types.none)
+word = Primitive(_emit_word)
+set_word = Primitive(_emit_set_word)
+_set_byte = Primitive(_emit_set_byte)
+address = Primitive(_emit_address)
+clock = Primitive(_emit_clock)
+_call_driver = Primitive(_emit_call)
+_share = Primitive(_emit_share)
 
 
-def _run_chunk(chunk: Any) -> None:
+def _run_chunk(chunk: int) -> None:
     """Run all vertices of a chunk."""
     low, high = word(chunk, CHUNK_LOW), word(chunk, CHUNK_HIGH)
     _call_driver(chunk, low, high, word(chunk, CHUNK_FIRST), word(chunk, CHUNK_LAST))
 
 
-def _run_pieces(chunk: Any, state: Any) -> None:
+def _run_pieces(chunk: int, state: Int64s) -> None:
     """Run a chunk from where it goes on, until its end, a fault or the deadline."""
     rows, width = word(chunk, CHUNK_ROWS), word(chunk, CHUNK_WIDTH)
     high, last = word(chunk, CHUNK_HIGH), word(chunk, CHUNK_LAST)
@@ -171,7 +173,8 @@ def _run_pieces(chunk: Any, state: Any) -> None:
             end_row += 1
         end = min(end, count)
         _call_driver(chunk, row, end_row + 1, vertex, end)
-        row, vertex = (end_row + 1, 0) if end == count else (end_row, end)
+        row = end_row + 1 if end == count else end_row
+        vertex = 0 if end == count else end
         if word(chunk, FAULT_WORD) != 0:
             row = high
         before, now = now, clock(state)
@@ -180,7 +183,7 @@ def _run_pieces(chunk: Any, state: Any) -> None:
     set_word(chunk, CHUNK_VERTEX, vertex)
 
 
-def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
+def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
     """Run one thread's share of a launch; the kernel given to the threading layer.
 
     Args:
@@ -189,7 +192,7 @@ def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
         steps: bytes from chunk to chunk.
         state: the interpreter's state to run in pieces, or null.
     """
-    first = address(chunks[0])
+    first = chunks[0]
     for number in range(dimensions[0]):
         chunk = first + number * steps[0]
         if address(state) == 0:
@@ -198,7 +201,7 @@ def run_shares(chunks: Any, dimensions: Any, steps: Any, state: Any) -> None:
             _run_pieces(chunk, state)
 
 
-def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any) -> Any:
+def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int64s) -> int:
     """Run a launch in pieces and note what it costs; return what it took, -1 where it was cut."""
     begin = clock(state)
     if state[STATE_CUT] == 0:
@@ -231,7 +234,7 @@ def _run_measured(launch: Any, chunks: int, count: int, shared: bool, state: Any
     return spent
 
 
-def run_launch(launch: Any, state: Any) -> Any:
+def run_launch(launch: int, state: Int64s) -> int:
     """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
     chunks, count = word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)
     shared = False
@@ -249,13 +252,13 @@ def run_launch(launch: Any, state: Any) -> Any:
     return word(launch, LAUNCH_COST)
 
 
-def forget_cost(launch: Any) -> None:
+def forget_cost(launch: int) -> None:
     """Forget what a launch costs, and let its next run be measured."""
     set_word(launch, LAUNCH_COST, 0)
     set_word(launch, LAUNCH_UNMEASURED, max(1, word(launch, LAUNCH_UNMEASURED)))
 
 
-def record(trace: Any, row: Any) -> None:
+def record(trace: int, row: int) -> None:
     """Note that a row ran, as long as there is room."""
     used = word(trace, TRACE_USED)
     if used < word(trace, TRACE_ROOM):
@@ -263,17 +266,13 @@ def record(trace: Any, row: Any) -> None:
         set_word(trace, TRACE_USED, used + 1)
 
 
-def change_floats(floats: Any, clear: Any, set: Any, executions: Any) -> None:
+def change_floats(floats: int, clear: int, set: int, executions: int) -> None:
     """Change the floating-point state."""
     set_word(floats, FLOAT_MODE, word(floats, FLOAT_MODE) & ~clear | set)
     set_word(floats, FLOAT_EXECUTIONS, word(floats, FLOAT_EXECUTIONS) + executions)
 
 
-# Of a launch, the chunks and what threads share of it are gone through in one loop each: every
-# function more takes Numba a thirtieth of a second, on each new machine.
-
-
-def expect(launch: Any) -> None:
+def expect(launch: int) -> None:
     """Forget what the vertices of a launch returned."""
     for part in range(2):
         chunk = word(launch, LAUNCH_CHUNKS if part == 0 else LAUNCH_SHARES)
@@ -282,7 +281,7 @@ def expect(launch: Any) -> None:
             chunk += CHUNK_BYTES
 
 
-def collect(launch: Any, position: Any) -> None:
+def collect(launch: int, position: int) -> None:
     """Store in the arena of every chunk whether none of the vertices there returned false."""
     for part in range(3):  # all are true, but where a chunk or a share says otherwise
         chunk = word(launch, LAUNCH_CHUNKS if part < 2 else LAUNCH_SHARES)
@@ -294,7 +293,7 @@ def collect(launch: Any, position: Any) -> None:
             chunk += CHUNK_BYTES
 
 
-def faulted(launch: Any) -> bool:
+def faulted(launch: int) -> bool:
     """Tell whether a vertex of a launch left a fault record."""
     if word(launch, LAUNCH_CHECKED) != 0:
         for part in range(2):
@@ -304,8 +303,3 @@ def faulted(launch: Any) -> bool:
                     return True
                 chunk += CHUNK_BYTES
     return False
-
-
-def run_shares_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `run_shares`."""
-    return run_shares, (types.CPointer(WORDS), WORDS, WORDS, WORDS), types.none

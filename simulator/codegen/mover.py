@@ -5,22 +5,23 @@ are moved by one load and one store, as the call of the C library costs more tha
 element repeated side by side is a loop of stores, which the compiler widens.  In launches too large
 for the caches, large blocks are written past them.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS
-from poplite.jit.numba_context import emitted
-from poplite.simulator.codegen.launcher import ARGUMENTS
+from poplite.jit.kernel_code import BOOL, WORD, Primitive
+from poplite.jit.kernels import Bytes, Int64s
 
-_WORD, _HALF_WORD, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_HALF_WORD, _BYTE = ir.IntType(32), ir.IntType(8)
 
 INLINE_BYTES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of blocks that are moved by one load and one store."""
@@ -50,12 +51,12 @@ class _Mover:
     def record(self, rows: Any, number: Any) -> None:
         """Emit the moves of a record: blocks at even distances, or a list."""
         builder = self.builder
-        record = builder.gep(rows, [builder.mul(number, _WORD(RECORD_WORDS))])
+        record = builder.gep(rows, [builder.mul(number, WORD(RECORD_WORDS))])
         to, start, count, size, far, near = (
-            builder.load(builder.gep(record, [_WORD(i)])) for i in range(RECORD_WORDS)
+            builder.load(builder.gep(record, [WORD(i)])) for i in range(RECORD_WORDS)
         )
         to, start = (builder.gep(self.arena, [position]) for position in (to, start))
-        is_list = builder.icmp_unsigned("==", size, _WORD(0))
+        is_list = builder.icmp_unsigned("==", size, WORD(0))
         with builder.if_else(is_list) as (listed, even):
             with listed:
                 self._pieces(to, start, count, builder.gep(_as(builder, rows, _BYTE), [far]))
@@ -67,17 +68,17 @@ class _Mover:
                         builder.gep(start, [builder.mul(row, near)]),
                     )
 
-                repeated = builder.icmp_unsigned("==", near, _WORD(0))
+                repeated = builder.icmp_unsigned("==", near, WORD(0))
                 dense = builder.icmp_unsigned("==", far, size)
                 self._even(place, count, size, builder.and_(repeated, dense))
 
     def _pieces(self, to: Any, start: Any, count: Any, table: Any) -> None:
         builder = self.builder
         table = _as(builder, table, _HALF_WORD)
-        with cgutils.for_range(builder, count) as piece:
-            at = builder.mul(piece.index, _WORD(PIECE_WORDS))
+        with _each(builder, count) as piece:
+            at = builder.mul(piece, WORD(PIECE_WORDS))
             far, near, size = (
-                builder.zext(builder.load(builder.gep(table, [builder.add(at, _WORD(i))])), _WORD)
+                builder.zext(builder.load(builder.gep(table, [builder.add(at, WORD(i))])), WORD)
                 for i in range(PIECE_WORDS)
             )
             places = builder.gep(to, [far]), builder.gep(start, [near])
@@ -88,17 +89,17 @@ class _Mover:
         builder = self.builder
         for width in self._by_size(size):
             if width is None or width > 8:
-                with cgutils.for_range(builder, count) as row:
-                    self._block(*place(row.index), size, width)
+                with _each(builder, count) as row:
+                    self._block(*place(row), size, width)
                 continue
             with builder.if_else(is_fill) as (fill, move):
                 with fill:
-                    to, start = (_as(builder, p, _unit(width)) for p in place(_WORD(0)))
+                    to, start = (_as(builder, p, _unit(width)) for p in place(WORD(0)))
                     value = builder.load(start, align=1)
-                    with cgutils.for_range(builder, count) as row:
-                        builder.store(value, builder.gep(to, [row.index]), align=1)
-                with move, cgutils.for_range(builder, count) as row:
-                    self._block(*place(row.index), size, width)
+                    with _each(builder, count) as row:
+                        builder.store(value, builder.gep(to, [row]), align=1)
+                with move, _each(builder, count) as row:
+                    self._block(*place(row), size, width)
 
     def _by_size(self, size: Any) -> Any:
         """Yield each size that is moved inline, and None for all others, where to emit it."""
@@ -107,7 +108,7 @@ class _Mover:
         chosen = builder.switch(size, other)
         for width in INLINE_BYTES:
             block = builder.append_basic_block()
-            chosen.add_case(_WORD(width), block)
+            chosen.add_case(WORD(width), block)
             builder.position_at_end(block)
             yield width
             builder.branch(done)
@@ -122,31 +123,31 @@ class _Mover:
             to, start = (_as(builder, place, _unit(width)) for place in (to, start))
             builder.store(builder.load(start, align=1), to, align=1)
         elif not self.streamed:
-            cgutils.raw_memcpy(builder, to, start, size, 1)
+            _copy(builder, to, start, size)
         else:
-            large = builder.icmp_unsigned(">=", size, _WORD(STREAMED_BLOCK))
+            large = builder.icmp_unsigned(">=", size, WORD(STREAMED_BLOCK))
             with builder.if_else(large) as (stream, plain):
                 with stream:
                     self._stream(to, start, size)
                 with plain:
-                    cgutils.raw_memcpy(builder, to, start, size, 1)
+                    _copy(builder, to, start, size)
 
     def _stream(self, to: Any, start: Any, size: Any) -> None:
         """Emit a copy in lines of the destination, and what lies before and behind them."""
         builder = self.builder
-        before = builder.and_(builder.neg(builder.ptrtoint(to, _WORD)), _WORD(LINE_BYTES - 1))
-        cgutils.raw_memcpy(builder, to, start, before, 1)
-        lines = builder.lshr(builder.sub(size, before), _WORD(LINE_BYTES.bit_length() - 1))
-        with cgutils.for_range(builder, lines) as line:
-            at = builder.add(before, builder.mul(line.index, _WORD(LINE_BYTES)))
+        before = builder.and_(builder.neg(builder.ptrtoint(to, WORD)), WORD(LINE_BYTES - 1))
+        _copy(builder, to, start, before)
+        lines = builder.lshr(builder.sub(size, before), WORD(LINE_BYTES.bit_length() - 1))
+        with _each(builder, lines) as line:
+            at = builder.add(before, builder.mul(line, WORD(LINE_BYTES)))
             here, there = (
                 _as(builder, builder.gep(place, [at]), _unit(LINE_BYTES)) for place in (to, start)
             )
             stored = builder.store(builder.load(there, align=1), here, align=LINE_BYTES)
             stored.set_metadata("nontemporal", builder.module.add_metadata([_HALF_WORD(1)]))
-        done = builder.add(before, builder.mul(lines, _WORD(LINE_BYTES)))
-        rest = (builder.gep(place, [done]) for place in (to, start))
-        cgutils.raw_memcpy(builder, *rest, builder.sub(size, done), 1)
+        done = builder.add(before, builder.mul(lines, WORD(LINE_BYTES)))
+        to, start = (builder.gep(place, [done]) for place in (to, start))
+        _copy(builder, to, start, builder.sub(size, done))
 
 
 def _unit(width: int) -> Any:
@@ -157,29 +158,64 @@ def _as(builder: ir.IRBuilder, place: Any, kind: Any) -> Any:
     return builder.bitcast(place, kind.as_pointer())
 
 
-def move_source(streamed: bool) -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles to move records.
+def _copy(builder: ir.IRBuilder, to: Any, start: Any, size: Any) -> None:
+    kinds = [to.type, start.type, size.type]
+    function = builder.module.declare_intrinsic("llvm.memcpy", kinds)
+    builder.call(function, [to, start, size, BOOL(0)])
+
+
+@contextmanager
+def _each(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
+    """Emit a loop; what is emitted inside is its body, which is given the number of the round."""
+    before, head, body, end = builder.block, *(builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    number = builder.phi(WORD)
+    number.add_incoming(WORD(0), before)
+    builder.cbranch(builder.icmp_signed("<", number, count), body, end)
+    builder.position_at_end(body)
+    yield number
+    number.add_incoming(builder.add(number, WORD(1), flags=["nsw"]), builder.block)
+    builder.branch(head)
+    builder.position_at_end(end)
+
+
+def _emit_record(builder: ir.IRBuilder, args: Sequence[Any], *, streamed: bool) -> None:
+    arena, rows, number = args
+    _Mover(builder, arena, streamed).record(rows, number)
+
+
+def _emit_fence(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
+    builder.fence("seq_cst")
+
+
+_move_record = Primitive(partial(_emit_record, streamed=False))
+_stream_record = Primitive(partial(_emit_record, streamed=True))
+_fence = Primitive(_emit_fence)
+
+
+def move(
+    arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
+) -> None:
+    """Move the bytes of some records.
 
     Args:
-        streamed: whether large blocks are written past the caches.
+        arena: what positions count from.
+        rows: the records.
+        low: the first of them.
+        high: behind the last.
+        first: not used, as are those behind it.
+        last: -
+        faults: -
     """
+    for number in range(low, high):
+        _move_record(arena, rows, number)
 
-    def emit_record(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
-        arena, rows, number = args
-        _Mover(builder, arena, streamed).record(rows, number)
 
-    def emit_fence(context: Any, builder: ir.IRBuilder, args: Sequence[Any]) -> None:
-        if streamed:  # what went past the caches is not ordered by itself
-            builder.fence("seq_cst")
-
-    move_record = emitted(emit_record, (*ARGUMENTS[:2], types.int64), types.none)
-    finish = emitted(emit_fence, (), types.none)
-
-    def move(
-        arena: Any, rows: Any, low: int, high: int, first: int, last: int, faults: Any
-    ) -> None:
-        for number in range(low, high):
-            move_record(arena, rows, number)
-        finish()
-
-    return move, ARGUMENTS, types.none
+def move_past_caches(
+    arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
+) -> None:
+    """Move the bytes of some records, large blocks past the caches; as `move`."""
+    for number in range(low, high):
+        _stream_record(arena, rows, number)
+    _fence()  # what went past the caches is not ordered by itself

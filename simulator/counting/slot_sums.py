@@ -4,17 +4,13 @@ It has the arguments of a driver, and its rows are one record
 (`poplite.simulator.counting.record_words`), so that the interpreter runs it as it runs everything
 else.
 
-Importing this module imports Numba.
+Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-from numba.core import types
-
-from poplite.simulator.codegen.launcher import ARGUMENTS, set_word, word
+from poplite.jit.kernels import Bytes, Int64s
+from poplite.simulator.codegen.launcher import set_word, word
 from poplite.simulator.counting.record_words import (
     ALONE,
     ALONE_COUNT,
@@ -42,11 +38,11 @@ from poplite.simulator.counting.record_words import (
 )
 
 
-def _add(place: Any, number: Any, value: Any) -> None:
+def _add(place: int, number: int, value: int) -> None:
     set_word(place, number, word(place, number) + value)
 
 
-def _pack(record: Any, table: Any) -> None:
+def _pack(record: Int64s, table: int) -> None:
     """Set what vertices take that share the workers of their tile, each on the one free first."""
     busy, workers, vertices = record[BUSY], record[WORKERS], record[SHARED]
     begin = 0
@@ -71,7 +67,7 @@ def _pack(record: Any, table: Any) -> None:
 
 
 def sum_slots(
-    arena: Any, record: Any, low: Any, high: Any, first: Any, last: Any, faults: Any
+    arena: Bytes, record: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
     """Add what one execution took to the totals of a record.
 
@@ -110,8 +106,3 @@ def sum_slots(
             taken += word(record[TABLE], vertex)
         _add(totals, TOTAL_WORDS + tiles + word(record[RUN_FAMILIES], run), taken)
         begin = end
-
-
-def sum_slots_source() -> tuple[Callable[..., Any], Sequence[Any], Any]:
-    """Return what `poplite.jit.build` compiles for `sum_slots`."""
-    return sum_slots, ARGUMENTS, types.none

@@ -62,7 +62,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     builder.ret(builder.or_(failed, returned) if has_result else failed)
     linked = llvm.parse_assembly(str(module))
     linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
-    hide(linked, PRICED, PRICED)
+    hide(linked, PRICED)
     return str(linked)
 
 

@@ -90,7 +90,7 @@ def slots_object(
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
     counted = llvm.parse_assembly(text)
     counted.link_in(llvm.parse_assembly(over_shapes))
-    hide(counted, exported, exported)
+    hide(counted, exported)
     optimize(counted)
     code, needed = object_of(counted, exported, Processor(*processor))
     return code, needed, {"deciding": sorted(deciding(blocks))}

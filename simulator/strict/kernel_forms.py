@@ -15,10 +15,9 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from poplite.errors import FileLoadError
+from poplite.jit import native as compiled
 from poplite.jit.kernels import written as kernels
-from poplite.jit.native import address
 from poplite.simulator.run.touched import ranges
-from poplite.simulator.strict import compiled_kernels
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +55,7 @@ class KernelForms:
             if native is None:
                 if not self._pays():
                     return form(*arguments, *others)
-                native, places = compiled_kernels.compiled(kernel), _places(arguments)
+                native, places = compiled.native(kernel), _places(arguments)
             return native(*places, *_places(others)) if others else native(*places)
 
         return call
@@ -66,11 +65,11 @@ class KernelForms:
         self._calls += 1
         if self._interpret:
             return False
-        if self._calls == 1 and compiled_kernels.are_kept(_KERNELS):
+        if self._calls == 1 and compiled.are_kept(_KERNELS):
             self._calls = CALLS_IN_NUMPY
         if self._calls == CALLS_IN_NUMPY:
             try:
-                compiled_kernels.compile_all(_KERNELS)
+                compiled.compile_all(_KERNELS)
             except FileLoadError:  # a cache that cannot be written; NumPy does it as well
                 self._interpret = True
                 return False
@@ -79,7 +78,7 @@ class KernelForms:
 
 def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
     """Return numbers as they are, and of arrays the addresses; who calls keeps the arrays."""
-    return tuple(each if isinstance(each, int) else address(each) for each in arguments)
+    return tuple(each if isinstance(each, int) else compiled.address(each) for each in arguments)
 
 
 def _parts(

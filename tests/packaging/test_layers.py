@@ -115,7 +115,7 @@ LOADED_BY_NAME = {
     "graph": "names that the package hands out",
     "jit.native": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
-    "simulator.compiled_parts": "what compiles the engine's own kernels, in any process",
+    "simulator.compiled_parts": "where the engine's own kernels are",
     "simulator.counting.driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "report": "names that the package hands out",

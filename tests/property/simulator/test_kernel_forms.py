@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poplite.jit import native
 from poplite.jit.kernels import written as kernels
-from poplite.simulator.strict import compiled_kernels, kernel_forms
+from poplite.simulator.strict import kernel_forms
 from poplite.simulator.strict.kernel_forms import KernelForms
 
 STRIDE = 256
@@ -29,9 +30,9 @@ def _compiled_at_once() -> Iterator[None]:
 def test_kernels_are_compiled_when_they_are_called_often(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     monkeypatch.setattr(kernel_forms, "CALLS_IN_NUMPY", 5)
-    monkeypatch.setattr(compiled_kernels, "are_kept", lambda every: False)
+    monkeypatch.setattr(native, "are_kept", lambda every: False)
     monkeypatch.setattr(
-        compiled_kernels,
+        native,
         "compile_all",
         lambda every: compiled.extend(each.__name__ for each in every),
     )

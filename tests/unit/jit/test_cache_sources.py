@@ -14,7 +14,8 @@ import pytest
 from helpers.running import python, words_of
 from poplite.jit import digest
 from poplite.jit.object_cache import _CHOICES
-from poplite.jit.sources import _in_text, digest_of_sources, modules_behind
+from poplite.jit.sources import _in_text, modules_behind
+from poplite.simulator import compiled_parts
 
 ROOT = Path(__file__).resolve().parents[3]
 MAKERS = ("poplite.simulator.compiled_parts", "poplite.simulator.pricing.class_slots")
@@ -126,7 +127,7 @@ def test_all_that_compiles_is_hashed(tmp_path: Path) -> None:
 
 
 def test_constants_that_are_compiled_in_are_hashed() -> None:
-    behind = modules_behind("poplite.simulator.compiled_parts")
+    behind = modules_behind("poplite.simulator.compiled_parts", *compiled_parts._OWN.values())
     assert {
         "poplite.executable.moves",
         "poplite.executable.opcodes",
@@ -236,11 +237,10 @@ def test_imports_are_followed(package: Package, form: str) -> None:
     assert modules_behind(f"{name}.maker") == [f"{name}.{module}" for module in BEHIND]
 
 
-def test_without_text_imports_for_types_are_followed_too(package: Package) -> None:
+def test_without_text_nothing_is_compiled(package: Package) -> None:
     name = package("byte code")
-    behind = [f"{name}.{module}" for module in [*BEHIND, "types_only"]]
-    assert modules_behind(f"{name}.maker") == behind
-    assert digest_of_sources(f"{name}.maker") != digest_of_sources(f"{name}.late")
+    with pytest.raises(ModuleNotFoundError, match=f"text of '{name}.maker', of which .* byte code"):
+        modules_behind(f"{name}.maker")
 
 
 def test_a_changed_constant_behind_a_function_changes_the_name(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_code_for_another_level_is_made_anew(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom poplite.jit.native import native\n"
         "from poplite.jit.kernels.progressions import repeat_pattern\n"
-        "native(repeat_pattern)\nprint('numba' in sys.modules)"
+        "native(repeat_pattern)\nprint('poplite.jit.kernel_code' in sys.modules)"
     )
     cache = str(tmp_path / "cache")
     runs = [

@@ -157,7 +157,7 @@ PROGRAM = """
 import numpy as np
 
 import poplite as pl
-from poplite.jit.numba_context import contexts
+from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.codecs import half_in_hardware
 
 
@@ -169,7 +169,7 @@ class Triple(pl.Vertex):
             self.x[i] = 3 * self.x[i]
 
 
-features = contexts()[1].codegen()._tm_features
+features = processor().features
 values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 graph = pl.Graph(pl.Target(tiles=1))
 x = graph.add_variable(pl.HALF, (1 << 16,), mapping=0, initial_value=values)
