@@ -228,6 +228,11 @@ def _lower_next(context: Any, builder: Any, sig: Any, args: Any, result: Any) ->
         builder.store(builder.add(position, INDEX(1)), walk.position)
 
 
+def _member(builder: ir.IRBuilder, kind: SelfType, value: Any, name: str) -> Any:
+    """Take one field out of `self`, of which no copy is made: there may be hundreds of fields."""
+    return builder.extract_value(value, [each for each, _ in kind.members].index(name))
+
+
 @lowerings.lower_getattr_generic(SelfType)
 def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name: str) -> Any:
     if name not in kind.by_name:
@@ -237,7 +242,7 @@ def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name:
         assert constant is not None, "typing admits fields, methods and constants only"
         return context.get_constant(_constant_type(constant), constant)
     member = kind.by_name[name]
-    held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=value), name)
+    held = _member(builder, kind, value, name)
     if not isinstance(member, ScalarType):
         return held
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
@@ -250,6 +255,6 @@ def _lower_getattr(context: Any, builder: Any, kind: SelfType, value: Any, name:
 @lowerings.lower_setattr_generic(SelfType)
 def _lower_setattr(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
     kind, member = sig.args[0], sig.args[0].by_name[name]
-    held = getattr(cgutils.create_struct_proxy(kind)(context, builder, value=args[0]), name)
+    held = _member(builder, kind, args[0], name)
     scalar = cgutils.create_struct_proxy(member)(context, builder, value=held)
     _store(context, builder, member.vector, scalar, scalar.data, args[1])
