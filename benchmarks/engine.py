@@ -1,4 +1,4 @@
-"""The engine against hand-written code: rows R1 to R25, a photograph, floating point, Pallas.
+"""The engine against hand-written code: rows R1 to R28, a photograph, floating point, Pallas.
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import engine_accounting
 import engine_axpy
+import engine_bounds
 import engine_bulk
 import engine_copies
 import engine_floats
@@ -52,6 +53,7 @@ def rows(small: bool, samples: int) -> list[Row]:
     """All rows of all parts."""
     parts = (
         engine_axpy,
+        engine_bounds,
         engine_bulk,
         engine_heat,
         engine_matmul,

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from poplite.errors import TensorIndexError
 from poplite.executable.opcodes import (
     CALLBACK,
     CALLED,
@@ -44,7 +45,7 @@ from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
 from poplite.simulator.run import threads
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.faults import raise_fault, raise_interpreted_fault
+from poplite.simulator.run.faults import is_undone, raise_fault, raise_interpreted_fault
 from poplite.simulator.run.interpreted_vertices import VertexFault, move
 from poplite.simulator.run.recording import Recording
 from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
@@ -339,4 +340,9 @@ class CompiledProgram:
         code, before = self._called(), self._fault
         if before is not None and before.place < (record.replica, record.vertex):
             raise_interpreted_fault(steps.executable, code, row, before, steps.arena)
-        raise_fault(steps.executable, code, row, record, steps.arena, steps.computes)
+        try:
+            raise_fault(steps.executable, code, row, record, steps.arena, steps.computes)
+        except TensorIndexError as error:
+            if not is_undone(steps.executable, code, row):
+                steps.spoiled = error.what
+            raise

@@ -63,8 +63,10 @@ class Engine:
             handles and streams.
         program: of a graph one program, several in a list, or named ones in a dictionary.
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
-            left unwritten and races of workers while running, "fast" does not; by default
-            strict up to a million connected elements.
+            left unwritten and races of workers while running, and leaves memory as it was before
+            a vertex that stopped; "fast" finds indices out of range, after which memory is
+            undefined; "none" finds nothing. By default strict up to a million connected
+            elements, fast beyond.
         interpret: run every vertex as plain Python, for debugging; or a list of vertex classes and
             compute sets, by name or the classes themselves, whose vertices run so, while the
             others are compiled. What data decide of cycles is counted by compiled code, unless the
@@ -160,6 +162,7 @@ class Engine:
         """
         self._runs.check_idle("engine.load()")
         self._arena.load()
+        self._runs.load()
         self._host.links.reset()
         if self._strict is not None:
             self._strict.load()
@@ -170,7 +173,8 @@ class Engine:
         if isinstance(self.interpret, tuple):
             form = f"{interpret_text(self.interpret)} and the others compiled"
         tiles = tiles_text(self._executable.target.tiles, self._executable.layout.replicas)
-        return f"<Engine {programs} on {tiles}, {form}, {self.checks} checks>"
+        checks = "no" if self.checks == "none" else self.checks
+        return f"<Engine {programs} on {tiles}, {form}, {checks} checks>"
 
     # -- running -----------------------------------------------------------------------------
 

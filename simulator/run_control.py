@@ -68,6 +68,7 @@ class Runs:
         self.ended = 0
         self._now: dict[str, Running] = {}
         self._recording: Recording | None = None
+        self._steps: CompiledSteps | None = None
         classes = classes_of_steps(interpret, executable.steps)
         self.computes = _interpreted_forms(executable, arena, classes)
         interpreted = InterpretedSteps(executable, arena, self.computes, classes)
@@ -86,7 +87,7 @@ class Runs:
             }
         else:
             steps = CompiledSteps(executable, arena, self.computes, interpreted, progress)
-            slot_counts = steps.slot_counts
+            self._steps, slot_counts = steps, steps.slot_counts
             self.programs = {
                 name: CompiledProgram(steps, code, self.counts[name], checks)
                 for name, code in self._codes.items()
@@ -116,6 +117,7 @@ class Runs:
                     else "called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
+            self._check_sound(program)
             self._host.links.check_connected(name)
             if self._recording is not None:
                 self._recording.begin(name)
@@ -141,6 +143,21 @@ class Runs:
         running = self._now.get("run")
         if running is not None:
             running.stop()
+
+    def load(self) -> None:
+        """Forget that memory was undefined: it has been filled anew."""
+        if self._steps is not None:
+            self._steps.spoiled = None
+
+    def _check_sound(self, program: object) -> None:
+        if self._steps is None or self._steps.spoiled is None:
+            return
+        raise ControlProgramError(
+            f"engine.run({program!r}): memory is undefined since a vertex stopped",
+            at=here(),
+            found=f"{self._steps.spoiled}; fast checks save nothing",
+            fix='engine.load() begins anew; with checks="strict" an engine can go on',
+        )
 
     def check_idle(self, call: str) -> None:
         """Refuse a call that would change what a running program works on.

@@ -108,8 +108,8 @@ def lower_compute_sets(
     Args:
         compute_sets: each with its edges.
         layout: where variables lie; state is placed and temporaries are reserved in it.
-        checked: of each, whether indices are checked.  What is written is then saved first, as
-            it is where a `compute` raises exceptions.
+        checked: of each, whether what is written is saved first, as it is where a `compute` raises
+            exceptions.
     """
     listed = list(compute_sets)
     states = [[_place_state(family, layout) for family in table.families] for _, table in listed]

@@ -29,7 +29,7 @@ Kind = Literal["truth", "interpret", "checks", "seed"]
 _KINDS: Mapping[Kind, str] = {
     "truth": "true or false",
     "interpret": "true or false, or a list of classes and names of steps",
-    "checks": '"strict" or "fast"',
+    "checks": '"strict", "fast" or "none"',
     "seed": "a whole number from 0 to 2**63 - 1",
 }
 
@@ -94,7 +94,7 @@ class EngineOptions:
     """What was asked for; None where nothing was.
 
     Attributes:
-        checks: "strict" or "fast".
+        checks: "strict", "fast" or "none".
         interpret: whether vertices run as plain Python, or which classes and steps do.
         progress: whether progress is told.
         seed: what stochastic rounding hangs on.
@@ -105,7 +105,7 @@ class EngineOptions:
         may_overflow: whether programs run on tiles that have not enough memory for them.
     """
 
-    checks: Literal["strict", "fast"] | None = None
+    checks: Literal["strict", "fast", "none"] | None = None
     interpret: Interpret | None = None
     progress: bool | None = None
     seed: int | None = None
@@ -139,9 +139,9 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     >>> engine_options({"debug.floatPointOpException": "true"}, interpret=True).traps
     True
     """
-    if (checks := arguments.get("checks")) not in ("strict", "fast", None):
+    if (checks := arguments.get("checks")) not in ("strict", "fast", "none", None):
         raise ControlProgramError(
-            f"checks={checks!r:.60}, but it is 'strict' or 'fast'",
+            f"checks={checks!r:.60}, but it is 'strict', 'fast' or 'none'",
             at=here(),
             fix="leave checks out for the default",
         )
@@ -243,7 +243,7 @@ def _value(name: str, option: Option, value: object, source: str) -> Any:
             return value == "true"
         case "interpret", list() if all(isinstance(each, str) for each in value):
             return tuple(value)
-        case "checks", "strict" | "fast":
+        case "checks", "strict" | "fast" | "none":
             return value
         case "seed", int() if not isinstance(value, bool) and 0 <= value < 1 << 63:
             return value

@@ -27,7 +27,7 @@ from poplite.text import amount
 if TYPE_CHECKING:
     from poplite.executable.file.vertex_classes import VertexSource
 
-Checks = Literal["strict", "fast"]
+Checks = Literal["strict", "fast", "none"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class Executable:
         programs: the ops of each program.
         actions: what Python does at the CALLBACK ops, by number.
         origins: what messages call the vertices of each compute step, by step.
-        checks: whether indices are checked.
+        checks: what is looked at while it runs: "strict", "fast" or "none", see `Engine`.
         float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
             the mode that programs begin in first.
         elements_per_tile: fewest and most variable elements on one tile.

@@ -3,7 +3,7 @@
 A compute set becomes up to six launches, which run one after the other::
 
     gather       copy fields whose elements are not contiguous into temporaries
-    save         when indices are checked: copy what vertices write in place
+    save         with strict checks: copy what vertices write in place
     count        where data decide what vertices take: drivers that count it, and nothing else
     vertices     run the drivers
     scatter      copy written temporaries back
@@ -75,7 +75,8 @@ class ComputeStep:
         groups: its vertices.
         scatter: copies back from temporaries.
         restore: copies back of what was saved, for after a fault.
-        may_fault: whether indices are checked, or a `compute` raises exceptions.
+        may_fault: whether what vertices write is saved: with strict checks, and where a `compute`
+            raises exceptions.
     """
 
     name: str

@@ -28,12 +28,12 @@ class Instrumentation:
 
     Attributes:
         is_modelled: whether cycles and memory of the machine are modelled.
-        checks: whether strict checks ran.
+        checks: what was looked at: "strict", "fast" (indices) or "none".
         interpreted: whether all vertices ran as plain Python.
     """
 
     is_modelled: bool
-    checks: Literal["strict", "fast"]
+    checks: Literal["strict", "fast", "none"]
     interpreted: bool
 
 

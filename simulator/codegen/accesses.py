@@ -32,7 +32,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 
 from poplite.jit.inlined import function_type, method_type
 from poplite.jit.numba_context import lowerings, typing_rules
-from poplite.simulator.codegen.accessors import INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
+from poplite.simulator.codegen.accessors import EVEN, INDEX, INSIDE, LOAD, ROW, STATE, STORE, TRUTH
 from poplite.simulator.codegen.field_types import (
     RowsType,
     ScalarType,
@@ -42,9 +42,13 @@ from poplite.simulator.codegen.field_types import (
     stored_type,
 )
 from poplite.types import HALF, QUARTER
+from poplite.vertex.compute.bounds import functions as guards
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+_UNKNOWN = TRUTH(0)
+"""What a guard says of an access that has none."""
 
 # -- calls of accessors ----------------------------------------------------------------------
 
@@ -61,17 +65,24 @@ def _companions(vector: VectorType, proxy: Any) -> list[Any]:
 
 
 def _check_range(
-    context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, index: Any, length: Any
+    context: Any,
+    builder: ir.IRBuilder,
+    vector: VectorType,
+    proxy: Any,
+    index: Any,
+    length: Any,
+    is_inside: Any,
 ) -> None:
-    """Emit the range check of an access.
+    """Emit the range check of an access, which a guard may have made already.
 
     A fault is recorded and `compute` returns; its driver then returns as well, so that the
     first fault of a chunk is the one reported and nothing outside a field is touched.
     """
     name = f"{INSIDE}{vector.number}"
-    inside = _call(builder, name, TRUTH, [index, length, proxy.about])
-    with builder.if_then(builder.not_(inside), likely=False):
-        context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
+    with builder.if_then(builder.not_(is_inside)):
+        inside = _call(builder, name, TRUTH, [index, length, proxy.about])
+        with builder.if_then(builder.not_(inside), likely=False):
+            context.call_conv._return_errcode_raw(builder, RETCODE_EXC)
 
 
 def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any) -> Any:
@@ -90,34 +101,59 @@ def _store(
         watch.stored(context, builder, found)
 
 
-def _get(context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any) -> Any:
+def _get(
+    context: Any,
+    builder: ir.IRBuilder,
+    kind: VectorType,
+    vector: Any,
+    index: Any,
+    is_inside: Any = _UNKNOWN,
+) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    _check_range(context, builder, kind, proxy, index, proxy.length)
+    _check_range(context, builder, kind, proxy, index, proxy.length, is_inside)
     address = builder.gep(proxy.data, [index], inbounds=True)
     return _load(context, builder, kind, proxy, address)
 
 
 def _set(
-    context: Any, builder: ir.IRBuilder, kind: VectorType, vector: Any, index: Any, value: Any
+    context: Any,
+    builder: ir.IRBuilder,
+    kind: VectorType,
+    vector: Any,
+    index: Any,
+    value: Any,
+    is_inside: Any = _UNKNOWN,
 ) -> None:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=vector)
-    _check_range(context, builder, kind, proxy, index, proxy.length)
+    _check_range(context, builder, kind, proxy, index, proxy.length, is_inside)
     address = builder.gep(proxy.data, [index], inbounds=True)
     _store(context, builder, kind, proxy, address, value)
 
 
-def _row(context: Any, builder: ir.IRBuilder, kind: RowsType, rows: Any, index: Any) -> Any:
+def _row(
+    context: Any,
+    builder: ir.IRBuilder,
+    kind: RowsType,
+    rows: Any,
+    index: Any,
+    is_inside: Any = _UNKNOWN,
+) -> Any:
     proxy = cgutils.create_struct_proxy(kind)(context, builder, value=rows)
     vector = cgutils.create_struct_proxy(kind.vector)(context, builder)
-    _check_range(context, builder, kind.vector, proxy, index, proxy.rows)
-    name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
-    row = _call(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
-    offset, length = (builder.extract_value(row, number) for number in range(2))
+    _check_range(context, builder, kind.vector, proxy, index, proxy.rows, is_inside)
+    offset, length = _place_of_row(builder, kind, proxy, index)
     vector.data = builder.gep(proxy.data, [offset], inbounds=True)
     vector.length, vector.about = length, proxy.about
     if kind.vector.element.requires_metadata:
         vector.metadata = proxy.metadata
     return vector._getvalue()
+
+
+def _place_of_row(builder: ir.IRBuilder, kind: RowsType, proxy: Any, index: Any) -> tuple[Any, Any]:
+    """Emit where a row of a list begins, and its length."""
+    name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
+    row = _call(builder, name, place, [proxy.stride, proxy.length, proxy.table, index])
+    return builder.extract_value(row, 0), builder.extract_value(row, 1)
 
 
 # -- typing ----------------------------------------------------------------------------------
@@ -151,6 +187,47 @@ class _Len(AbstractTemplate):
         if isinstance(args[0], (VectorType, RowsType)):
             return signature(types.int64, args[0])
         return None
+
+
+def _typed(*functions: object) -> Callable[[Callable[[Any], Any]], object]:
+    """Register what types calls of functions of `poplite.vertex.compute.bounds`."""
+
+    def register(rule: Callable[[Any], Any]) -> object:
+        for each in functions:
+
+            class _Call(AbstractTemplate):
+                key = each
+
+                def generic(self, args: Any, kws: Any) -> Any:
+                    return rule(args)
+
+            typing_rules.register_global(each, types.Function(_Call))
+        return rule
+
+    return register
+
+
+@_typed(guards.element)
+def _type_element(args: Any) -> Any:
+    owner = args[0]
+    result = owner.vector if isinstance(owner, RowsType) else owner.value
+    return signature(result, owner, types.int64, types.boolean)
+
+
+@_typed(guards.store)
+def _type_store(args: Any) -> Any:
+    owner, _, value, _ = args
+    stored = stored_type(owner, value, "the field")
+    return signature(types.none, owner, types.int64, stored, types.boolean)
+
+
+@_typed(guards.fits, guards.row_fits, guards.rows_fit, guards.is_small)
+def _type_guard(args: Any) -> Any:
+    return signature(types.boolean, *(types.int64 if _is_int(each) else each for each in args))
+
+
+def _is_int(kind: Any) -> bool:
+    return isinstance(types.unliteral(kind), types.Integer)
 
 
 @typing_rules.register_attr
@@ -193,6 +270,64 @@ def _lower_rows_get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _lower_vector_set(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     _set(context, builder, sig.args[0], *args)
     return context.get_dummy_value()
+
+
+@lowerings.lower(guards.element, VectorType, types.Integer, types.Boolean)
+def _lower_element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _get(context, builder, sig.args[0], *args)
+
+
+@lowerings.lower(guards.element, RowsType, types.Integer, types.Boolean)
+def _lower_row(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _row(context, builder, sig.args[0], *args)
+
+
+@lowerings.lower(guards.store, VectorType, types.Integer, types.Any, types.Boolean)
+def _lower_store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _set(context, builder, sig.args[0], *args)
+    return context.get_dummy_value()
+
+
+@lowerings.lower(guards.fits, VectorType, types.Integer, types.Integer)
+def _lower_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
+    return _is_between(builder, args[1], args[2], owner.length)
+
+
+@lowerings.lower(guards.fits, RowsType, types.Integer, types.Integer)
+def _lower_rows_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
+    return _is_between(builder, args[1], args[2], owner.rows)
+
+
+@lowerings.lower(guards.row_fits, RowsType, types.Integer, types.Integer, types.Integer)
+def _lower_row_fits(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    rows, row, least, most = args
+    owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=rows)
+    found = cgutils.alloca_once_value(builder, TRUTH(0))
+    with builder.if_then(builder.icmp_unsigned("<", row, owner.rows)):
+        _, length = _place_of_row(builder, sig.args[0], owner, row)
+        builder.store(_is_between(builder, least, most, length), found)
+    return builder.load(found)
+
+
+@lowerings.lower(guards.rows_fit, RowsType, types.Integer, types.Integer)
+def _lower_all_rows_fit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    owner = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
+    even = _call(builder, f"{EVEN}{sig.args[0].vector.number}", INDEX, [owner.length])
+    return _is_between(builder, args[1], args[2], even)
+
+
+@lowerings.lower(guards.is_small, types.Integer)
+def _lower_is_small(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    limit = 1 << guards.NUMBER_BITS
+    moved = builder.add(args[0], INDEX(limit))
+    return builder.icmp_unsigned("<", moved, INDEX(2 * limit))
+
+
+def _is_between(builder: ir.IRBuilder, least: Any, most: Any, length: Any) -> Any:
+    is_inside = builder.icmp_signed("<", most, length)
+    return builder.and_(builder.icmp_signed(">=", least, INDEX(0)), is_inside)
 
 
 @lowerings.lower(len, VectorType)

@@ -3,6 +3,7 @@
                      running                           priced
     inside.0         true; checked: index < length     true
     row.1            by the form of the list           the same
+    even.1           the length of each row; 0 where they differ
     load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
     state.3          the value, loaded beforehand      loaded from memory where it is a float
 
@@ -38,8 +39,8 @@ TRUTH = ir.IntType(1)
 COMPUTE = "vertex.compute"
 """Name of `compute` as it was lowered, see `poplite.simulator.codegen.lowered`."""
 
-INSIDE, ROW, LOAD, STORE, STATE = (
-    f"field.{name}." for name in ("inside", "row", "load", "store", "state")
+INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
+    f"field.{name}." for name in ("inside", "row", "even", "load", "store", "state")
 )
 """Names of accessors; the number of the field follows."""
 
@@ -233,6 +234,8 @@ def accessors(
             of_field.inside(checked=checked)
         if f"{ROW}{number}" in declared:
             of_field.row(forms[number] or "stride", is_invariant=priced)
+        if f"{EVEN}{number}" in declared:
+            of_field.even(forms[number] or "stride")
         if f"{LOAD}{number}" in declared:
             of_field.load()
         if f"{STORE}{number}" in declared:
@@ -290,6 +293,11 @@ class _Accessors:
             offset, length = (builder.zext(word, INDEX) for word in pair)
         row = builder.insert_value(place(ir.Undefined), offset, 0)
         builder.ret(builder.insert_value(row, length, 1))
+
+    def even(self, form: RowForm) -> None:
+        """Define the length of all rows, where it is one."""
+        builder, (length,) = self._define(EVEN, INDEX, [INDEX])
+        builder.ret(length if form == "stride" else INDEX(0))
 
     def load(self) -> None:
         builder, given = self._define(LOAD, self._seen, [self._at, *self._metadata])

@@ -16,7 +16,7 @@ Importing this module imports Numba.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -201,6 +201,7 @@ class DriverEmitter(VertexWalk):
         self._variant, self._mode, self._compute = variant, mode, compute
         self._forms = forms_of(columns, len(cls.fields))
         self._returns = check(cls).result is not None
+        self._before_it_ends: Callable[[], None] | None = None
         self._hardware = converts_halves()
         self._about = cgutils.alloca_once(builder, INDEX, size=ABOUT_WORDS)
         faults = builder.ptrtoint(self.faults, INDEX)
@@ -214,10 +215,29 @@ class DriverEmitter(VertexWalk):
         Args:
             parts: what the columns say of it, by field and part.
         """
+        self.run(parts[NUMBER, "number"], self.arguments(parts))
+
+    def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:
+        """Emit the arguments of `compute`, by name.
+
+        Args:
+            parts: what the columns say of a vertex, by field and part.
+        """
+        return {each.name: self._argument(each, parts) for each in arguments_of(self.cls)}
+
+    def run(
+        self, vertex: Any, given: dict[str, Any], before_it_ends: Callable[[], None] | None = None
+    ) -> None:
+        """Emit what runs one vertex.
+
+        Args:
+            vertex: its number.
+            given: its arguments, by name.
+            before_it_ends: emits what is done before the driver returns, as the vertex stopped.
+        """
         builder = self.builder
-        vertex = parts[NUMBER, "number"]
         builder.store(vertex, builder.gep(self._about, [INDEX(ABOUT_VERTEX)]))
-        given = {each.name: self._argument(each, parts) for each in arguments_of(self.cls)}
+        self._before_it_ends = before_it_ends
         if not self.has_workers:
             self._call(vertex, INDEX(0), given)
             return
@@ -244,6 +264,8 @@ class DriverEmitter(VertexWalk):
                 trapped = builder.icmp_signed("==", status, NARROW(TRAPPED_STATUS))
                 field = builder.select(trapped, INDEX(TRAPPED), INDEX(RAISED))
                 record_fault(builder, self.faults, vertex, field, INDEX(0), INDEX(0))
+            if self._before_it_ends is not None:
+                self._before_it_ends()
             builder.ret_void()
         if self._returns:  # no other thread has this chunk
             with builder.if_then(builder.not_(returned)):

@@ -17,11 +17,14 @@ class Counting:
     Attributes:
         on_copies: whether it does nothing else: vertices work on copies, and other drivers run
             them, or Python does.
+        checked: whether each vertex runs on copies first, with its indices checked, as what counts
+            does not check them.
         costs: what the prices are made of, and the other numbers of the machine that are needed.
     """
 
     on_copies: bool
     costs: tuple[tuple[str, float], ...]
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,10 @@ from poplite.vertex.vertex import Vertex
 
 
 def counting_of(
-    executable: Executable, number: int, interpreted: Collection[type[Vertex]]
+    executable: Executable,
+    number: int,
+    interpreted: Collection[type[Vertex]],
+    checked: Collection[type[Vertex]],
 ) -> Mapping[type[Vertex], Counting]:
     """Return how the classes of a compute set are counted of which data decide what they take.
 
@@ -33,10 +36,15 @@ def counting_of(
         executable: what runs.
         number: of the step.
         interpreted: the classes of which Python runs the vertices.
+        checked: the classes whose code checks indices.
     """
     target = executable.target
     return {
-        cls: Counting(cls in interpreted or _runs_apart(executable, cls), _costs(target))
+        cls: Counting(
+            on_copies=(apart := cls in interpreted or _runs_apart(executable, cls)),
+            costs=_costs(target),
+            checked=cls in checked and not apart,
+        )
         for cls in _candidates(executable, number)
         if _is_data_dependent(cls, target)
     }

@@ -1,6 +1,7 @@
 """Drivers that write down what each vertex takes, where data decide that.
 
-    fast checks     the driver itself counts: it runs `compute` as it was priced, block by block
+    fast checks     the driver itself counts: it runs `compute` as it was priced, block by block;
+                    where indices are not known to be inside, it runs on copies first, and checked
     strict checks   a driver of its own counts, before the one that runs the vertices: it works
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
@@ -14,6 +15,7 @@ from __future__ import annotations
 from dataclasses import astuple
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
@@ -22,9 +24,10 @@ from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
-from poplite.simulator.codegen.compute_code import converts_halves
-from poplite.simulator.codegen.driver import DRIVER, VertexWalk
-from poplite.simulator.codegen.variant import Counting
+from poplite.simulator.codegen.arguments import RESULT, arguments_of
+from poplite.simulator.codegen.compute_code import converts_halves, linked_compute
+from poplite.simulator.codegen.driver import DRIVER, DriverEmitter, VertexWalk
+from poplite.simulator.codegen.variant import Counting, Variant
 from poplite.simulator.counting.vertex_copies import BYTES, VertexCopies
 from poplite.simulator.pricing.measured_slots import COUNTED
 from poplite.simulator.pricing.module import priced_text
@@ -50,10 +53,26 @@ def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting
     _CountingEmitter(builder, cls, columns, counting, *function.args).emit()
     builder.ret_void()
     forms = forms_of(columns, len(cls.fields))
+    linked = llvm.parse_assembly(str(module))
+    if counting.checked:
+        linked.link_in(linked_compute(cls, _REHEARSED, forms, checked=True))
     priced = priced_text(cls, forms), [astuple(each) for each in parameters_of(cls, forms)]
     how = dict(counting.costs), counting.on_copies, processor().words()
     maker = "poplite.simulator.pricing.measured_slots:measuring_object"
-    return Job(name, maker, (str(module), *priced, *how))
+    return Job(name, maker, (str(linked), *priced, *how))
+
+
+_PARTS = {
+    (0, None): ("",),
+    (1, None): ("", ".length"),
+    (2, "stride"): ("", ".rows", ".stride", ".length"),
+    (2, "pairs"): ("", ".rows", ".table"),
+    (2, "wide"): ("", ".rows", ".table"),
+}
+"""The arguments of `compute` for a field, as `VertexCopies` takes them, by depth and form."""
+
+_REHEARSED = "rehearsed"
+"""Name of `compute` as it runs on copies, with indices checked."""
 
 
 class _CountingEmitter(VertexWalk):
@@ -79,6 +98,11 @@ class _CountingEmitter(VertexWalk):
         place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
         self._table = builder.inttoptr(place, INDEX.as_pointer())
         self._most = cgutils.alloca_once(builder, INDEX)
+        self._rehearsal: DriverEmitter | None = None
+        if counting.checked:
+            kind = ir.FunctionType(RESULT, [each.kind for each in arguments_of(cls)])
+            compute, checked = ir.Function(builder.module, kind, _REHEARSED), Variant(checked=True)
+            self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
         """Emit what counts one vertex.
@@ -87,6 +111,8 @@ class _CountingEmitter(VertexWalk):
             parts: what the columns say of it, by field and part.
         """
         builder = self.builder
+        if self._rehearsal is not None:
+            self._rehearse(self._rehearsal, parts)
         fields = {field.name: (k, field) for k, field in enumerate(self.fields)}
         given = [
             None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
@@ -105,6 +131,33 @@ class _CountingEmitter(VertexWalk):
         if self._is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
+
+    def _rehearse(self, rehearsal: DriverEmitter, parts: dict[tuple[int, str], Any]) -> None:
+        """Emit a run on copies of what is read and written; where it stops, so does the driver."""
+        builder, given = self.builder, rehearsal.arguments(parts)
+        changed = [
+            (number, field)
+            for number, field in enumerate(self.fields)
+            if field.is_edge and field.reads and field.writes
+        ]
+        if not changed:
+            rehearsal.run(parts[NUMBER, "number"], given)
+            return
+        words: list[Any] = []
+        copies, names = VertexCopies(builder, words), []
+        for number, field in changed:
+            first = len(words)
+            names += [f"{field.name}{part}" for part in _PARTS[field.depth, self._forms[number]]]
+            for name in names[first:]:
+                word = given[name]
+                words.append(builder.bitcast(word, BYTES) if word.type.is_pointer else word)
+            copies.add(field, self._forms[number], first)
+        copies.make()
+        for name, word in zip(names, words, strict=True):
+            kind = given[name].type
+            given[name] = builder.bitcast(word, kind) if kind.is_pointer else word
+        rehearsal.run(parts[NUMBER, "number"], given, copies.free)
+        copies.free()
 
     def _argument(
         self, parameter: Parameter, number: int, field: Field, parts: dict[tuple[int, str], Any]

@@ -30,6 +30,7 @@ from poplite.simulator.counting.data_dependent import counting_candidates
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.checked_classes import checked_classes
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
@@ -57,6 +58,7 @@ class CompiledSteps:
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
         slot_counts: what counts vertices.
+        spoiled: what stopped a vertex and left memory undefined; None where nothing did.
     """
 
     def __init__(
@@ -69,11 +71,14 @@ class CompiledSteps:
     ) -> None:
         self.executable, self.arena, self.computes = executable, arena, computes
         self.interpreted = interpreted
+        self.spoiled: str | None = None
         phases = [phases_of(step) for step in executable.steps]
+        checked = checked_classes(executable, arena)
         with Builds() as builds:
-            _add_first(executable, interpreted, builds)
-            self.slot_counts = SlotCounts(executable, arena.addresses, interpreted.classes)
-            drivers = _drivers(executable, self.slot_counts, interpreted, builds, progress)
+            _add_first(executable, interpreted, checked, builds)
+            in_python = interpreted.classes
+            self.slot_counts = SlotCounts(executable, arena.addresses, in_python, checked)
+            drivers = _drivers(executable, self.slot_counts, interpreted, checked, builds, progress)
 
         has_workers = [n for n, step in enumerate(executable.steps) if _may_race(executable, step)]
         falling = False
@@ -88,9 +93,11 @@ class CompiledSteps:
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
         self.launches: dict[tuple[int, int], int] = {}
         for number, step in enumerate(executable.steps):
-            may_fault = isinstance(step, ComputeStep) and step.may_fault
+            may_fault = isinstance(step, ComputeStep) and (
+                step.may_fault or any(group.cls in checked for group in step.groups)
+            )
             for phase, parts in enumerate(phases[number]):
-                checked = may_fault and phase == COMPUTE
+                looks = may_fault and phase == COMPUTE
                 to = step.replica_map if isinstance(step, CopyStep) else None
                 slots: Mapping[int, int] = {}
                 if phase in (COUNT, COMPUTE) and number in self.slot_counts.steps:
@@ -104,7 +111,7 @@ class CompiledSteps:
                         parts = tuple(group for group in step.groups if group.cls in counting)
                 if phase == COMPUTE:
                     parts = interpreted.others(number, parts)
-                launch = self.table.add(parts, checked=checked, replica_map=to, slots=slots)
+                launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
         falling = True
@@ -196,7 +203,12 @@ _Kind = tuple[type[Vertex], Columns, bool, Counting | None]
 """Vertex class, columns, whether workers run in falling order, and how vertices are counted."""
 
 
-def _add_first(executable: Executable, interpreted: InterpretedSteps, builds: Builds) -> None:
+def _add_first(
+    executable: Executable,
+    interpreted: InterpretedSteps,
+    checked: frozenset[type[Vertex]],
+    builds: Builds,
+) -> None:
     """Have compiled what is needed in any case, and what says which vertices are counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
@@ -204,7 +216,7 @@ def _add_first(executable: Executable, interpreted: InterpretedSteps, builds: Bu
         own = drivers.setdefault(kind[0], [])
         # Of a class that is counted, the driver that counts may be the only one.
         if kind[0] not in candidates or executable.checks == "strict":
-            own.append(_driver(executable, kind))
+            own.append(_driver(executable, kind, checked))
     if (telling := announcer()) is not None:
         telling.expect(cls for cls in drivers if not _is_lowered(executable, cls))
     phases = (parts for step in executable.steps for parts in phases_of(step))
@@ -230,12 +242,13 @@ def _drivers(
     executable: Executable,
     slot_counts: SlotCounts,
     interpreted: InterpretedSteps,
+    checked: frozenset[type[Vertex]],
     builds: Builds,
     progress: Progress,
 ) -> dict[_Kind, int]:
     """Return the addresses of the drivers that an executable needs, compiled where they are not."""
     kinds = _kinds(executable, interpreted, slot_counts.counting)
-    drivers = {kind: _driver(executable, kind) for kind in kinds}
+    drivers = {kind: _driver(executable, kind, checked) for kind in kinds}
     for driver in drivers.values():
         driver.add_to(builds)
     builds.finish()
@@ -264,9 +277,9 @@ def _kinds(
     return list(kinds)
 
 
-def _driver(executable: Executable, kind: _Kind) -> Driver:
+def _driver(executable: Executable, kind: _Kind, checked: frozenset[type[Vertex]]) -> Driver:
     cls, columns, falling, counting = kind
     if counting is not None:
         return Driver(cls, columns, Variant(counting=counting))
     modes = modes_of(cls, executable.float_modes)
-    return Driver(cls, columns, Variant(executable.checks == "strict", falling, modes))
+    return Driver(cls, columns, Variant(cls in checked, falling, modes))

@@ -1,9 +1,10 @@
 """What happens when a vertex stops: memory restored, the line named.
 
-A vertex stops when it indexes outside a field (in a checked run), and when its `compute`
-raises an exception.  What its compute set writes in place was saved before.  That is put
-back, the vertex runs once more as plain Python, which raises at the very line of `compute`,
-and memory is put back again: to the user it is as if the compute set had not run.
+A vertex stops when it indexes outside a field, and when its `compute` raises an exception.  With
+strict checks, and where exceptions may be raised, what its compute set writes in place was saved
+before.  That is put back, the vertex runs once more as plain Python, which raises at the very line
+of `compute`, and memory is put back again: to the user it is as if the compute set had not run.
+With fast checks nothing is saved: the error has what the compiled vertex left behind.
 
 The error for an exception that `compute` raised is poplite's, and the user's own as well.  It says
 which vertex stopped, in which line and step, and is caught by either name::
@@ -83,6 +84,9 @@ def raise_fault(
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
+    if not step.may_fault:
+        replica = _of_replica(record.replica, arena)
+        raise _outside(vertex, record, replica, _step(executable, code, row))
     interpreted_vertices.move(step.restore, arena)
     interpreted_vertices.move(step.gather, arena)
     try:
@@ -107,6 +111,37 @@ def _of_replica(replica: int, arena: Arena) -> str:
     return f", replica {replica}" if len(arena.parts) > 1 else ""
 
 
+def is_undone(executable: Executable, code: Code, row: int) -> bool:
+    """Tell whether memory is as before a compute set when one of its vertices has stopped.
+
+    Args:
+        executable: what ran.
+        code: the program that ran.
+        row: its row, the launch of a compute set's vertices.
+    """
+    step = executable.steps[code.ops[row, 1]]
+    return isinstance(step, ComputeStep) and step.may_fault
+
+
+def _outside(vertex: NamedVertex, record: Record, replica: str, where: str) -> TensorIndexError:
+    """Return the error of an index that is out of range, where nothing was saved to replay it."""
+    cls = vertex.vertex_class
+    return TensorIndexError(
+        f"{vertex}{replica}: {_index_text(cls, record)}",
+        at=cls.location,
+        where=where,
+        found=f"the vertex was added at {vertex.location}; memory is undefined now, as fast checks "
+        "save nothing",
+        fix='checks="strict" names the line, and leaves memory as it was',
+    )
+
+
+def _index_text(cls: type[Vertex], record: Record) -> str:
+    field = list(cls.fields.values())[record.field]
+    of = "rows or elements" if field.depth == 2 else "elements"
+    return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
+
+
 def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str) -> PopliteError:
     """Return the error of a vertex that does not stop as plain Python.
 
@@ -119,8 +154,7 @@ def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str
         what = "floating-point arithmetic stopped it"
     elif record.field != RAISED:
         kind, cause = TensorIndexError, "an index"
-        name = f"{cls.__name__}.{list(cls.fields)[record.field]}"
-        what = f"'{name}': index {record.index} of {record.length} elements"
+        what = _index_text(cls, record)
     return kind(
         f"{vertex}{replica}: {what}",
         at=cls.location,

@@ -24,6 +24,7 @@ class SlotCounts:
         executable: what it runs.
         arenas: address of the arena of each replica.
         interpreted: for each step the classes of which Python runs the vertices.
+        checked: the classes whose code checks indices.
 
     Attributes:
         steps: the tables of each step whose vertices are counted.
@@ -34,11 +35,12 @@ class SlotCounts:
         executable: Executable,
         arenas: Sequence[int],
         interpreted: Sequence[frozenset[type[Vertex]]],
+        checked: frozenset[type[Vertex]] = frozenset(),
     ) -> None:
         self._programs = executable.programs
         rows = list(_rows(executable))
         found = {
-            number: counting_of(executable, number, interpreted[number])
+            number: counting_of(executable, number, interpreted[number], checked)
             for number in sorted({number for _, _, number in rows})
         }
         self.steps = {

@@ -12,7 +12,7 @@ from helpers.depth import deep
 from helpers.running import python
 
 ENGINE = [
-    *["photo", "R1", "R2", "R14", "R21"],
+    *["photo", "R1", "R2", "R14", "R21", "R26", "R27", "R28"],
     *["R3", "R4", "R16"] + ["R19"] * 2 + ["memory"] * 2,
     *["R5", "R6", "R7"]
     + ["R8"] * 2

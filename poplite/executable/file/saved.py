@@ -29,8 +29,9 @@ from poplite.files import replacing
 from poplite.source import here
 from poplite.text import clipped
 
-FORMAT = 3
-"""Number of the format that is written, the only one that is read."""
+FORMAT, UNCHECKED_FORMAT = 3, 4
+"""Numbers of the formats: that of programs with `checks="none"` is another one, so that no poplite
+that does not know it runs them with indices checked, or reads them as something else."""
 
 KIND = "poplite executable"
 
@@ -49,7 +50,7 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
     manifest = {
         "kind": KIND,
-        "format": FORMAT,
+        "format": UNCHECKED_FORMAT if executable.checks == "none" else FORMAT,
         "classes": classes,
         "locations": [portable(location) for location in to.locations],
         "executable": data,
@@ -86,10 +87,10 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     manifest, arrays = read_archive(name)
     if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
         raise Malformed(f"its manifest does not say that it is a {KIND}")
-    if type(manifest.get("format")) is not int or manifest["format"] != FORMAT:
-        raise Malformed(
-            f"it has format {clipped(manifest.get('format'))}, and this poplite reads {FORMAT}"
-        )
+    known, found = (FORMAT, UNCHECKED_FORMAT), manifest.get("format")
+    if type(found) is not int or found not in known:
+        read = " and ".join(map(str, known))
+        raise Malformed(f"it has format {clipped(found)}, and this poplite reads {read}")
     if not isinstance(manifest.get("classes"), list) or not isinstance(
         manifest.get("locations"), list
     ):
@@ -105,6 +106,8 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     except PopliteError as error:  # of a class that checks what it is made of
         raise Malformed(error.what) from error
     assert isinstance(executable, Executable)
+    if (executable.checks == "none") != (found == UNCHECKED_FORMAT):
+        raise Malformed(f"it has format {found} and checks {executable.checks!r}")
     validate(executable)
     return executable
 

@@ -7,6 +7,7 @@ to a compiler.  Both forms compute the same bits;
 docs/arithmetic.md is the table.
 """
 
+from poplite.vertex.compute.bounds import conditions
 from poplite.vertex.compute.compiled import compiled_form
 from poplite.vertex.compute.identity import ClassCode, check, code_identity, code_of, remembered
 from poplite.vertex.compute.interpreted.fields import InterpretedSelf
@@ -22,6 +23,7 @@ __all__ = [
     "code_identity",
     "code_of",
     "compiled_form",
+    "conditions",
     "interpreted",
     "remembered",
 ]

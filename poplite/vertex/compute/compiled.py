@@ -1,12 +1,13 @@
-"""The compiled form of a function that raises: a compiler learns only that the vertex stops.
+"""The compiled form of a function: what raises only stops the vertex, and loops have guards.
 
 ::
 
     raise EmptyBlock(n)                 ->    raise @Raised
     assert x > 0, f"pivot {x}"          ->    if not x > 0: raise @Raised
+    for i in range(n): ... x[i] ...     ->    see `poplite.vertex.compute.bounds`
 
 Which exception it is, and its text, tells the interpreted form, in which the vertex runs
-again after it stopped.  A function that does not raise is compiled as it is.
+again after it stopped.  A function with none of these is compiled as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import ast
 import copy
 from types import CodeType, FunctionType
 
+from poplite.vertex.compute.bounds import FUNCTIONS, guarded
 from poplite.vertex.compute.parse.source_text import FUTURE_FLAGS, nested, with_free_names
 from poplite.vertex.compute.typing.facts import Checked
 
@@ -28,9 +30,10 @@ def compiled_form(checked: Checked) -> FunctionType:
         checked: a `compute`, or a function that it calls.
     """
     function = checked.text.function
-    if not checked.facts.raises:
+    tree = guarded(checked)
+    if tree is None and not checked.facts.raises:
         return function
-    tree = _Bare().visit(copy.deepcopy(checked.text.tree))
+    tree = _Bare().visit(tree or copy.deepcopy(checked.text.tree))
     tree.decorator_list = []
     code = function.__code__
     whole = compile(
@@ -44,7 +47,7 @@ def compiled_form(checked: Checked) -> FunctionType:
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     return FunctionType(
         inner,
-        {**function.__globals__, _RAISED: Exception},
+        {**function.__globals__, **FUNCTIONS, _RAISED: Exception},
         argdefs=function.__defaults__,
         closure=tuple(cells[name] for name in inner.co_freevars),
     )

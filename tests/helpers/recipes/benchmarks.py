@@ -236,11 +236,26 @@ def cholesky(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"n": n, "a": a.ravel()}, {"a": made.ravel()}
 
 
+def axpy_of_some(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, count = floats(rng, int(rng.integers(1, 20))), rng.integers(0, 2, dtype=np.int32)
+    a, y = floats(rng, 1)[0], floats(rng, len(x))
+    made = np.where(np.arange(len(x)) < count, y + a * x, y)
+    return {"a": a, "count": count, "x": x, "y": y}, {"y": made}
+
+
+def gather(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(1, 20)))
+    index = rng.integers(0, len(x), int(rng.integers(1, 20)), dtype=np.int32)
+    return {"x": x, "index": index, "y": floats(rng, len(index))}, {"y": x[index]}
+
+
 RECIPES: dict[Key, Recipe] = {
     ("benchmarks/compilation.py", "Scale"): multiples,
     ("benchmarks/engine_accounting.py", "Collatz"): collatz,
     ("benchmarks/engine_steps.py", "Pass"): copy_of_x,
     ("benchmarks/engine_axpy.py", "Axpy"): axpy("a"),
+    ("benchmarks/engine_bounds.py", "AxpyOfSome"): axpy_of_some,
+    ("benchmarks/engine_bounds.py", "Gather"): gather,
     ("benchmarks/executable.py", "Add"): sum_of_two,
     ("benchmarks/engine_bulk.py", "Add"): sum_of_two,
     ("benchmarks/engine_heat.py", "Diffuse"): diffuse,

@@ -146,7 +146,7 @@ def test_options_are_a_dictionary() -> None:
             '{"check": "fast"}',
             r"POPLITE_ENGINE_OPTIONS: there is no option 'check' \(did you mean 'ch",
         ),
-        ('{"checks": "lax"}', "option 'checks' is 'lax', but it is \"strict\" or \"fast\""),
+        ('{"checks": "lax"}', 'option \'checks\' is \'lax\', but it is "strict", "fast" or "none"'),
         ('{"seed": true}', "option 'seed' is True, but it is a whole number"),
         ('{"seed": -1}', "option 'seed' is -1, but it is a whole number from 0"),
         ('{"interpret": 1}', "option 'interpret' is 1, but it is true or false"),

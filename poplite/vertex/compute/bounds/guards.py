@@ -1,0 +1,239 @@
+"""Which indices are compared with lengths before a loop, and how.
+
+Importing this module compiles nothing: guards are expressions, for `rewriting` to put in the text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from poplite.vertex.compute.bounds.functions import NUMBER_BITS, call
+from poplite.vertex.compute.bounds.sites import Loop, Part, Path, Site, Sites, is_same
+from poplite.vertex.compute.bounds.spans import (
+    Span,
+    bounded,
+    minus,
+    of_operation,
+    over,
+    plus,
+    times,
+)
+from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typing.kinds import Kind
+
+LENGTH_BITS = 40
+"""Of the length of a field."""
+
+
+@dataclass(slots=True)
+class Guard:
+    """What is computed before a loop.
+
+    Attributes:
+        always: what accesses need that each turn makes.
+        at_times: what those need that only some turns make.
+    """
+
+    always: dict[str, ast.expr] = field(default_factory=dict)
+    at_times: dict[str, ast.expr] = field(default_factory=dict)
+
+
+class Guards:
+    """The guards of one function.
+
+    Args:
+        checked: the function.
+
+    Attributes:
+        of_loops: what is computed before each loop.
+        flags: of each access, the loop before which its guard stands, and whether each turn makes
+            it; None where its index is inside whatever happens.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self._facts, self._vertex, self._sites = checked.facts, checked.vertex, Sites(checked)
+        self.of_loops: dict[ast.For, Guard] = defaultdict(Guard)
+        self.flags: dict[ast.Subscript, tuple[ast.For, bool] | None] = {}
+
+    def find(self) -> None:
+        """Find what is compared before which loop."""
+        for site in self._sites.found:
+            self._find(site)
+
+    def conditions(self) -> list[ast.expr] | None:
+        """Return what must be so before a vertex runs; None where that does not suffice."""
+        found: dict[str, ast.expr] = {}
+        for site in self._sites.found:
+            assert isinstance(site.node, ast.Subscript)
+            owner, index = site.node.value, site.node.slice
+            if not self._is_proved(site, owner, index):
+                conditions = self._of_owner(owner, index, site.path, self._sites.whole)
+                if conditions is None:
+                    return None
+                found.update({ast.dump(each): each for each in conditions})
+        return list(found.values())
+
+    # Where everything stands
+
+    # The guard of a site
+
+    def _find(self, site: Site) -> None:
+        assert isinstance(site.node, ast.Subscript)
+        owner, index = site.node.value, site.node.slice
+        if self._is_proved(site, owner, index):
+            self.flags[site.node] = None
+            return
+        for of_owner in (self._of_owner, self._of_even_rows):
+            for level in site.loops():
+                conditions = of_owner(owner, index, site.path, level)
+                if conditions is not None:
+                    after = site.path[site.path.index(level) + 1 :]
+                    is_always = all(isinstance(each, Loop) for each in after)
+                    guard = self.of_loops[level.node]
+                    kept = guard.always if is_always else guard.at_times
+                    kept.update({ast.dump(each): each for each in conditions})
+                    self.flags[site.node] = (level.node, is_always)
+                    return
+
+    def _is_proved(self, site: Site, owner: ast.expr, index: ast.expr) -> bool:
+        """Tell whether an index is that of a loop over all indices of what it is in."""
+        loop = self._loop_of(index, site.path)
+        if loop is None or loop.step is None or loop.step < 0:
+            return False
+        begin, stop = loop.limits
+        match stop:
+            case ast.Call(func=ast.Name("len"), args=[over]) if is_same(over, owner):
+                pass
+            case _:
+                return False
+        first = self._sites.constant(begin)
+        return first is not None and first >= 0 and self._stays(owner, loop)
+
+    def _loop_of(self, node: ast.expr, path: Path) -> Loop | None:
+        if isinstance(node, ast.Name):
+            for each in reversed(path):
+                if isinstance(each, Loop) and each.variable == node.id:
+                    return each
+        return None
+
+    def _stays(self, node: ast.expr, level: Part) -> bool:
+        """Tell whether an expression has one value while a loop runs."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and each.id in level.assigned:
+                return False
+            if isinstance(each, ast.Attribute) and not self._is_fixed(each):
+                return False
+            if isinstance(each, ast.Call):
+                return False
+        return True
+
+    def _is_fixed(self, node: ast.Attribute) -> bool:
+        """Tell whether `self.name` is not changed by the vertex."""
+        field = self._vertex.fields.get(node.attr)
+        return field is None or field.depth > 0 or not field.writes
+
+    def _of_owner(
+        self, owner: ast.expr, index: ast.expr, path: Path, level: Part
+    ) -> list[ast.expr] | None:
+        """Return what makes an access safe, of an owner that stays the same in a loop."""
+        if not self._stays(owner, level) or (span := self._span(index, path, level)) is None:
+            return None
+        if not isinstance(owner, ast.Subscript):
+            return [*span.needs, call("fits", owner, span.least, span.most)]
+        row = self._span(owner.slice, path, level)
+        if row is None or not row.is_exact or isinstance(owner.value, ast.Subscript):
+            return None
+        found = call("row_fits", owner.value, row.least, span.least, span.most)
+        return [*span.needs, *row.needs, found]
+
+    def _of_even_rows(
+        self, owner: ast.expr, index: ast.expr, path: Path, level: Part
+    ) -> list[ast.expr] | None:
+        """Return the same for another row in each turn, where all rows have one length."""
+        if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
+            return None
+        if (span := self._span(index, path, level)) is None:
+            return None
+        return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
+
+    # What numbers lie between
+
+    def _span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
+        """Return what an int lies between while a loop runs; None where that is not known."""
+        if (constant := self._sites.constant(node)) is not None:
+            number = ast.Constant(constant)
+            return Span(number, number, constant.bit_length())
+        if self._facts.kinds.get(node) is not Kind.INT:
+            return None
+        match node:
+            case ast.Name():
+                return self._of_name(node, path, level)
+            case ast.Attribute() if self._is_fixed(node):
+                return self._of_field(node)
+            case ast.Call(func=ast.Name("len"), args=[over]) if self._stays(over, level):
+                if isinstance(over, ast.Subscript):
+                    return None  # its own row would have to be checked
+                return Span(node, node, LENGTH_BITS)
+            case ast.BinOp(left=left, op=op, right=right):
+                a, b = self._span(left, path, level), self._span(right, path, level)
+                return of_operation(op, a, b)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                if (inner := self._span(operand, path, level)) is not None:
+                    least, most = minus(None, inner.most), minus(None, inner.least)
+                    exact = least if inner.is_exact else most
+                    return Span(least, exact, inner.bits, inner.needs)
+        return None
+
+    def _of_name(self, node: ast.Name, path: Path, level: Part) -> Span | None:
+        if node.id not in level.assigned:
+            return Span(node, node, NUMBER_BITS, (call("is_small", node),))
+        loop = self._loop_of(node, path)
+        if loop is not None and path.index(loop) >= path.index(level):
+            return self._of_loop(loop, path[: path.index(loop)], level)
+        made = self._sites.assignments[node.id]
+        if len(made) != 1 or (only := made[0]) is None:
+            return None
+        is_before = only.path == path[: len(only.path)] and only.node.lineno < node.lineno
+        if not is_before or level not in only.path:
+            return None
+        return self._span(only.node, only.path, level)
+
+    def _of_loop(self, loop: Loop, path: Path, level: Part) -> Span | None:
+        begin, stop = (self._span(each, path, level) for each in loop.limits)
+        if begin is None or stop is None:
+            return None
+        bits, needs = max(begin.bits, stop.bits) + 1, (*begin.needs, *stop.needs)
+        if loop.step is not None and loop.step < 0:
+            return bounded(plus(stop.least, ast.Constant(1)), begin.most, bits, needs)
+        most = minus(stop.most, ast.Constant(1))
+        if loop.step != 1 and loop.step is not None and begin.is_exact:
+            turns = over(minus(most, begin.least), ast.Constant(loop.step))
+            most = plus(begin.least, times(turns, ast.Constant(loop.step)))
+        return bounded(begin.least, most, bits, needs)
+
+    def _of_field(self, node: ast.Attribute) -> Span | None:
+        field = self._vertex.fields.get(node.attr)
+        if field is None or field.depth:
+            return None
+        if field.element.size_bytes * 8 <= NUMBER_BITS:
+            return Span(node, node, NUMBER_BITS)
+        return Span(node, node, NUMBER_BITS, (call("is_small", node),))
+
+
+def conditions(checked: Checked) -> list[ast.expr] | None:
+    """Return what must be so of lengths and numbers of a vertex for all its indices to be inside.
+
+    Args:
+        checked: a `compute`.
+
+    Returns:
+        Calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)` and
+        `self.name`; None where indices are not known before the vertex runs.
+    """
+    own, *helpers = checked.functions()
+    for helper in helpers:
+        if Guards(helper).conditions() != []:
+            return None
+    return Guards(own).conditions()

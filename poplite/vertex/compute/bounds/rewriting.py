@@ -1,0 +1,117 @@
+"""The text of a function with guards before its loops.
+
+::
+
+    for i in range(n):                         @inside0 = @fits(self.y, 0, n - 1)
+        self.y[i] += self.x[i]       ->        for i in range(n):
+                                                   ...    @element(self.x, i, @inside0)
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from poplite.vertex.compute.bounds.functions import call
+from poplite.vertex.compute.bounds.guards import Guard, Guards
+from poplite.vertex.compute.typing.facts import Checked
+
+N = TypeVar("N", bound=ast.AST)
+
+
+def guarded(checked: Checked) -> ast.FunctionDef | None:
+    """Return the text of a function with guards; None where it needs none.
+
+    Args:
+        checked: the function; its text is left as it is.
+    """
+    if not any(isinstance(node, ast.For) for node in ast.walk(checked.text.tree)):
+        return None
+    guards = Guards(checked)
+    guards.find()
+    if not guards.flags:
+        return None
+    copies: dict[int, Any] = {}
+    tree: ast.FunctionDef = copy.deepcopy(checked.text.tree, copies)
+    numbers = {node: number for number, node in enumerate(guards.of_loops)}
+    flags: dict[ast.AST, ast.expr] = {}
+    for node, flag in guards.flags.items():
+        where: ast.expr = ast.Constant(True)
+        if flag is not None:
+            where = ast.Name(_flag(numbers[flag[0]], is_always=flag[1]), ast.Load())
+        flags[copies[id(node)]] = where
+    before = {copies[id(node)]: _before(numbers[node], g) for node, g in guards.of_loops.items()}
+    return _Rewriting(flags, before).visit(tree)  # type: ignore[no-any-return]
+
+
+def _flag(number: int, *, is_always: bool) -> str:
+    return f"@inside{number}" if is_always else f"@inside{number}.at_times"
+
+
+def _before(number: int, guard: Guard) -> list[ast.stmt]:
+    """Return the statements before a loop."""
+    found: list[ast.stmt] = []
+    name = _flag(number, is_always=True)
+    conditions = list(guard.always.values())
+    found.append(_set(name, conditions))
+    if guard.at_times:
+        also: list[ast.expr] = [ast.Name(name, ast.Load())]
+        also += [each for dump, each in guard.at_times.items() if dump not in guard.always]
+        found.append(_set(_flag(number, is_always=False), also))
+    return found
+
+
+def _set(name: str, conditions: Sequence[ast.expr]) -> ast.stmt:
+    value = copy.deepcopy(conditions[0]) if conditions else ast.Constant(True)
+    for each in conditions[1:]:
+        value = ast.BinOp(value, ast.BitAnd(), copy.deepcopy(each))
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+class _Rewriting(ast.NodeTransformer):
+    """Puts guards before loops, and their names into accesses; consumes the tree it visits."""
+
+    def __init__(self, flags: dict[ast.AST, ast.expr], before: dict[Any, list[ast.stmt]]) -> None:
+        self._flags, self._before = flags, before
+
+    def visit_For(self, node: ast.For) -> Any:
+        before = self._before.get(node, [])
+        self.generic_visit(node)
+        return [*(_at(each, node.iter) for each in before), node]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        flag = self._flags.get(node)
+        self.generic_visit(node)
+        if flag is None or not isinstance(node.ctx, ast.Load):
+            return node
+        return _at(call("element", node.value, node.slice, flag), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        if len(node.targets) > 1 or (flag := self._flags.get(target)) is None:
+            self.generic_visit(node)
+            return node
+        self.generic_visit(node)
+        assert isinstance(target, ast.Subscript)
+        return _at(ast.Expr(call("store", target.value, target.slice, node.value, flag)), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        target = node.target
+        flag = self._flags.get(target)
+        self.generic_visit(node)
+        if flag is None:
+            return node
+        assert isinstance(target, ast.Subscript)
+        old = call("element", copy.deepcopy(target.value), copy.deepcopy(target.slice), flag)
+        new = ast.BinOp(old, node.op, node.value)
+        return _at(ast.Expr(call("store", target.value, target.slice, new, flag)), node)
+
+
+def _at(made: N, where: ast.AST) -> N:
+    """Let what is new stand where a node of the user's stands."""
+    for each in ast.walk(made):
+        if "lineno" in each._attributes and not hasattr(each, "lineno"):
+            ast.copy_location(each, where)
+    return made

@@ -1,0 +1,172 @@
+"""Where a function accesses elements: in which loops and branches, and what it assigns."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from poplite.vertex.compute.bounds.spans import number_in
+from poplite.vertex.compute.parse.dialect import is_num_workers
+from poplite.vertex.compute.typing.facts import Checked
+
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a function that indices go through: a loop, or all of it.
+
+    Attributes:
+        node: the loop, or the function.
+        assigned: names that are assigned in it.
+    """
+
+    node: Any
+    assigned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Part):
+    """A loop over a range.
+
+    Attributes:
+        variable: name of what it counts.
+        limits: what it begins with, and what it ends before.
+        step: None where it is positive and not known here.
+    """
+
+    variable: str
+    limits: tuple[ast.expr, ast.expr]
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An access by index, or an assignment to a local.
+
+    Attributes:
+        node: the subscript, or what is assigned.
+        path: the loops and branches that it stands in, outermost first.
+    """
+
+    node: ast.expr
+    path: Path
+
+    def loops(self) -> list[Loop]:
+        """Return the loops over ranges that it stands in, outermost first."""
+        return [each for each in self.path if isinstance(each, Loop)]
+
+
+class Sites:
+    """The accesses of one function.
+
+    Args:
+        checked: the function.
+
+    Attributes:
+        whole: all of it.
+        found: the accesses, in the order of the text.
+        assignments: of each local, what is assigned where; None for what is no expression.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self._facts = checked.facts
+        self.found: list[Site] = []
+        self.assignments: dict[str, list[Site | None]] = defaultdict(list)
+        tree = checked.text.tree
+        parameters = [argument.arg for argument in tree.args.args if argument.arg != "self"]
+        for name in parameters:
+            self.assignments[name].append(None)
+        self.whole = Part(tree, frozenset([*assigned(tree), *parameters]))
+        self._statements(tree.body, (self.whole,))
+
+    def _statements(self, statements: Sequence[ast.stmt], path: Path) -> None:
+        for node in statements:
+            match node:
+                case ast.For():
+                    self._expressions(node.iter, path)
+                    inner = self._loop(node) or node
+                    for name in assigned(node.target):
+                        self.assignments[name].append(None)
+                    self._statements(node.body, (*path, inner))
+                    self._statements(node.orelse, (*path, node))
+                case ast.While():
+                    self._expressions(node.test, (*path, node))
+                    self._statements(node.body, (*path, node))
+                    self._statements(node.orelse, (*path, node))
+                case ast.If():
+                    self._expressions(node.test, path)
+                    self._statements(node.body, (*path, (node, True)))
+                    self._statements(node.orelse, (*path, (node, False)))
+                case ast.Raise() | ast.Assert():
+                    pass
+                case _:
+                    self._note_assignment(node, path)
+                    self._expressions(node, path)
+
+    def _note_assignment(self, node: ast.stmt, path: Path) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=value):
+                self.assignments[name].append(Site(value, path))
+            case _:
+                for name in assigned(node):
+                    self.assignments[name].append(None)
+
+    def _expressions(self, node: ast.AST, path: Path) -> None:
+        if isinstance(node, ast.Subscript):
+            self.found.append(Site(node, path))
+        children = list(ast.iter_child_nodes(node))
+        sometimes: list[ast.AST] = []
+        if isinstance(node, ast.IfExp):
+            sometimes = [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            sometimes = list(node.values[1:])
+        for child in children:
+            self._expressions(child, (*path, (node, child)) if child in sometimes else path)
+
+    def _loop(self, node: ast.For) -> Loop | None:
+        if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):
+            return None
+        if self._facts.calls.get(node.iter) != "indices" or not node.iter.args:
+            return None
+        inside = frozenset(assigned(node))
+        name, arguments = node.target.id, node.iter.args
+        if any(name in assigned(each) for each in (*node.body, *node.orelse)):
+            return None
+        begin: ast.expr = ast.Constant(0)
+        step: int | None = 1
+        if len(arguments) == 1:
+            stop = arguments[0]
+        else:
+            begin, stop = arguments[:2]
+        if len(arguments) > 2:
+            step = self.constant(arguments[2])
+            if step is None and not is_num_workers(arguments[2]):
+                return None
+        return Loop(node, inside, name, (begin, stop), step)
+
+    def constant(self, node: ast.expr) -> int | None:
+        """Return an int that is fixed when the vertex is compiled."""
+        match node:
+            case ast.Constant():
+                return number_in(node)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                number = self.constant(operand)
+                return None if number is None else -number
+        found = self._facts.constants.get(node)
+        return found if type(found) is int else None
+
+
+def is_same(a: ast.expr, b: ast.expr) -> bool:
+    """Tell whether two expressions have the same text."""
+    return ast.unparse(a) == ast.unparse(b)
+
+
+def assigned(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are assigned in a node, each time it stands there."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id

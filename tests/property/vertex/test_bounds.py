@@ -1,0 +1,227 @@
+"""Loops drawn at random: with guards they read what plain Python reads, and stop where it stops."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poplite as pl
+from helpers import scripts
+from helpers.depth import examples
+from poplite.vertex.compute import check
+from poplite.vertex.compute.bounds import conditions, guarded
+
+HEAD = """
+import poplite as pl
+
+class Walk(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.INT]]
+    y: pl.InOut[pl.Vector[pl.INT]]
+    rows: pl.InOut[pl.Vector[pl.Vector[pl.INT]]]
+    place: pl.Input[pl.Vector[pl.INT]]
+    n: pl.State[pl.INT]
+    m: pl.Input[pl.INT]
+    total: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        total = 0
+"""
+
+NUMBERS = st.sampled_from(
+    ["0", "1", "2", "3", "self.n", "self.m", "len(self.x)", "len(self.y)", "len(self.rows)"]
+)
+KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store"]
+STEPS = st.sampled_from(["", "", ", 1", ", 2", ", 3", ", -1", ", -2"])
+
+
+@st.composite
+def indices(draw: st.DrawFn, names: list[str]) -> str:
+    """An index made of loop variables, lengths and numbers."""
+    name = draw(st.sampled_from([*names, *names, "self.n", "1"]))
+    shape = draw(
+        st.sampled_from(
+            ["{0}", "{0}", "{0} + {1}", "{0} - {1}", "{0} * {1}", "2 * {0} + {1}", "{0} // 2"]
+            + ["{0} % 3", "{0} & 3", "-{0} + {1}", "{0} % {1}", "self.place[{0}]", "{0} - 1"]
+        )
+    )
+    other = draw(st.one_of(NUMBERS, st.sampled_from(names)))
+    return shape.format(name, other)
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> str:
+    """Some loops in each other, and accesses in them."""
+    lines: list[str] = []
+
+    def block(depth: int, names: list[str], indent: str) -> None:
+        for _ in range(draw(st.integers(1, 2))):
+            kind = draw(
+                st.sampled_from(["loop", "read", "row", "store", "if", "local", "add", "row store"])
+            )
+            index = draw(indices(names)) if names else draw(NUMBERS)
+            if kind == "loop" and depth < 3:
+                name = "ijk"[depth]
+                begin = draw(st.one_of(st.just("0"), NUMBERS, st.sampled_from([*names, "0"])))
+                stop, step = draw(NUMBERS), draw(STEPS)
+                lines.append(f"{indent}for {name} in range({begin}, {stop}{step}):")
+                block(depth + 1, [*names, name], indent + "    ")
+            elif kind == "if" and names:
+                lines.append(f"{indent}if {draw(st.sampled_from(names))} > 0:")
+                block(depth, names, indent + "    ")
+            elif kind == "local" and names:
+                lines.append(f"{indent}t{len(lines)} = {index}")
+                lines.append(f"{indent}total += self.x[t{len(lines) - 1}]")
+            elif kind == "row":
+                other = draw(indices(names)) if names else draw(NUMBERS)
+                lines.append(f"{indent}total += self.rows[{index}][{other}]")
+            elif kind == "row store":
+                lines.append(f"{indent}self.rows[{index}][{draw(NUMBERS)}] += total")
+            elif kind == "store":
+                lines.append(f"{indent}self.y[{index}] = total")
+            elif kind == "add":
+                lines.append(f"{indent}self.y[{index}] += 1")
+            else:
+                lines.append(f"{indent}total += self.x[{index}]")
+
+    block(0, [], "        ")
+    return "\n".join([*lines, "        self.total = total"])
+
+
+def outcome(vertex: type[pl.Vertex], values: dict[str, Any], **options: Any) -> object:
+    """Run one vertex; return what it left, or where it stopped."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    work = graph.add_compute_set("work")
+    held: dict[str, pl.Tensor] = {}
+    for name in ("x", "y", "place", "m"):
+        shape = np.shape(values[name])
+        held[name] = graph.add_variable(pl.INT, shape, name, mapping=0, initial_value=values[name])
+    rows = [
+        graph.add_variable(pl.INT, (len(row),), f"row{k}", mapping=0, initial_value=row)
+        for k, row in enumerate(values["rows"])
+    ]
+    total = graph.add_variable(pl.INT, (), "total", mapping=0)
+    graph.add_vertex(work, vertex, tile=0, **held, rows=rows, n=values["n"], total=total)
+    engine = pl.Engine(graph, pl.Execute(work), **options)
+    try:
+        engine.run()
+    except pl.TensorIndexError as error:
+        return error.what
+    return [engine.read(each).tolist() for each in (total, held["y"], *rows)]
+
+
+SMALL = st.integers(-3, 9)
+
+
+@examples(100)
+@given(
+    body=bodies(),
+    x=st.integers(1, 8),
+    y=st.integers(1, 8),
+    lengths=st.one_of(
+        st.lists(st.integers(1, 6), min_size=1, max_size=5),
+        st.integers(1, 6).flatmap(lambda n: st.lists(st.just(n), min_size=1, max_size=5)),
+    ),
+    place=st.lists(SMALL, min_size=1, max_size=8),
+    n=SMALL,
+    m=SMALL,
+)
+def test_the_same_as_plain_python(
+    tmp_path_factory: pytest.TempPathFactory,
+    body: str,
+    x: int,
+    y: int,
+    lengths: list[int],
+    place: list[int],
+    n: int,
+    m: int,
+) -> None:
+    path = tmp_path_factory.mktemp("drawn") / "walk.py"
+    path.write_text(HEAD + body + "\n")
+    vertex: type[pl.Vertex] = scripts.load(path).Walk
+    try:
+        check(vertex)
+    except pl.VertexCompileError:  # a division by a number that may be 0, say
+        return
+    values = {
+        "x": np.arange(1, x + 1),
+        "y": np.arange(10, y + 10),
+        "rows": [np.arange(length) * 3 for length in lengths],
+        "place": np.array(place),
+        "n": n,
+        "m": m,
+    }
+    expected = outcome(vertex, values, interpret=True)
+    assert outcome(vertex, values, checks="strict") == expected
+    fast = outcome(vertex, values, checks="fast")
+    if isinstance(expected, str) and "Walk.rows" in expected:  # which row it was is not known
+        expected = re.sub(r"(rows)\[\d+\]|rows$|elements$", r"\1", expected)
+        fast = str(fast).removesuffix("rows or elements")
+    assert fast == expected
+
+
+# -- what guards are ---------------------------------------------------------------------------
+
+
+def text(folder: Path, body: str) -> tuple[str, list[str] | None]:
+    """The guarded text of a body, and what must be so for it to need no checks."""
+    path = folder / "walk.py"
+    path.write_text(HEAD + body + "\n        self.total = total\n")
+    checked = check(scripts.load(path).Walk)
+    tree, needed = guarded(checked), conditions(checked)
+    found = "" if tree is None else ast.unparse(ast.fix_missing_locations(tree))
+    return found, None if needed is None else [ast.unparse(each) for each in needed]
+
+
+def test_an_index_over_the_length_of_its_own_needs_nothing(tmp_path: Path) -> None:
+    found, needed = text(
+        tmp_path, "        for i in range(len(self.x)):\n            total += self.x[i]"
+    )
+    assert "@element(self.x, i, True)" in found
+    assert "@fits" not in found
+    assert needed == []
+
+
+def test_lengths_are_compared_once_before_the_loop(tmp_path: Path) -> None:
+    body = (
+        "        for i in range(1, self.n):\n            for j in range(0, 9, 2):\n"
+        "                k = 3 * i + j\n                total += self.x[k] + self.y[i - 1]"
+    )
+    found, needed = text(tmp_path, body)
+    before, _, _ = found.partition("for i")
+    assert "@fits(self.x, 3, (self.n + -1) * 3 + 8)" in before
+    assert "@fits(self.y, 0, self.n + -2)" in before
+    assert needed == ["@fits(self.x, 3, (self.n + -1) * 3 + 8)", "@fits(self.y, 0, self.n + -2)"]
+
+
+def test_what_only_some_turns_access_does_not_slow_down_the_others(tmp_path: Path) -> None:
+    body = (
+        "        for i in range(self.n):\n            total += self.x[i]\n"
+        "            if i > 0:\n                total += self.y[i - 1]"
+    )
+    found, _ = text(tmp_path, body)
+    assert "@element(self.x, i, @inside0)" in found
+    assert "@element(self.y, i - 1, @inside0.at_times)" in found
+    assert "@inside0.at_times = @inside0 & @fits(self.y, -1, self.n + -2)" in found
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(self.n):\n            total += self.x[self.place[i]]",
+        "i = 0\n        while i < 4:\n            total += self.x[i]\n            i += 1",
+        "for i in range(self.n):\n            i += 1\n            total += self.x[i]",
+        "t = 0\n        for i in range(9):\n            t += i\n            total += self.x[t]",
+        "for i in range(self.n):\n            total += self.x[i * i * i]",
+    ],
+)
+def test_what_is_not_known_before_is_checked_each_time(tmp_path: Path, loop: str) -> None:
+    found, needed = text(tmp_path, f"        {loop}")
+    assert "@fits(self.x" not in found
+    assert needed is None
