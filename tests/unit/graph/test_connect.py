@@ -297,6 +297,25 @@ class TestLists:
         assert graph.add_vertex(cs, Gather, rows=matrix).connections["rows"] == matrix
         assert graph.add_vertex(cs, Gather, rows=[]).connections["rows"] == ()
 
+    @pytest.mark.parametrize(
+        ("shape", "remedy"),
+        [
+            ((8,), "t.reshape((1, 8)) for a list of one edge"),
+            ((), "t.reshape((1, 1)) for a list of one edge"),
+            ((2, 3, 4), "t.reshape((6, 4)) for a list of 6 edges"),
+            ((2, 0, 2, 4), "t.reshape((0, 4)) for a list of 0 edges"),
+        ],
+    )
+    def test_a_remedy_for_another_rank_works(
+        self, graph: Graph, cs: ComputeSet, shape: tuple[int, ...], remedy: str
+    ) -> None:
+        t = graph.add_variable(FLOAT, shape, "t")
+        with pytest.raises(GraphConnectionError, match="needs rank 2, or a list") as caught:
+            graph.add_vertex(cs, Gather, rows=t)
+        assert caught.value.fix == remedy
+        rows = eval(remedy.split(" for ")[0], {"t": t})
+        assert graph.add_vertex(cs, Gather, rows=rows).connections["rows"] == rows
+
     def test_rows_of_a_list_have_rank_1(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:
         with pytest.raises(GraphConnectionError, match="field 'rows' needs rank 1, but 'x.*rank 0"):
             graph.add_vertex(cs, Gather, rows=[x[0]])
