@@ -144,7 +144,8 @@ class TestConnected:
                 graph.add_vertex(each, Move, tile=tile, source=variable(graph, "x"))
         with pytest.raises(
             GraphConnectionError,
-            match=r"(?s)^8 fields of vertices have nothing connected.*Move 0 on tile 0 of 'step'"
+            match=r"(?s)^Move 0 on tile 0 of 'step': field 'target' is not connected; so it is with "
+            r"7 more fields  \(.*Move 0 on tile 0 of 'step'"
             r".*test_checks.py.*Move 0 on tile 0 of 'second'.*and 3 more fields",
         ):
             check(graph, Sequence(Execute(cs), Execute(second)))
