@@ -108,7 +108,8 @@ def portable(location: SourceLocation) -> list[Any]:
     Args:
         location: the line.
     """
-    file = shortest(location.file)
+    # Bytes of a path that are no UTF-8 are surrogates in its text.
+    file = shortest(location.file).encode(errors="replace").decode()
     return [
         os.path.basename(file) if os.path.isabs(file) else file,
         location.line,
