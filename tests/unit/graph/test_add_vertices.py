@@ -720,9 +720,7 @@ class TestFaults:
         x, z = variable(graph, pl.FLOAT, 1000, name="x"), variable(graph, pl.FLOAT, 999, name="z")
         targets = np.arange(1000) % 999
         graph.add_vertices(cs, Add, tile=1, x=x, y=x, z=z.slices(targets))
-        match = (
-            r"(?s)Add 0 on tile 1 writes what Add 999 on tile 1 also writes.*'z' elements \[0, 1\)"
-        )
+        match = r"(?s)Add 0 on tile 1 writes what Add 999 on tile 1 also writes.*'z'\[0\]"
         with pytest.raises(pl.GraphCycleError, match=match):
             pl.Engine(graph, pl.Execute(cs))
 
