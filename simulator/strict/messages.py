@@ -16,10 +16,10 @@ from poplite.errors import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.moves import Moves
 from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
+from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import Mask
 from poplite.source import SourceLocation
@@ -105,8 +105,9 @@ class Place:
         byte = int(field.elements[number]) * field.size
         layout = self.executable.layout
         if byte >= layout.temporary_base:
-            byte = _source(self._step().gather, byte)
-        return element_name(*layout.variable_at(byte))
+            byte = int(gathered_from(self._step().gather, np.array([byte]))[0])
+        variable, index = layout.variable_at(byte)
+        return element_name(variable, index), variable
 
     # -- errors ------------------------------------------------------------------------------
 
@@ -116,7 +117,8 @@ class Place:
         Args:
             position: its first byte.
         """
-        name, variable = element_name(*self.executable.layout.variable_at(position))
+        variable, index = self.executable.layout.variable_at(position)
+        name = element_name(variable, index)
         return UninitializedReadError(
             f"{name} decides what runs next, but nothing has written it",
             at=variable.location,
@@ -233,31 +235,3 @@ class Place:
 
 
 _MEMORY = "memory is zero there now; on a machine it may hold anything"
-
-
-def element_name(variable: StoredVariable, index: int) -> tuple[str, StoredVariable]:
-    """Return an element as the graph calls it, `'x'[3, 1]`, and its variable.
-
-    Args:
-        variable: the variable.
-        index: position of the element in it.
-    """
-    if not variable.shape:
-        return f"'{variable.name}'", variable
-    inner = ", ".join(f"{int(i):,}" for i in np.unravel_index(index, variable.shape))
-    return f"'{variable.name}'[{inner}]", variable
-
-
-def _source(gather: Moves, position: int) -> int:
-    """Return where a byte of a temporary was gathered from."""
-    for to, start, rows, size, far, near in gather.records.tolist():
-        if size:
-            row = np.arange(rows)
-            pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
-        else:
-            pieces = gather.pieces[far : far + rows].astype(np.int64)
-        within = position - to - pieces[:, 0]
-        found = np.flatnonzero((within >= 0) & (within < pieces[:, 2]))
-        if len(found):
-            return int(start + pieces[found[0], 1] + within[found[0]])
-    raise AssertionError("every temporary is gathered")
