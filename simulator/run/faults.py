@@ -193,7 +193,7 @@ def raise_interpreted_fault(
 
 def _step(executable: Executable, code: Code, row: int) -> str:
     name = executable.steps[code.ops[row, 1]].name
-    return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"
+    return code.step_text(int(code.step_numbers[row]), f"Execute '{name}'")
 
 
 # -- exceptions of the user's ----------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from poplite.errors import (
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
+from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
 from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
@@ -65,8 +66,7 @@ class Place:
         """
         if phases not in self._launches:
             ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
-            self._launches[phases] = replace(
-                self.code,
+            self._launches[phases] = self.code.changed(
                 ops=np.array(ops, np.int64),
                 step_numbers=np.full(len(ops), self.step_number),
                 step_rows=np.zeros(0, np.int64),
@@ -81,13 +81,14 @@ class Place:
         return int(self.code.step_numbers[[self.row, *self.calls]].sum())
 
     def __str__(self) -> str:
-        number, total = self.step_number, self.code.num_steps
+        number = self.step_number
         op = int(self.code.ops[self.row, 0])
         if op == LAUNCH:
-            return f"step {number:,} of {total:,}: Execute '{self._step().name}'"
+            return self.code.step_text(number, f"Execute '{self._step().name}'")
         if op == CALLBACK:
-            return f"step {number:,} of {total:,}"
-        return f"step {min(number + 1, total):,} of {total:,}, which a scalar decides on"
+            action = self.executable.actions[int(self.code.ops[self.row, 1])]
+            return self.code.step_text(number, action_text(action))
+        return self.code.step_text(number, "a scalar", decides=True)
 
     def _step(self) -> ComputeStep:
         step = self.executable.steps[self.step]
