@@ -111,9 +111,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         The path.
 
     Raises:
-        FileLoadError: when the folder does not exist or refuses the file.
+        FileLoadError: when the folder does not exist or refuses the file, and for a text with a
+            lone surrogate, which is no character.
     """
-    return write_bytes(path, text.encode("utf-8"))
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        around = text[max(error.start - 10, 0) : error.start + 1]
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: the text has a lone surrogate: ...{around!a}",
+            fix="give what is called so another name",
+        ) from error
+    return write_bytes(path, content)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:

@@ -19,7 +19,13 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
+
+_INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+"""Names of code that is part of the function around it."""
+
+_LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+"""What files of Python's own library begin with."""
 
 _BETWEEN = frozenset({"contextlib", "types", "typing"})
 """Standard modules that stand between the user's line and poplite: in a `with` statement of
@@ -34,23 +40,37 @@ class SourceLocation:
         file: path as Python reported it.
         line: line number, from 1.
         function: name of the enclosing function, `<module>` at top level.
+        caller: the line that called that function, where it is the user's too.
+
+    >>> print(SourceLocation("nets.py", 7, "dense", SourceLocation("model.py", 31, "<module>")))
+    nets.py:7 in dense, called at model.py:31
     """
 
     file: str
     line: int
     function: str
+    caller: SourceLocation | None = None
 
-    def __str__(self) -> str:
+    @property
+    def innermost(self) -> str:
+        """The line itself, without what called the function that it is in."""
         place = f"{shortest(self.file)}:{self.line}"
         return place if self.function == "<module>" else f"{place} in {self.function}"
+
+    def __str__(self) -> str:
+        return self.innermost + (f", called at {self.caller}" if self.caller else "")
 
 
 def shortest(file: str) -> str:
     """Return a path as it is shown: relative below the working directory, else unchanged.
 
+    Cells of a notebook have the name that IPython shows, `In[3]`, not the file of their code.
+
     Args:
         file: path as Python reported it.
     """
+    if "IPython" in sys.modules and (cell := _cell(file)):
+        return cell
     if not os.path.isabs(file):
         return file
     try:
@@ -60,8 +80,16 @@ def shortest(file: str) -> str:
     return file if path.startswith(os.pardir) else path
 
 
+def _cell(file: str) -> str:
+    """Return `In[3]` for the code of a cell; empty for any other file."""
+    shell = sys.modules["IPython"].get_ipython()
+    label = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = label(file) if label else None  # ("Cell", "In[3]")
+    return found[1] if found else ""
+
+
 def here() -> SourceLocation:
-    """Return the innermost stack frame outside the package.
+    """Return the innermost stack frame outside the package, and what called its function.
 
     Returns:
         The user's location, or that of a module of poplite that is being imported; the outermost
@@ -77,20 +105,40 @@ def here() -> SourceLocation:
         if is_outside or frame.f_back is None:
             break
         frame = frame.f_back
+    function = frame
+    while function.f_code.co_name in _INNER and function.f_back is not None:
+        function = function.f_back
+    caller = None if function.f_code.co_name == "<module>" else function.f_back
     instruction = frame.f_lasti
-    known = _known.get((id(code), instruction))
+    key: tuple[int, int, int, int] = (id(code), instruction, 0, 0)
+    if caller is not None:
+        key = id(code), instruction, id(caller.f_code), caller.f_lasti
+    known = _known.get(key)
     if known is not None:
         return known[1]
-    location = SourceLocation(code.co_filename, frame.f_lineno, code.co_name)
+    outer = None
+    if caller is not None and _is_users(caller):
+        outer = SourceLocation(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
+    location = SourceLocation(code.co_filename, frame.f_lineno, code.co_name, outer)
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    _known[id(code), instruction] = code, location
+    _known[key] = (code, caller and caller.f_code), location
     return location
 
 
-_known: dict[tuple[int, int], tuple[CodeType, SourceLocation]] = {}
-"""By code and instruction.  Each entry holds its code, so that no other code gets that id; codes
-are not looked up by `==`, which does not compare their files."""
+def _is_users(frame: FrameType) -> bool:
+    """Tell whether a frame is of the user's code, and of no library."""
+    module, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
+    if module.partition(".")[0] == "poplite" or file.startswith(_LIBRARIES):
+        return False
+    return "site-packages" not in file and "dist-packages" not in file
+
+
+_known: dict[
+    tuple[int, int, int, int], tuple[tuple[CodeType, CodeType | None], SourceLocation]
+] = {}
+"""By code and instruction, of a line and of its caller.  Each entry holds its codes, so that no
+other code gets that id; codes are not looked up by `==`, which does not compare their files."""
 
 _MOST_KNOWN = 1024
 """Places that are remembered, with their code."""

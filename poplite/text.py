@@ -3,11 +3,13 @@
 amount(1, "tile")                      '1 tile'
 fitted("<ComputeSet '{}' 4 vertices>", name)     one line, however long the name is
 clipped(value)                         a value on one line, cut off where it is long
+element_range("x", (4, 6), 6, 9)        elements in their own indices: 'x'[1, 0:3]
 integer_or_none(value)                 an integer as users give one; None, and the caller refuses it
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 
 LINE = 100
@@ -75,6 +77,48 @@ def clipped(value: object, length: int = 40) -> str:
     """
     text = " ".join(repr(value).split())
     return text if len(text) <= length else text[: length - len("...")] + "..."
+
+
+def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
+    """Return how a range of the elements of a variable is indexed.
+
+    Args:
+        name: the variable.
+        shape: its extents.
+        begin: position of the first element in row-major order.
+        end: one past the last one.
+
+    >>> element_range("x", (4, 6), 6, 9), element_range("x", (4, 6), 6, 18)
+    ("'x'[1, 0:3]", "'x'[1:3, 0:6]")
+    >>> element_range("x", (4, 6), 3, 9), element_range("x", (), 0, 1)
+    ("'x'[0, 3] to 'x'[1, 2]", "'x'")
+    """
+    first, last = _indices(shape, begin), _indices(shape, end - 1)
+    split = next(
+        (d for d, (a, b) in enumerate(zip(first, last, strict=True)) if a != b), len(shape)
+    )
+    inner = range(split + 1, len(shape))
+    if any(first[d] or last[d] + 1 < shape[d] for d in inner):
+        return f"{indexed(name, first)} to {indexed(name, last)}"
+    pairs = zip(first, last, strict=True)
+    return indexed(name, [a if d < split else f"{a}:{b + 1}" for d, (a, b) in enumerate(pairs)])
+
+
+def indexed(name: str, indices: Sequence[object]) -> str:
+    """Return what is at some indices of a variable, as a user writes it.
+
+    >>> indexed("x", [3, "0:6"]), indexed("x", [])
+    ("'x'[3, 0:6]", "'x'")
+    """
+    return f"'{name}'" + (f"[{', '.join(map(str, indices))}]" if indices else "")
+
+
+def _indices(shape: Sequence[int], position: int) -> list[int]:
+    found = []
+    for extent in reversed(shape):
+        position, index = divmod(position, extent)
+        found.append(index)
+    return found[::-1]
 
 
 def of_type(value: object) -> str:

@@ -320,9 +320,17 @@ class CompiledProgram:
 
     # ----------------------------------------------------------------------------------------
 
-    def where(self) -> str:
-        """Return which step called Python, for messages."""
-        return self._called().step_text(int(self._state[STATE_ROW]) - 1)
+    def where(self, what: str, decides: bool) -> str:
+        """Return which step called Python, for messages.
+
+        Args:
+            what: what it does, or what decides.
+            decides: whether it decides what runs next.
+        """
+        code = self._called()
+        return code.step_text(
+            int(code.step_numbers[self._state[STATE_ROW] - 1]), what, decides=decides
+        )
 
     def acting(self) -> int | None:
         """Return the number of the action that Python is running; None when it runs none."""

@@ -78,10 +78,16 @@ class InterpretedProgram:
         """Return the number of the action that Python is running; None when it runs none."""
         return self._acting
 
-    def where(self) -> str:
-        """Return which step called Python, for messages."""
+    def where(self, what: str, decides: bool) -> str:
+        """Return which step called Python, for messages.
+
+        Args:
+            what: what it does, or what decides.
+            decides: whether it decides what runs next.
+        """
         row, calls = self._at
-        return self._code.called_from(calls).step_text(row)
+        code = self._code.called_from(calls)
+        return code.step_text(int(code.step_numbers[row]), what, decides=decides)
 
     # What strict checks run: `poplite.simulator.strict.replay.Runner`.
 

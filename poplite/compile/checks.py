@@ -183,7 +183,7 @@ def _check_connected(used: _Used) -> None:
     name = f"vertex['{lack.field.name}']"
     kind = NoSizeSpecified if lack.unsized else GraphConnectionError
     raise kind(
-        f"{len(faults):,} fields of vertices have nothing connected" if several else first.text,
+        first.text + (f"; so it is with {amount(len(faults) - 1, 'more field')}" * several),
         at=first.at,
         where=first.where,
         found=listed([str(fault) for fault, _ in faults], "fields")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poplite.executable.host_tensor import HostTensor
-from poplite.executable.transfers import HostAction
+from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.program import PrintTensorFormat
 from poplite.source import SourceLocation
 
@@ -119,3 +119,21 @@ class Stamp:
 
 
 Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
+
+
+def action_text(action: Action) -> str:
+    """Return what messages call the step that an action is for.
+
+    Args:
+        action: any action.
+    """
+    match action:
+        case Print(title=title):
+            return f"PrintTensor '{title}'"
+        case NoCase(switch=switch):
+            return switch
+        case Undefine(tensor=tensor):
+            return f"WriteUndef '{tensor.name}'"
+        case CodeLoad(function=function):
+            return f"loading '{function}'"
+    return action.program

@@ -67,6 +67,14 @@ class Executable:
     action_costs: tuple[StepCost | None, ...]
     memory: MemoryPlan | None
 
+    def __post_init__(self) -> None:
+        if len(self.programs) > 1:
+            named = {
+                name: code.changed(of_program=f", of program '{name}'")
+                for name, code in self.programs.items()
+            }
+            object.__setattr__(self, "programs", named)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the executable to a file, whole or not at all.
 

@@ -35,7 +35,8 @@ scatters and copies are all launches: a copy is a driver whose rows are copy rec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -127,6 +128,7 @@ class Code:
             somebody who stops it.
         num_loops: Repeats in it.
         num_functions: functions that it calls, none of them twice at a time.
+        of_program: `, of program 'train'` where the executable has several; empty before it has it.
     """
 
     ops: npt.NDArray[np.int64]
@@ -136,6 +138,20 @@ class Code:
     num_runs: int | None
     num_loops: int
     num_functions: int
+    of_program: str = field(default="", init=False)
+
+    def changed(self, of_program: str | None = None, **parts: Any) -> Code:
+        """Return the code with other parts, which is of the same program unless that is one.
+
+        Args:
+            of_program: words for the program.
+            parts: other attributes by name.
+        """
+        code = replace(self, **parts)
+        object.__setattr__(
+            code, "of_program", self.of_program if of_program is None else of_program
+        )
+        return code
 
     @property
     def goes_on(self) -> npt.NDArray[np.bool_]:
@@ -166,12 +182,21 @@ class Code:
             rows: the CALL rows that have not returned.
         """
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())
-        return replace(self, step_numbers=self.step_numbers + before)
+        return self.changed(step_numbers=self.step_numbers + before)
 
-    def step_text(self, row: int) -> str:
-        """Return which step a row belongs to, as in `step 3 of 5`.
+    def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
+        """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
 
         Args:
-            row: its number.
+            number: its number; of what decides, that of the step before.
+            what: what it does, or what decides.
+            decides: whether it decides what runs next, and is no step itself.
         """
-        return f"step {self.step_numbers[row]:,} of {self.num_steps:,}"
+        if not decides:
+            does = f": {what}" if what else ""
+            return f"step {number:,} of {self.num_steps:,}{does}{self.of_program}"
+        if not self.num_steps:  # as in a loop around nothing
+            return f"what {what} decides on{self.of_program}"
+        first = min(number + 1, self.num_steps)
+        step = f"step {first:,} of {self.num_steps:,}"
+        return f"{step}, which {what} decides on{self.of_program}"

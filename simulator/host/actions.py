@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
-from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp
+from poplite.executable.actions import Action, Equal, Fail, NoCase, Print, Stamp, action_text
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.opcodes import Code
 from poplite.graph.mapping.tile_mapping import ranges
@@ -39,7 +39,7 @@ class Host:
     Attributes:
         calls: what runs each action, by its number.
         print_stream: where prints go; None is standard error.
-        where: what tells the step that is running, for messages.
+        where: what tells the step that is running, of what it does and whether it decides.
         acting: what tells the number of the action that is running.
         links: streams, remote buffers and host functions.
         cycles: what tells the cycles of all runs so far.
@@ -55,7 +55,7 @@ class Host:
     ) -> None:
         self._arena, self._actions = arena, actions
         self.print_stream: TextIO | None = None
-        self.where: Callable[[], str] = str
+        self.where: Callable[[str, bool], str] = lambda what, decides: what
         self.acting: Callable[[], int | None] = lambda: None
         self.cycles: Callable[[], int] = lambda: 0
         self.calls = [self._bound(action) for action in actions]
@@ -64,7 +64,7 @@ class Host:
             programs,
             arena.parts,
             self.calls,
-            lambda: self.where(),
+            self.step,
             works_ahead=works_ahead,
         )
 
@@ -87,6 +87,16 @@ class Host:
         number = self.acting()
         return "" if number is None else describe(self._actions[number])
 
+    def step(self) -> str:
+        """Return which step is running what Python does, for messages."""
+        number = self.acting()
+        assert number is not None, "nothing else fails"
+        action = self._actions[number]
+        decides = isinstance(action, NoCase)
+        if isinstance(action, Equal):
+            decides = action.kind != "assumption"
+        return self.where(action_text(action), decides)
+
     def note(self, error: Exception) -> None:
         """Add to an exception that the user's callback raised where that was.
 
@@ -95,7 +105,7 @@ class Host:
         """
         number = self.acting()
         if number is not None and (what := self.doing()):
-            error.add_note(f"  at {self.where()}, in {what}")
+            error.add_note(f"  at {self.step()}, in {what}")
 
     def _print(self, action: Print) -> None:
         for title, values in self._titled(action.title, action.tensor):
@@ -124,7 +134,7 @@ class Host:
         raise ApplicationRuntimeError(
             action.message or f"{action.program} stopped the run",
             at=action.location,
-            where=f"{self.where()}: {action.program}",
+            where=self.step(),
             found=found,
             fix="look at what led here with PrintTensor or engine.read; the engine can run again",
         )
@@ -140,22 +150,21 @@ class Host:
             move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
 
     def _equal(self, action: Equal) -> None:
-        is_step = action.kind == "assumption"  # what decides stands between steps
-        where = f"{self.where()}: {action.program}" if is_step else ""
-        check_equal(action, self._each(action.tensor), where)
+        check_equal(action, self._each(action.tensor), self.step)
 
     def _no_case(self, action: NoCase) -> None:
         value = int(read_host(action.control, self._arena.bytes).item())
         raise ApplicationRuntimeError(
             f"{action.switch}: no case for {value:,}",
             at=action.location,
+            where=self.step(),
             found=f"cases: {action.cases}"
             + ("; its default was said to be unreachable" if action.was_unreachable else ""),
             fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
         )
 
 
-def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: str = "") -> None:
+def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: Callable[[], str]) -> None:
     """Refuse a tensor that is not the same in all replicas.
 
     They run the same steps, so what decides which steps must be the same in all of them.  Poplar
@@ -164,7 +173,7 @@ def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: str = "")
     Args:
         action: what is compared.
         each: its values in each replica.
-        step: the step that is running, for the message.
+        step: tells the step that is running, for the message.
 
     Raises:
         GraphReplicationError: when replicas differ, with the first element that does.
@@ -173,7 +182,7 @@ def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: str = "")
     for replica in range(1, len(each)):
         differ = compared[replica] != compared[0]
         if differ.any():
-            raise _differing(action, each, replica, differ, step)
+            raise _differing(action, each, replica, differ, step())
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:

@@ -172,7 +172,7 @@ class RemoteRows:
             f"{action.program}{of}: row {row:,} of {amount(self.spec.repeats, 'row')} in remote "
             f"buffer '{self.spec.handle}'",
             at=action.location,
-            where=f"{where}: {action.program}",
+            where=where,
             found=f"the offset is '{action.offset.name}'; nothing was moved",
             fix=f"an offset from 0 to {self.spec.repeats - 1:,}",
         )

@@ -36,7 +36,8 @@ from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
-from poplite.vertex.compute import calls_in
+from poplite.simulator.run.field_elements import behind_field
+from poplite.vertex.compute import OutsideField, calls_in
 from poplite.vertex.vertex import Vertex
 
 
@@ -194,9 +195,15 @@ def raise_interpreted_fault(
     worker = "" if fault.worker is None else f", worker {fault.worker}"
     worker = _of_replica(fault.replica, arena) + worker
     where = _step(executable, code, row)
-    found = "\n".join([*calls, f"the vertex was added at {vertex.location}"])
-    if type(error) is TensorIndexError:
+    added = f"the vertex was added at {vertex.location}"
+    found = "\n".join([*calls, added])
+    if isinstance(error, OutsideField):
         what = f"{vertex}{worker}: {error.what}"
+        field, _, row = error.label.removeprefix(f"{vertex.vertex_class.__name__}.").partition("[")
+        number = int(row[:-1]) if row else None
+        memory, layout = arena.parts[fault.replica], executable.layout
+        if behind := behind_field(step, fault.number, field, number, layout, memory):
+            found = "\n".join([*calls, f"'{error.label}' is {behind}", added])
         raise TensorIndexError(what, at=at, where=where, found=found, fix=error.fix) from error
     if isinstance(error, FloatingPointTrap):
         raise FloatingPointTrap(
@@ -220,7 +227,7 @@ def raise_interpreted_fault(
 
 def _step(executable: Executable, code: Code, row: int) -> str:
     name = executable.steps[code.ops[row, 1]].name
-    return f"step {code.step_numbers[row]:,} of {code.num_steps:,}: Execute '{name}'"
+    return code.step_text(int(code.step_numbers[row]), f"Execute '{name}'")
 
 
 # -- exceptions of the user's ----------------------------------------------------------------

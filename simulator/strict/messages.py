@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +14,13 @@ from poplite.errors import (
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
+from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.moves import Moves
 from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
+from poplite.simulator.run.field_elements import element_name, gathered_from
 from poplite.simulator.run.touched import Touched
 from poplite.simulator.strict.patterns import Mask
 from poplite.source import SourceLocation
@@ -65,8 +66,7 @@ class Place:
         """
         if phases not in self._launches:
             ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
-            self._launches[phases] = replace(
-                self.code,
+            self._launches[phases] = self.code.changed(
                 ops=np.array(ops, np.int64),
                 step_numbers=np.full(len(ops), self.step_number),
                 step_rows=np.zeros(0, np.int64),
@@ -81,13 +81,14 @@ class Place:
         return int(self.code.step_numbers[[self.row, *self.calls]].sum())
 
     def __str__(self) -> str:
-        number, total = self.step_number, self.code.num_steps
+        number = self.step_number
         op = int(self.code.ops[self.row, 0])
         if op == LAUNCH:
-            return f"step {number:,} of {total:,}: Execute '{self._step().name}'"
+            return self.code.step_text(number, f"Execute '{self._step().name}'")
         if op == CALLBACK:
-            return f"step {number:,} of {total:,}"
-        return f"step {min(number + 1, total):,} of {total:,}, which a scalar decides on"
+            action = self.executable.actions[int(self.code.ops[self.row, 1])]
+            return self.code.step_text(number, action_text(action))
+        return self.code.step_text(number, "a scalar", decides=True)
 
     def _step(self) -> ComputeStep:
         step = self.executable.steps[self.step]
@@ -105,8 +106,9 @@ class Place:
         byte = int(field.elements[number]) * field.size
         layout = self.executable.layout
         if byte >= layout.temporary_base:
-            byte = _source(self._step().gather, byte)
-        return element_name(*layout.variable_at(byte))
+            byte = int(gathered_from(self._step().gather, np.array([byte]))[0])
+        variable, index = layout.variable_at(byte)
+        return element_name(variable, index), variable
 
     # -- errors ------------------------------------------------------------------------------
 
@@ -116,7 +118,8 @@ class Place:
         Args:
             position: its first byte.
         """
-        name, variable = element_name(*self.executable.layout.variable_at(position))
+        variable, index = self.executable.layout.variable_at(position)
+        name = element_name(variable, index)
         return UninitializedReadError(
             f"{name} decides what runs next, but nothing has written it",
             at=variable.location,
@@ -233,31 +236,3 @@ class Place:
 
 
 _MEMORY = "memory is zero there now; on a machine it may hold anything"
-
-
-def element_name(variable: StoredVariable, index: int) -> tuple[str, StoredVariable]:
-    """Return an element as the graph calls it, `'x'[3, 1]`, and its variable.
-
-    Args:
-        variable: the variable.
-        index: position of the element in it.
-    """
-    if not variable.shape:
-        return f"'{variable.name}'", variable
-    inner = ", ".join(f"{int(i):,}" for i in np.unravel_index(index, variable.shape))
-    return f"'{variable.name}'[{inner}]", variable
-
-
-def _source(gather: Moves, position: int) -> int:
-    """Return where a byte of a temporary was gathered from."""
-    for to, start, rows, size, far, near in gather.records.tolist():
-        if size:
-            row = np.arange(rows)
-            pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
-        else:
-            pieces = gather.pieces[far : far + rows].astype(np.int64)
-        within = position - to - pieces[:, 0]
-        found = np.flatnonzero((within >= 0) & (within < pieces[:, 2]))
-        if len(found):
-            return int(start + pieces[found[0], 1] + within[found[0]])
-    raise AssertionError("every temporary is gathered")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,9 @@ def test_equal_code_of_two_files_has_lines_of_its_own() -> None:
     for file in ("<one>", "<other>"):
         names: dict[str, Any] = {"here": here, "__name__": "users"}
         exec(compile(text, file, "exec"), names)
-        first, second = names["make"]()
-        assert first == second == SourceLocation(file, 2, "make")
-        assert names["make"]() == (first, second)
+        for _ in range(2):
+            for location in names["make"]():
+                assert location.innermost == f"{file}:2 in make"
 
 
 def test_calls_of_one_line_and_of_the_lines_below_are_told_apart() -> None:
@@ -96,3 +97,65 @@ def test_what_a_module_of_the_package_makes_has_its_line_there() -> None:
     assert Path(location.file).name == "counting.py"
     line = Path(location.file).read_text().splitlines()[location.line - 1]
     assert line == "class CountFrom(Vertex):"
+
+
+def helper() -> SourceLocation:
+    return here()
+
+
+def test_a_helper_has_the_line_of_its_caller() -> None:
+    line = sys._getframe().f_lineno
+    first = helper()
+    second, third = helper(), [helper() for _ in range(2)]
+    name = "test_a_helper_has_the_line_of_its_caller"
+    own = f"{helper.__code__.co_firstlineno + 1} in helper"
+    assert first.innermost == second.innermost
+    assert first.caller == SourceLocation(__file__, line + 1, name)
+    assert second.caller == SourceLocation(__file__, line + 2, name)
+    assert [place.caller.line - line for place in third if place.caller] == [2, 2]
+    file = os.path.relpath(__file__)
+    assert str(first) == f"{file}:{own}, called at {file}:{line + 1} in {name}"
+    assert str(first) == f"{first.innermost}, called at {first.caller}"
+
+
+def test_callers_of_a_library_are_no_users(tmp_path: Path) -> None:
+    assert here().caller is None  # pytest's
+    path = tmp_path / "users.py"
+    path.write_text("from poplite.source import here\nLOCATION = here()\n")
+    assert load(path).LOCATION.caller is None  # importlib's
+    [location] = map(lambda _: helper(), [0])  # noqa: C417
+    assert location.caller is not None
+    assert location.caller.function == "<lambda>"
+
+
+def test_a_helper_in_a_message() -> None:
+    def tile() -> pl.Target:
+        return pl.Target(tiles=0)
+
+    line = sys._getframe().f_lineno + 2
+    with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0 but") as caught:
+        tile()
+    file = os.path.relpath(__file__)
+    assert f"({file}:{line - 4} in tile, called at {file}:{line} in test_a_helper" in str(
+        caught.value
+    )
+
+
+class Compile:
+    """What of IPython's compiler is asked."""
+
+    def format_code_name(self, name: str) -> tuple[str, str] | None:
+        return ("Cell", "In[3]") if name == "/tmp/ipykernel_7/21.py" else None
+
+
+def test_cells_of_a_notebook_have_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = types.SimpleNamespace(compile=Compile())
+    ipython = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)  # type: ignore[arg-type]
+    cell = SourceLocation("/tmp/ipykernel_7/21.py", 2, "<module>")
+    helper = SourceLocation("/tmp/ipykernel_7/21.py", 5, "execute", cell)
+    assert str(cell) == "In[3]:2"
+    assert str(helper) == "In[3]:5 in execute, called at In[3]:2"
+    assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
+    monkeypatch.setattr(ipython, "get_ipython", lambda: None)  # imported, but not running
+    assert str(cell) == "/tmp/ipykernel_7/21.py:2"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from poplite.errors import FileLoadError
-from poplite.files import check_folder, write_bytes
+from poplite.files import check_folder, write_bytes, write_text
 from poplite.viz.draw.terminal import Style
 
 SUFFIXES = {
@@ -93,7 +93,10 @@ class Destination:
         if self.path is None:
             write_stdout(picture)
             return
-        write_bytes(self.path, picture if isinstance(picture, bytes) else picture.encode())
+        if isinstance(picture, bytes):
+            write_bytes(self.path, picture)
+        else:
+            write_text(self.path, picture)
         if not self.quiet:
             print(f"wrote {self.path}", file=sys.stderr)
 

@@ -179,15 +179,28 @@ def _product(shape: Sequence[Any]) -> int:
     return math.prod(shape)
 
 
-def write_archive(file: BinaryIO, manifest: Mapping[str, Any], arrays: ArrayWriter) -> None:
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """Return a manifest as JSON.
+
+    Args:
+        manifest: what is written.
+
+    Raises:
+        Malformed: when a text in it has a lone surrogate.
+    """
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    _check_characters(text, manifest)
+    return text
+
+
+def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     """Write an archive.
 
     Args:
         file: where to; it must be seekable.
-        manifest: what is written as JSON.
+        text: the manifest.
         arrays: the arrays that it names.
     """
-    text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.members().items():
         members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
@@ -231,11 +244,25 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
         raise
     except (ValueError, RecursionError) as error:
         raise Malformed(f"{MANIFEST} is no JSON: {error}") from error
+    _check_characters(text.decode(), manifest)
     flat = {}
     for name, data in content.items():
         kind = name.removeprefix("arrays/").removesuffix(".npy")
         flat[kind] = _numbers(name, ELEMENT_DTYPES[kind], data)
     return manifest, ArrayReader(flat)
+
+
+def _check_characters(text: str, value: Any) -> None:
+    """Refuse lone surrogates, which JSON holds, and no terminal, file or hash takes."""
+    if "\\ud" not in text.lower():
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        around = error.object[max(error.start - 10, 0) : error.start + 1]
+        raise Malformed(
+            f"{MANIFEST} has text with a lone surrogate, which is no character: ...{around!a}"
+        ) from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -108,12 +108,14 @@ def portable(location: SourceLocation) -> list[Any]:
     Args:
         location: the line.
     """
-    file = shortest(location.file)
-    return [
+    # Bytes of a path that are no UTF-8 are surrogates in its text.
+    file = shortest(location.file).encode(errors="replace").decode()
+    own = [
         os.path.basename(file) if os.path.isabs(file) else file,
         location.line,
         location.function,
     ]
+    return own if location.caller is None else [*own, *portable(location.caller)]
 
 
 def location_of(data: Json) -> SourceLocation:
@@ -128,4 +130,6 @@ def location_of(data: Json) -> SourceLocation:
     match data:
         case [str() as file, int() as line, str() as function]:
             return SourceLocation(file, line, function)
+        case [str() as file, int() as line, str() as function, _, _, _]:
+            return SourceLocation(file, line, function, location_of(data[3:]))
     raise Malformed(f"{told(data)} is no line of a file")

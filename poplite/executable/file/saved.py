@@ -15,7 +15,7 @@ from typing import Any
 
 from poplite.errors import ElementTypeError, FileLoadError, PopliteError
 from poplite.executable.executable import Executable
-from poplite.executable.file.archive import Malformed, read_archive, write_archive
+from poplite.executable.file.archive import Malformed, manifest_text, read_archive, write_archive
 from poplite.executable.file.codec import coder_of, location_of, portable
 from poplite.executable.file.coders import Reader, Writer
 from poplite.executable.file.validate import validate
@@ -55,8 +55,16 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         "locations": [portable(location) for location in to.locations],
         "executable": data,
     }
+    try:
+        text = manifest_text(manifest)
+    except Malformed as error:
+        raise FileLoadError(
+            f"cannot write {_path(path, 'save')!r}: {error}",
+            at=here(),
+            fix="give it another name in the graph",
+        ) from error
     with replacing(_path(path, "save"), "program.poplite") as file:
-        write_archive(file, manifest, to.arrays)
+        write_archive(file, text, to.arrays)
 
 
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:

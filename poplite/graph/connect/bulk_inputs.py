@@ -16,6 +16,7 @@ Numbers and tiles are of all vertices, or of each::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
         return _count_of_state(probe, field, value)
     if isinstance(value, Tensor):
         if value.rank != field.depth + 1:
-            raise _misshapen(probe, field, f"'{value.name}' has shape {value.shape}")
+            raise _misshapen(probe, field, f"'{value.name}' has shape {value.shape}", value.shape)
         return value.shape[0]
     if isinstance(value, Slices | list | tuple):
         return len(value)
@@ -93,24 +94,36 @@ def _count_of_array(probe: Probe, field: Field, array: Array) -> int | None:
     if array.ndim == 0 and field.depth == 0:
         return None
     if array.ndim != field.depth + 1:
-        raise _misshapen(probe, field, f"an array of shape {array.shape} is given")
+        raise _misshapen(probe, field, f"an array of shape {array.shape} is given", array.shape)
     return len(array)
 
 
-def _misshapen(probe: Probe, field: Field, what: str) -> GraphConnectionError:
+def _misshapen(
+    probe: Probe, field: Field, what: str, given: tuple[int, ...] = ()
+) -> GraphConnectionError:
     shape = ("(n,)", "(n, length)", "(n, rows, length)")[field.depth]
-    remedy = (
-        "one element for each vertex; of one for all, t.reshape((1,)).broadcast(n, 0)",
-        "one row for each vertex, such as t.reshape((n, -1)), or t.slices(intervals)",
-        "a matrix for each vertex, or a list of lists of 1-D tensors",
-    )[field.depth]
     of_state = f"an array of shape {shape}" + (", or a list of lists" if field.depth else "")
     return GraphConnectionError(
         f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
         at=probe.at,
         found=f"declared {field}",
-        fix=remedy if field.is_edge else of_state,
+        fix=_for_each_vertex(field.depth, given) if field.is_edge else of_state,
     )
+
+
+def _for_each_vertex(depth: int, shape: tuple[int, ...]) -> str:
+    """Return what makes an element, row or matrix for each vertex of what has another shape."""
+    if depth == 0 and math.prod(shape) == 1:
+        return "one element for each vertex; of one for all, t.reshape((1,)).broadcast(n, 0)"
+    if depth == 0:
+        return "one element for each vertex, such as t.flatten()"
+    if depth == 1 and len(shape) < 2:
+        return "t.reshape((n, length)), or t.slices(intervals)"
+    if len(shape) < 3:
+        return "t.reshape((n, rows, length))"
+    if depth == 1:
+        return f"t.reshape({(shape[0], math.prod(shape[1:]))}), a row for each vertex"
+    return f"t.reshape({(shape[0], math.prod(shape[1:-1]), shape[-1])}), a matrix for each vertex"
 
 
 # Tensors

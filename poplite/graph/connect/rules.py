@@ -82,18 +82,25 @@ def _wrong_rank(
     vertex: VertexInstance, field: Field, tensor: Tensor, rank: int, at: SourceLocation
 ) -> GraphConnectionError:
     needed = ("exactly 1 element", "rank 1", "rank 2, or a list of tensors of rank 1")[rank]
-    remedy = (
-        f"connect one element, or declare {field.name} as a Vector",
-        "t.flatten(), or one vertex for each row",
-        "t.expand([0]) for a list of one edge",
-    )[rank]
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' needs {needed}, but '{tensor.name}' has "
         f"rank {tensor.rank} and {amount(tensor.num_elements, 'element')}",
         at=at,
         found=f"declared {field}; connected {type_and_shape(tensor)}",
-        fix=remedy,
+        fix=_of_rank(field, tensor.shape, rank),
     )
+
+
+def _of_rank(field: Field, shape: tuple[int, ...], rank: int) -> str:
+    """Return what makes the rank that a field needs out of a tensor of another one."""
+    if rank == 0:
+        return f"connect one element, or declare {field.name} as a Vector"
+    if rank == 1:
+        return "t.flatten()" + (", or one vertex for each row" if shape else " for one element")
+    if len(shape) < 2:
+        return f"t.reshape({(1, math.prod(shape))}) for a list of one edge"
+    rows = math.prod(shape[:-1])
+    return f"t.reshape({(rows, shape[-1])}) for a list of {amount(rows, 'edge')}"
 
 
 def _not_writeable(

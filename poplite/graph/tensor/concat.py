@@ -19,13 +19,14 @@ from typing import Any, overload
 import numpy as np
 
 from poplite import view as views
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import ElementTypeError, TensorCreationError, TensorIndexError
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.metadata import check_alike
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import here
+from poplite.text import clipped
 from poplite.types import QUARTER
 
 _FEWER = "concatenate fewer or smaller tensors"
@@ -39,13 +40,14 @@ def concat(tensors: Sequence[Tensor], /, *, dim: int) -> Tensor: ...
 def concat(tensors: Tensor, other: Tensor, /, dim: int = 0) -> Tensor: ...
 
 
-def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
+def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Join tensors along one dimension.
 
     Args:
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
         dim: the dimension, 0 when left out.
+        axis: refused: what NumPy calls so is `dim`.
 
     Returns:
         A tensor that views all of them, in order.
@@ -53,7 +55,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
     Raises:
         TensorCreationError: for no tensors, or different ranks or sizes.
         ElementTypeError: for different element types, or something that is no tensor.
-        TensorIndexError: when there is no such dimension.
+        TensorIndexError: when there is no such dimension, or it is given as `axis`.
         SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
@@ -61,6 +63,13 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None) -> Tensor:
     >>> pl.concat([t, t, t[:, :1]], 1).shape, pl.concat(t, t).shape
     ((2, 7), (4, 3))
     """
+    if axis is not None:
+        raise TensorIndexError(
+            f"concat has no argument 'axis', which is {clipped(axis, 40)} here",
+            at=here(),
+            found="a dimension is called dim, here and in all methods of tensors",
+            fix=f"concat(tensors, dim={clipped(axis, 40)})",
+        )
     items: Sequence[Any]
     if isinstance(tensors, Tensor):
         items, d = [tensors, other], dim or 0

@@ -22,7 +22,7 @@ from poplite.arrays.sweep import union
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.tile_table import split
 from poplite.graph.tensor.placement import mapping_of
-from poplite.text import amount, fitted
+from poplite.text import amount, element_range, fitted
 from poplite.types import type_text
 from poplite.view import Cat, Storage, View, all_of, contains_aliases, num_runs, runs, storages
 
@@ -147,7 +147,7 @@ def _tiles(mapping: TileMapping) -> str:
 
 
 def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
-    """Return which elements of which variable the addresses [begin, end) are.
+    """Return the elements of a variable that the addresses [begin, end) are, in its indices.
 
     Args:
         variables: of a graph, by rising address.
@@ -157,11 +157,11 @@ def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
     >>> elements(x.graph.variables, 1, 3)
-    "'x' elements [1, 3)"
+    "'x'[1:3]"
     """
     variable = next(v for v in reversed(variables) if v.storage.base <= begin)
     base = variable.storage.base
-    return f"'{variable.name}' elements [{begin - base}, {end - base})"
+    return element_range(variable.name, variable.shape, begin - base, end - base)
 
 
 def shared(a: Tensor, b: Tensor) -> str:
@@ -170,7 +170,7 @@ def shared(a: Tensor, b: Tensor) -> str:
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
     >>> shared(x[:3], x[1:])
-    "'x' elements [1, 3)"
+    "'x'[1:3]"
     """
     if max(num_runs(a.view), num_runs(b.view)) > MANY_RUNS:
         return f"elements of '{a.name}'"
@@ -189,7 +189,7 @@ def repeated(tensor: Tensor) -> str:
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
     >>> repeated(pl.concat([x[:3], x[2:]]))
-    "'x' elements [2, 3)"
+    "elements 'x'[2]"
     """
     if num_runs(tensor.view) > MANY_RUNS:
         return f"elements of '{tensor.name}'"
@@ -199,7 +199,7 @@ def repeated(tensor: Tensor) -> str:
     seen = np.maximum.accumulate(end)[:-1]
     again = np.flatnonzero(begin[1:] < seen)
     begin, end = union(begin[1:][again], np.minimum(end[1:], seen)[again])
-    return _first_of(tensor.graph.variables, int(begin[0]), int(end[0]), len(begin))
+    return "elements " + _first_of(tensor.graph.variables, int(begin[0]), int(end[0]), len(begin))
 
 
 def _first_of(variables: Sequence[Variable], begin: int, end: int, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from poplite.errors import (
@@ -117,10 +118,37 @@ def check_operands(graph: Graph, left: Tensor, right: Tensor, program: Sequence)
             "not fit",
             at=at,
             found="as many columns of the left as rows of the right matrix are needed",
-            fix="reshape or transpose one of them: right.T",
+            fix=_fitting(left, right),
         )
     for tensor in (left, right):
         graph.tile_mapping(tensor)  # raises where an element has no tile
+
+
+def _fitting(left: Tensor, right: Tensor) -> str:
+    """Return how two tensors could be multiplied whose shapes do not fit."""
+    pairs = [
+        (one, other)
+        for one in _as_matrix(left, (1, left.num_elements))
+        for other in _as_matrix(right, (right.num_elements, 1))
+    ]
+    for (one, shape), (other, other_shape) in pairs:
+        if len(shape) == len(other_shape) == 2 and shape[1] == other_shape[0]:
+            return f"matmul(graph, {one}, {other}, program): {shape} by {other_shape}"
+    if max(left.rank, right.rank) > 2:
+        return "one product for each pair of matrices, such as t[i] of a tensor of rank 3"
+    depth = left.shape[-1] if left.shape else 1
+    return f"'{right.name}' of shape ({depth}, columns); no transposition of the two fits"
+
+
+def _as_matrix(tensor: Tensor, vector: tuple[int, int]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the matrices that a tensor may be meant as, with what makes them of it."""
+    name, shape = tensor.name, tensor.shape
+    if len(shape) == 2:
+        return [(name, shape), (f"{name}.T", shape[::-1])]
+    if len(shape) < 2:
+        return [(f"{name}.reshape({vector})", vector)]
+    rows = math.prod(shape[:-1]), shape[-1]
+    return [(f"{name}.reshape({rows})", rows)] if vector[0] == 1 else [(name, shape)]
 
 
 def check_plan(graph: Graph, plan: MatMulPlan, what: str) -> None:

@@ -10,7 +10,7 @@ docs/arithmetic.md is the table.
 from poplite.vertex.compute.bounds import conditions
 from poplite.vertex.compute.compiled import compiled_form
 from poplite.vertex.compute.identity import ClassCode, check, code_identity, code_of, remembered
-from poplite.vertex.compute.interpreted.fields import InterpretedSelf
+from poplite.vertex.compute.interpreted.fields import InterpretedSelf, OutsideField
 from poplite.vertex.compute.interpreted.interpret import calls_in, interpreted
 from poplite.vertex.compute.typing.facts import Checked
 
@@ -18,6 +18,7 @@ __all__ = [
     "Checked",
     "ClassCode",
     "InterpretedSelf",
+    "OutsideField",
     "calls_in",
     "check",
     "code_identity",

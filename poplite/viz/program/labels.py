@@ -327,4 +327,23 @@ def place_of(location: SourceLocation) -> str:
     >>> place_of(SourceLocation("net.py", 7, "build"))
     'net.py:7'
     """
-    return str(location).removesuffix(f" in {location.function}")
+    return location.innermost.removesuffix(f" in {location.function}")
+
+
+def places_of(locations: list[SourceLocation]) -> list[tuple[str, ...]]:
+    """Return file and line of each, and of its caller where that tells it from another one.
+
+    Args:
+        locations: the user's lines.
+
+    >>> calls = [SourceLocation("net.py", line, "<module>") for line in (20, 21)]
+    >>> places_of([SourceLocation("net.py", 7, "dense", call) for call in calls])
+    [('net.py:7', 'net.py:20'), ('net.py:7', 'net.py:21')]
+    """
+    callers: dict[str, set[SourceLocation | None]] = {}
+    for each in locations:
+        callers.setdefault(place_of(each), set()).add(each.caller)
+    return [
+        (place, place_of(each.caller)) if each.caller and len(callers[place]) > 1 else (place,)
+        for each, place in zip(locations, map(place_of, locations), strict=True)
+    ]

@@ -10,7 +10,7 @@ from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cut, filled
 from poplite.viz.draw.svg import Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text
-from poplite.viz.program.labels import place_of
+from poplite.viz.program.labels import places_of
 from poplite.viz.program.tree import ProgramTree, TreeRow
 
 MARGIN = 20
@@ -48,7 +48,10 @@ def draw_program_svg(tree: ProgramTree, *, counts: bool = False) -> SvgText:
     left = round(right + 6)
     wide = max(_end(row) for row in rows)
     place_left = left + round(max(wide, text_width("program", 11)) + 24)
-    places = [cut(name_text(place_of(row.location)), LONGEST_PLACE) for row in rows]
+    places = [
+        cut(name_text(" from ".join(place)), LONGEST_PLACE)
+        for place in places_of([row.location for row in rows])
+    ]
     end = place_left + max(text_width(place, 11) for place in ["where", *places])
     notice = tree.notice()
     end = max(end, MARGIN + text_width(heading, 16), left + text_width(notice, 12))

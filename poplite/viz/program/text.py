@@ -17,7 +17,7 @@ from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
 from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
 from poplite.viz.draw.units import name_text
-from poplite.viz.program.labels import place_of
+from poplite.viz.program.labels import places_of
 from poplite.viz.program.tree import ProgramTree, TreeRow
 
 LONGEST_PLACE = 24
@@ -71,13 +71,16 @@ def draw_program_text(
 
 
 def _places(rows: tuple[TreeRow, ...], room: int, deepest: int) -> list[str]:
-    """Return the user's lines: of files without folders, unless all rows have room for more."""
-    places = [place_of(row.location) for row in rows]
-    whole = [name_text(place) for place in places]
+    """Return the user's lines: of files without folders, unless all rows have room for more.
+
+    Of a line and its caller, there is only room for the caller.
+    """
+    places = places_of([row.location for row in rows])
+    whole = [name_text(" from ".join(place)) for place in places]
     if all(_needed(row, deepest) + cells(p) <= room for row, p in zip(rows, whole, strict=True)):
         return whole
     longest = min(LONGEST_PLACE, room // 3)
-    return [cut(name_text(os.path.basename(place)), longest) for place in places]
+    return [cut(name_text(os.path.basename(place[-1])), longest) for place in places]
 
 
 def _indent(row: TreeRow, deepest: int) -> str:

@@ -372,11 +372,11 @@ def test_missing_classes_are_listed_together(folder: Path, tmp_path: Path) -> No
 def test_names_of_a_file_are_told_on_one_line(
     folder: Path, tmp_path: Path, model: dict[str, Any]
 ) -> None:
-    strange = "\x1b[2J\n\ud800" + "x" * 1000
+    strange = "\x1b[2J\n" + "x" * 1000
     write = altered(folder / "model.poplite", lambda m: m["classes"][0].update(name=strange))
     told = refused(write(tmp_path / "strange"), folder, model)
     assert "1 vertex class of it cannot be found" in told
-    assert r"  \x1b[2J\n\ud800xxx" in told
+    assert r"  \x1b[2J\nxxx" in told
     assert max(map(len, told.splitlines())) < 300
 
 
@@ -509,6 +509,34 @@ def test_foreign_files(folder: Path, tmp_path: Path, model: dict[str, Any]) -> N
     for name in ("../manifest.json", "/etc/passwd", "arrays/../x.npy", "arrays/object.npy"):
         written(path, {**members(folder / "model.poplite"), name: b""})
         assert f"its member {name!r} is none of an executable's" in refused(path, folder, model)
+
+
+def test_text_with_a_lone_surrogate(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        _executable(manifest)["layout"]["variables"][0]["name"] = "caf\ud83d"
+
+    told = refused(altered(folder / "model.poplite", change)(tmp_path / "half"), folder, model)
+    assert r"text with a lone surrogate, which is no character: ...'" in told
+    assert r"caf\ud83d'" in told
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x\ude00", mapping=0)
+    with pytest.raises(pl.FileLoadError, match=r"cannot write .*lone surrogate.*x\\ude00'"):
+        pl.compile_graph(graph, pl.PrintTensor(x)).save(tmp_path / "not_written")
+    assert not (tmp_path / "not_written").exists()
+    graph = pl.Graph(pl.Target(tiles=1))
+    y = graph.add_variable(pl.FLOAT, (3,), "\U0001f600", mapping=0)
+    pl.compile_graph(graph, pl.PrintTensor(y)).save(tmp_path / "smile")
+    [loaded] = pl.Executable.load(tmp_path / "smile").layout.variables
+    assert loaded.name == "\U0001f600"
+
+
+def test_a_path_of_other_bytes_than_utf_8_is_saved(tmp_path: Path) -> None:
+    names: dict[str, Any] = {"pl": pl, "__name__": "model"}
+    text = "graph = pl.Graph(pl.Target(tiles=1))\nx = graph.add_variable(pl.INT, (2,), mapping=0)"
+    exec(compile(text, "b\udcff.py", "exec"), names)
+    pl.compile_graph(names["graph"], pl.PrintTensor(names["x"])).save(tmp_path / "saved")
+    [variable] = pl.Executable.load(tmp_path / "saved").layout.variables
+    assert variable.location.file == "b?.py"
 
 
 def test_members_that_lie(folder: Path, tmp_path: Path, model: dict[str, Any]) -> None:

@@ -96,6 +96,8 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     # Several tensors
     (lambda t: pl.concat([]), TensorCreationError, r"concat of 0 tensors"),
     (lambda t: pl.concat([t, cast("Any", 3)]), ElementTypeError, r"concat: int is not a tensor"),
+    (lambda t: cast("Any", pl).concat([t, t], axis=1), TensorIndexError,
+     r"no argument 'axis', which is 1(.|\n)*try: concat\(tensors, dim=1\)$"),
     (lambda t: pl.concat([t, t[0]]), TensorCreationError, r"tensor 1 has shape \(6,\), .*\(4, 6\)"),
     (lambda t: pl.concat([t, t, t[1:]], 1), TensorCreationError, r"tensor 2 has shape \(3, 6\)"),
     (lambda t: pl.concat([t, t.reinterpret(INT)]), ElementTypeError, r"1 is INT, tensor 0 is FLO"),

@@ -294,6 +294,49 @@ def test_operands_must_fit() -> None:
     assert [v.name for v in graph.variables] == ["a", "b", "whole", "unmapped"]
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "call", "product"),
+    [
+        ((4, 6), (5, 6), "a, b.T", (4, 5)),
+        ((6, 4), (6, 5), "a.T, b", (4, 5)),
+        ((6, 4), (5, 6), "a.T, b.T", (4, 5)),
+        ((4, 6), (6,), "a, b.reshape((6, 1))", (4, 1)),
+        ((6,), (4, 6), "a.reshape((1, 6)), b.T", (1, 4)),
+        ((6,), (6,), "a.reshape((1, 6)), b.reshape((6, 1))", (1, 1)),
+        ((2, 4, 6), (6, 5), "a.reshape((8, 6)), b", (8, 5)),
+    ],
+)
+def test_a_remedy_for_shapes_that_do_not_fit_works(
+    left: tuple[int, ...], right: tuple[int, ...], call: str, product: tuple[int, int]
+) -> None:
+    graph, program = pl.Graph(BOW), pl.Sequence()
+    a = graph.add_variable(pl.FLOAT, left, "a", mapping="linear")
+    b = graph.add_variable(pl.FLOAT, right, "b", mapping="linear")
+    with pytest.raises(pl.TensorCreationError, match="of 'b' do not fit") as caught:
+        pl.ops.matmul(graph, a, b, program)
+    assert caught.value.fix.startswith(f"matmul(graph, {call}, program): ")
+    known = {"matmul": pl.ops.matmul, "graph": graph, "a": a, "b": b, "program": program}
+    assert eval(caught.value.fix.split(": ")[0], known).shape == product
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "remedy"),
+    [
+        ((4, 6), (5, 7), "'b' of shape (6, columns); no transposition of the two fits"),
+        ((6, 4), (2, 4, 5), "one product for each pair of matrices, such as t[i] of a tensor"),
+    ],
+)
+def test_shapes_that_nothing_makes_fit(
+    left: tuple[int, ...], right: tuple[int, ...], remedy: str
+) -> None:
+    graph = pl.Graph(BOW)
+    a = graph.add_variable(pl.FLOAT, left, "a", mapping="linear")
+    b = graph.add_variable(pl.FLOAT, right, "b", mapping="linear")
+    with pytest.raises(pl.TensorCreationError) as caught:
+        pl.ops.matmul(graph, a, b, pl.Sequence())
+    assert caught.value.fix.startswith(remedy)
+
+
 def test_plans_must_fit() -> None:
     graph, a, b, program = operands((64, 96, 20))
     plan = pl.ops.plan_matmul(graph.target, pl.FLOAT, 64, 96, 21)

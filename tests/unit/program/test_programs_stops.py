@@ -38,7 +38,7 @@ def test_abort_ends_the_run_at_its_step(bench: Bench, interpret: bool) -> None:
     for runs in (1, 2):
         with pytest.raises(pl.ApplicationRuntimeError, match="not reached") as caught:
             engine.run("a")
-        assert caught.value.where == "step 3 of 4: Abort"
+        assert caught.value.where == "step 3 of 4: Abort, of program 'a'"
         assert caught.value.at == stop.location
         assert caught.value.at.function == "test_abort_ends_the_run_at_its_step"
         assert engine.read(bench.n) == 2 * runs

@@ -7,7 +7,8 @@ import math
 import re
 import signal
 import threading
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -330,10 +331,84 @@ def test_index_out_of_range_is_named(interpret: bool, where: int) -> None:
             f"Reach 1 on tile 2: 'Reach.y': index {where} of 3 elements"
             f"  (tests/unit/simulator/test_engine.py:{line} in compute)",
             "  at step 2 of 2: Execute 'reach'",
+            "  'Reach.y' is 'y'[1, 0:3]",
             f"  the vertex was added at {compute_set.vertices[1].location}",
             "  try: keep the index from 0 to 2",
         ]
         assert engine.read(y).tolist() == [[1, 1, 1], [1, 1, 1]]  # as before the compute set
+
+
+class Walk(pl.Vertex):
+    row: pl.State[pl.INT]
+    column: pl.State[pl.INT]
+    rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        self.y = self.rows[self.row][self.column]
+
+
+WALKS: dict[str, tuple[Callable[[pl.Tensor], Any], int, int, str, str]] = {
+    "rows": (lambda x: x, 6, 0, "'Walk.rows': index 6 of 6 rows", "'Walk.rows' is 'x'[0:6, 0:8]"),
+    "row": (
+        lambda x: x,
+        2,
+        8,
+        r"'Walk.rows[2]': index 8 of 8 elements",
+        "'Walk.rows[2]' is 'x'[2, 0:8]",
+    ),
+    "part of a row": (
+        lambda x: [x[5, 2:6], x[1]],
+        0,
+        4,
+        "'Walk.rows[0]': index 4 of 4 elements",
+        "'Walk.rows[0]' is 'x'[5, 2:6]",
+    ),
+    "column": (
+        lambda x: x.T[2:4],
+        1,
+        -1,
+        "'Walk.rows[1]': index -1 of 6 elements",
+        "'Walk.rows[1]' is 'x'[0:6, 3]",
+    ),
+    "every other column": (
+        lambda x: x[1:, ::2],
+        5,
+        0,
+        "'Walk.rows': index 5 of 5 rows",
+        "'Walk.rows' is 'x'[1:6, 0:7:2]",
+    ),
+    "across rows": (
+        lambda x: [x.flatten()[3:10]],
+        0,
+        7,
+        "'Walk.rows[0]': index 7 of 7 elements",
+        "'Walk.rows[0]' is 'x'[0, 3] to 'x'[1, 1]",
+    ),
+    "scattered": (
+        lambda x: [pl.concat([x[0, :1], x[3, 4:7]])],
+        0,
+        4,
+        "'Walk.rows[0]': index 4 of 4 elements",
+        "'Walk.rows[0]' is 'x'[0, 0] to 'x'[3, 6], gathered",
+    ),
+    "no rows": (lambda x: x[:0], 0, 0, "'Walk.rows': index 0 of 0 rows", "the vertex was added"),
+}
+
+
+@both_forms
+@pytest.mark.parametrize("name", WALKS)
+def test_the_tensor_behind_a_field_is_named(interpret: bool, name: str) -> None:
+    view, row, column, what, behind = WALKS[name]
+    graph = graph_of()
+    x = graph.add_variable(pl.FLOAT, (6, 8), "x", mapping=0)
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    walk = graph.add_compute_set("walk")
+    graph.add_vertex(walk, Walk, tile=0, row=row, column=column, rows=view(x), y=y)
+    with pytest.raises(pl.TensorIndexError) as caught:
+        pl.Engine(graph, pl.Execute(walk), interpret=interpret).run()
+    assert caught.value.what == f"Walk 0 on tile 0: {what}"
+    assert caught.value.found.startswith(behind)
 
 
 class Twin(Reach):

@@ -57,7 +57,10 @@ def test_inputs_are_read_only_and_outputs_cannot_be_replaced(interpret: bool) ->
         engine.connect_host_function("mix", callback)
         with pytest.raises(error) as caught:
             engine.run()
-        assert "at step 1 of 1, in the callback of host function 'mix'" in caught.value.__notes__[0]
+        assert (
+            "at step 1 of 1: Call 'mix', in the callback of host function 'mix'"
+            in caught.value.__notes__[0]
+        )
         assert engine.read(x).tolist() == [1, 2, 3, 4]
 
 

@@ -216,7 +216,9 @@ def test_an_exception_while_taking(interpret: bool) -> None:
     engine.connect_stream_to_callback("out", callback)
     with pytest.raises(KeyError, match="no room") as caught:
         engine.run()
-    assert "at step 2 of 2, in the callback of stream 'out'" in caught.value.__notes__[0]
+    assert (
+        "at step 2 of 2: Copy 'x' -> 'out', in the callback of stream" in caught.value.__notes__[0]
+    )
     assert engine.read(x).tolist() == [0, 1, 2, 3]
 
 

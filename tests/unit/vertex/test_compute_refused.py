@@ -107,6 +107,21 @@ REFUSED = {
     "starred": ("a, *b = 1, 2", "'\\*' is not part", "name every value"),
     "slice": ("d = self.x[1:]", "a slice is not part", "for loop"),
     "tuple": ("d = (1, 2)", "1 names take 2 values", "side by side"),
+    "tuple of indices": (
+        "self.out = self.rows[0, self.n + 1]",
+        "a list of vectors of 'rows' takes one index at a time; here are 2",
+        "self.rows[0][self.n + 1]",
+    ),
+    "tuple of indices stored": (
+        "self.y[1, 2] = 1.0",
+        "a vector of 'y' takes one index at a time; here are 2",
+        "self.y[row * columns + column], with a State of columns",
+    ),
+    "tuple of three indices": (
+        "self.out = self.rows[0, 1, 2]",
+        "a list of vectors of 'rows' takes one index at a time; here are 3",
+        "self.rows[row][column]",
+    ),
     "tuple in sum": ("d = 1 + (1, 2)", "a tuple is no value", "one local for each"),
     "too few": ("a, b, c = 1, 2", "3 names take 2 values", "as many values as names"),
     "unpacked": ("a, b = self.x", "2 names take 1 values", "side by side"),

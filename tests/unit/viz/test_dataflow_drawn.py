@@ -55,9 +55,10 @@ def strings(dot: str, attribute: str) -> list[str]:
 
 
 def test_svg_with_any_name() -> None:
-    root = ET.fromstring(graph_svg(*hostile()))
+    graph, program = hostile()
+    root = ET.fromstring(graph_svg(graph, program))
     tips = [title.text or "" for title in root.iter(f"{SVG}title")]
-    flow = dataflow_of(*hostile())
+    flow = dataflow_of(graph, program)
     for node in flow.nodes:
         assert "\n".join([node.title, *node.facts()]) in tips
     drawn = [text.text for text in root.iter(f"{SVG}text")]
@@ -66,8 +67,9 @@ def test_svg_with_any_name() -> None:
 
 
 def test_dot_with_any_name() -> None:
-    flow = dataflow_of(*hostile())
-    dot = graph_dot(*hostile())
+    graph, program = hostile()
+    flow = dataflow_of(graph, program)
+    dot = graph_dot(graph, program)
     assert "label=<" not in dot
     assert "tooltip=<" not in dot
     labels = [f"{node.title}\n{node.detail}" for node in flow.nodes]

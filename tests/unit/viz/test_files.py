@@ -97,3 +97,12 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_text_with_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "map.svg"
+    with pytest.raises(
+        FileLoadError, match=r"map.svg': the text has a lone .*: \.\.\.'caf\\ud83d'"
+    ):
+        write_text(path, "caf\ud83d\n")
+    assert not path.exists()

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -227,7 +228,7 @@ def test_match_keeps_steps_and_what_they_stand_in(graph: Graph) -> None:
     assert program_tree(program, match="48 B").heading(counts=False) == (
         "program: 1 of 6 steps matches '48 B'"
     )
-    assert program_tree(program, match=r"in main_program$").matched == 2
+    assert program_tree(program, match=r"  \S+ in main_program, called").matched == 2
 
 
 def test_match_sees_names_as_they_are(graph: Graph) -> None:
@@ -238,12 +239,30 @@ def test_match_sees_names_as_they_are(graph: Graph) -> None:
 def test_no_match_says_how_many_steps_were_looked_at(graph: Graph) -> None:
     with pytest.raises(
         UnknownName,
-        match=r"no step matches 'blurr': 6 steps looked at  \(.* in main_program\)\n"
+        match=r"no step matches 'blurr': 6 steps looked at  \(.* in main_program, called .*\)\n"
         r"  the first are:\n  Copy 'x' -> 'y'\n  Execute 'there'\n(.|\n)*  try: .*\(\?i\)",
     ):
         program_tree(main_program(graph), match="blurr")
     with pytest.raises(UnknownName, match="0 steps looked at(.|\n)*the program is empty"):
         program_tree(Sequence(), match="")
+
+
+def test_steps_that_a_helper_makes_have_the_lines_that_call_it(graph: Graph) -> None:
+    there = execute(graph, "there")
+    back = execute(graph, "back")
+    line = Path(str(there.location.file)).name, there.location.line
+    program = Sequence(there, back, Repeat(3, back))
+    calls = [there.location.caller, back.location.caller, back.location.caller]
+    assert [call.line - calls[0].line for call in calls if call and calls[0]] == [0, 1, 1]
+    wide = program_text(program, width=200).splitlines()
+    told = [row for row in wide if "Execute" in row]
+    for row, call in zip(told, calls, strict=True):
+        assert call is not None
+        assert re.search(rf"{line[0]}:{line[1]} from \S*{line[0]}:{call.line}$", row)
+    narrow = [row for row in program_text(program, width=90).splitlines() if "Execute" in row]
+    assert [row.split()[-1] for row in narrow] == [
+        f"{line[0]}:{call.line}" for call in calls if call is not None
+    ]
 
 
 def test_an_expression_that_is_none_is_refused(graph: Graph) -> None:
@@ -364,6 +383,6 @@ def test_json_is_flat_and_sorted(graph: Graph) -> None:
     assert (data["poplite"], data["version"]) == ("program", 1)
     assert (data["match"], data["matched"], data["num_steps"], data["runs"]) == ("Copy", 1, 6, 1)
     copy = data["rows"][1]
-    assert copy["at"].endswith(" in main_program")
+    assert " in main_program, called at " in copy["at"]
     assert copy["numbers"] == {"bytes": 48, "elements": 12}
     assert (copy["kind"], copy["parent"], copy["names"]) == ("copy", 0, ["x", "y"])

@@ -259,7 +259,7 @@ class FieldList:
         found = self._vectors.get(index)
         if found is None:
             if not 0 <= index < len(self._rows):
-                _refuse(self._label, index, len(self._rows))
+                _refuse(self._label, index, len(self._rows), "rows")
             label, row = f"{self._label}[{index}]", self._rows[index]
             marks = None if self._marks is None else self._marks[index]
             found = vector(label, self._element, row, self._metadata, self._stores, marks)
@@ -399,9 +399,22 @@ def _metadata(
     return QuarterMetadata.from_byte(int(values[metadata_edge(name)][0]))
 
 
-def _refuse(label: str, index: int, length: int) -> NoReturn:
-    raise TensorIndexError(
-        f"'{label}': index {index} of {length} elements",
+class OutsideField(TensorIndexError):
+    """An index that is not in a field.
+
+    Attributes:
+        label: what messages call the field or its row, `Blur.rows[2]`.
+    """
+
+    label = ""
+
+
+def _refuse(label: str, index: int, length: int, noun: str = "elements") -> NoReturn:
+    longer = "connect a longer tensor" if noun == "elements" else "connect more rows"
+    error = OutsideField(
+        f"'{label}': index {index} of {length} {noun}",
         at=here(),
-        fix=f"keep the index from 0 to {length - 1}" if length else "connect a longer tensor",
+        fix=f"keep the index from 0 to {length - 1}" if length else longer,
     )
+    error.label = label
+    raise error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+from typing import NoReturn
 
 from poplite.errors import did_you_mean
 from poplite.vertex.compute.parse.constants import Constants, is_literal
@@ -172,6 +173,8 @@ class Expressions:
         whole = self.value(node.value)
         if not isinstance(whole, Elements):
             self._scope.refuse(node, f"{whole} is indexed", "index vectors; use scalars as is")
+        if isinstance(node.slice, ast.Tuple):
+            self._refuse_indices(node, whole, node.slice)
         index = self.value(node.slice)
         if not isinstance(index, Number) or index.kind is not Kind.INT:
             self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
@@ -183,6 +186,21 @@ class Expressions:
                 f"{ast.unparse(node.value)}[len({ast.unparse(node.value)}) - {-constant}]",
             )
         return whole.field, whole.depth - 1
+
+    def _refuse_indices(self, node: ast.Subscript, whole: Elements, index: ast.Tuple) -> NoReturn:
+        """Refuse `vector[i, j]`, which is how arrays of NumPy are indexed."""
+        indices = [ast.unparse(part) for part in index.elts]
+        fix = ast.unparse(node.value) + "".join(f"[{index}]" for index in indices)
+        if len(indices) != whole.depth:
+            fix = f"{ast.unparse(node.value)}[row * columns + column], with a State of columns"
+            if whole.depth == 2:
+                fix = f"{ast.unparse(node.value)}[row][column]"
+        self._scope.refuse(
+            node.slice,
+            f"{whole} takes one index at a time; here are {len(indices)}",
+            fix,
+            found=f"declared: {whole.field}",
+        )
 
     def _BinOp(self, node: ast.BinOp) -> Number:
         return self.binary(node, node.op, self.number(node.left), node.right)

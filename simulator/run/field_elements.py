@@ -1,0 +1,127 @@
+"""Which elements of which tensors stand behind a field, as the graph calls them.
+
+    contiguous      the bytes of the field are those of a variable    'cells'[95, 0:32]
+    gathered        they are a copy in temporaries: the moves that    'cells'[0:8, 3]
+                    made it say where each byte is from
+
+Errors ask for it, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.executable.layout import ArenaLayout, StoredVariable
+from poplite.executable.moves import Moves
+from poplite.executable.step import ComputeStep
+from poplite.simulator.run.arena import Bytes
+from poplite.simulator.run.interpreted_vertices import described
+from poplite.text import element_range, indexed
+
+Integers = npt.NDArray[np.int64]
+
+MOST_ELEMENTS = 1 << 16
+"""Elements of a field that are looked at one by one; of more only the first and the last are."""
+
+
+def behind_field(
+    step: ComputeStep, vertex: int, field: str, row: int | None, layout: ArenaLayout, memory: Bytes
+) -> str:
+    """Return the elements behind a field of a vertex; empty where it has none.
+
+    Args:
+        step: the lowered compute set.
+        vertex: position of the vertex in it.
+        field: name of the field, which is no number.
+        row: the row of a list that is meant; None is all of the field.
+        layout: where variables lie.
+        memory: the bytes of a replica.
+    """
+    for group in step.groups:
+        if field not in group.cls.fields or not group.cls.fields[field].is_edge:
+            continue
+        size = group.cls.fields[field].element.size_bytes
+        for _, values in described(group, memory, vertex):
+            found = values[field]
+            vectors = found if isinstance(found, list) else [found]
+            starts = [
+                (each.ctypes.data - memory.ctypes.data, len(each))
+                for each in (vectors if row is None else vectors[row : row + 1])
+                if len(each)
+            ]
+            return _named(_positions(starts, size), step.gather, layout) if starts else ""
+    return ""
+
+
+def _positions(starts: Sequence[tuple[int, int]], size: int) -> Integers:
+    """Return the first byte of each element of some vectors, or of the first and the last."""
+    if sum(length for _, length in starts) > MOST_ELEMENTS:
+        (first, _), (start, length) = starts[0], starts[-1]
+        return np.array([first, start + (length - 1) * size])
+    return np.concatenate([start + size * np.arange(length) for start, length in starts])
+
+
+def _named(positions: Integers, gather: Moves, layout: ArenaLayout) -> str:
+    if positions[0] >= layout.temporary_base:
+        positions = gathered_from(gather, positions)
+    (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
+    size = first.element_type.size_bytes
+    at = begin + (positions - positions[0]) // size
+    if first is not last or at.min() < 0 or at.max() >= first.num_elements:
+        return f"{element_name(first, begin)} to {element_name(last, end)}, gathered"
+    if len(at) == end - begin + 1 and (np.diff(at) == 1).all():
+        return element_range(first.name, first.shape, begin, end + 1)
+    return _box(first, at) or (
+        f"{element_name(first, begin)} to {element_name(first, end)}, gathered"
+    )
+
+
+def _box(variable: StoredVariable, at: Integers) -> str:
+    """Return the name of elements that are a slice of each dimension; empty for all others."""
+    dims = [np.unique(part) for part in np.unravel_index(at, variable.shape)]
+    steps = [np.unique(np.diff(part)) for part in dims]
+    is_box = int(np.prod([len(part) for part in dims])) == len(at) == len(np.unique(at))
+    if not is_box or max(map(len, steps), default=0) > 1:
+        return ""
+    texts = []
+    for part, step in zip(dims, steps, strict=True):
+        by = f":{step[0]}" if len(step) and step[0] > 1 else ""
+        texts.append(f"{part[0]}:{part[-1] + 1}{by}" if len(part) > 1 else str(part[0]))
+    return indexed(variable.name, texts)
+
+
+def element_name(variable: StoredVariable, index: int) -> str:
+    """Return an element as the graph calls it, `'x'[3, 1]`.
+
+    Args:
+        variable: the variable.
+        index: position of the element in it.
+    """
+    return element_range(variable.name, variable.shape, index, index + 1)
+
+
+def gathered_from(gather: Moves, positions: Integers) -> Integers:
+    """Return where bytes of temporaries were gathered from.
+
+    Args:
+        gather: the moves that filled the temporaries.
+        positions: int64[n], bytes of temporaries.
+    """
+    found = np.full(len(positions), -1)
+    for to, start, rows, size, far, near in gather.records.tolist():
+        if size:
+            row = np.arange(rows)
+            pieces = np.stack([row * far, row * near, np.full(rows, size)], axis=1)
+        else:
+            pieces = gather.pieces[far : far + rows].astype(np.int64)
+        pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
+        within = positions - to
+        piece = np.maximum(np.searchsorted(pieces[:, 0], within, side="right") - 1, 0)
+        offset = within - pieces[piece, 0]
+        is_here = (offset >= 0) & (offset < pieces[piece, 2])
+        found[is_here] = (start + pieces[piece, 1] + offset)[is_here]
+    assert (found >= 0).all(), "every temporary is gathered"
+    return found
