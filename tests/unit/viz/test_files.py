@@ -32,12 +32,26 @@ def test_replaces_a_file(tmp_path: Path) -> None:
     assert path.read_text() == "<svg/>"
 
 
-def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
-    old = os.umask(0o022)
+def test_others_may_read_what_the_umask_lets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_umask = os.umask
+    old = set_umask(0o027)
     try:
-        assert write_text(tmp_path / "map.txt", "x").stat().st_mode & 0o777 == 0o644
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")  # other threads make files meanwhile
+            assert write_text(tmp_path / "map.txt", "x").stat().st_mode & 0o777 == 0o640
     finally:
-        os.umask(old)
+        set_umask(old)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_who_may_read_it(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "map.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    assert write_text(path, "new").stat().st_mode & 0o777 == mode
+    assert path.read_text() == "new"
 
 
 def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
