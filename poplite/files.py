@@ -25,6 +25,8 @@ from typing import BinaryIO
 
 from poplite.errors import FileLoadError
 
+_ELSEWHERE = "write to a folder that has room, and that you may write to"
+
 
 def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path:
     """Check that a file could be written at a path.
@@ -37,7 +39,8 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
         The path.
 
     Raises:
-        FileLoadError: when its folder does not exist, or the path is itself a folder.
+        FileLoadError: when its folder does not exist or may not be written to, or the path is
+            itself a folder.
 
     >>> check_folder("no/such/map.svg")
     Traceback (most recent call last):
@@ -55,6 +58,12 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}",
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
+        )
+    folder = os.path.dirname(os.path.realpath(path))  # of a link, where the file lies
+    if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
+            fix=_ELSEWHERE,
         )
     return path
 
@@ -95,7 +104,7 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
-            fix="write to a folder that has room, and that you may write to",
+            fix=_ELSEWHERE,
         ) from error
     finally:
         if scratch:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from poplite import FileLoadError
-from poplite.files import write_bytes, write_text
+from poplite.files import check_folder, write_bytes, write_text
 from poplite.viz import SvgText
 
 
@@ -67,6 +67,16 @@ def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileLoadError, match=r"it is a folder(.|\n)*map\.svg"):
         write_text(tmp_path, "x")
+
+
+def test_a_folder_that_may_not_be_written_to_is_found_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    said = rf"cannot write '{tmp_path}/map.svg': you may not write to the folder '{tmp_path}'"
+    with pytest.raises(FileLoadError, match=said):
+        check_folder(tmp_path / "map.svg")
+    assert check_folder("/dev/null") == Path("/dev/null")  # nothing is put beside a device
 
 
 def test_a_failed_write_leaves_the_old_file(
