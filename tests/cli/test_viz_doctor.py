@@ -132,6 +132,19 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     assert "there is no cache folder: Could not determine home directory." in found.state
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755, 0o2770])
+def test_a_cache_that_anybody_may_write_to_is_told(mode: int, cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(mode)
+    found = doctor.cache()
+    if mode & 0o002:
+        danger = "anybody may write to it, and so run code as you"
+        assert found.state == f"{cache}  writable, 0 compiled; {danger}"
+        assert found.remedy == f"chmod o-w {cache}"
+    else:
+        assert (found.state, found.remedy) == (f"{cache}  writable, 0 compiled", "")
+
+
 def test_the_cache_is_left_as_it_was(cache: Path) -> None:
     assert doctor.cache().state == f"{cache}  writable, 0 compiled"
     assert not cache.exists()
