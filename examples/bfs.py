@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,6 +221,7 @@ def faults(
     return found
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Search a graph of 192 nodes on 16 tiles.")
     parser.parse_args(argv)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,7 @@ def suffix_sums() -> list[tuple[str, np.ndarray, object]]:
     return [("suffix sums", engine.read(sums), [7, 6, 4.5, 2.5])]
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     argparse.ArgumentParser(description="First steps on four tiles.").parse_args(argv)
     wrong = 0

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import heat
 
 import poplite as pl
+from poplite.files import check_folder
+from poplite.tools.script import one_line_errors
 from poplite.tools.viz import main as poplite_viz
 
 if TYPE_CHECKING:
@@ -111,12 +113,14 @@ def section(picture: Picture, folder: Path) -> str:
     )
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write every picture that poplite draws.")
     parser.add_argument("folder", metavar="FOLDER", nargs="?", default="gallery", type=Path)
     folder: Path = parser.parse_args(argv).folder
 
     folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder / "index.html")
     written = [name for picture in PICTURES for name in draw(picture, folder)]
     shown = [f"<h2><code>{escape(text)}</code></h2>\n{html}" for text, html in cells().items()]
     (folder / "notebook.html").write_text(page("In a notebook", shown), "utf-8")

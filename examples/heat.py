@@ -26,11 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROWS, COLS = 66, 98
+MOST_STEPS = 1_000_000  # double steps
 GRID = (4, 4)
 
 # Worked out in double precision for 200 steps; float32 stays this close.
@@ -157,10 +159,13 @@ def positive(text: str) -> int:
     return value
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Spread heat over a plate.")
     parser.add_argument("--double-steps", type=positive, default=100, help="default 100")
     options = parser.parse_args(argv)
+    if options.double_steps > MOST_STEPS:
+        parser.error(f"argument --double-steps: at most {MOST_STEPS:,}")
 
     graph, program, result = build(options.double_steps)
     engine = pl.Engine(graph, program)

@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,6 +179,7 @@ def comparison(split: int, report: pl.Report) -> str:
     )
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Multiply a matrix by a vector on 32 tiles.")
     parser.parse_args(argv)

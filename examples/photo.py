@@ -32,6 +32,7 @@ import numpy.typing as npt
 import poplite as pl
 from poplite.files import check_folder, write_bytes
 from poplite.text import amount
+from poplite.tools.script import one_line_errors
 from poplite.viz import tiles_svg
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ WEIGHTS = (
     (2, 0, 1 / 16), (2, 1, 2 / 16), (2, 2, 1 / 16),
 )  # fmt: skip
 """Row, column and weight of the nine taps, in the order in which they are added."""
+
+MOST_STEPS = 1_000_000
 
 FILES = ("photo_before.png", "photo_after.png", "photo_tiles.svg")
 
@@ -76,8 +79,8 @@ class Blur(pl.Vertex, Generic[T]):
                 self.y[r][i] = total
 
 
-class UserError(Exception):
-    """Something the user can mend; printed without a traceback."""
+class UserError(pl.PopliteError):
+    """Something the user can mend."""
 
 
 def build(
@@ -250,6 +253,8 @@ def run(options: argparse.Namespace) -> None:
     """Do the whole job; raise UserError or FileLoadError when it cannot be done."""
     if options.steps < 1 or options.tiles < 1:
         raise UserError(f"--steps {options.steps} --tiles {options.tiles}: at least 1 is needed")
+    if options.steps > MOST_STEPS:
+        raise UserError(f"--steps {options.steps}: at most {MOST_STEPS:,}")
     for name in FILES:
         check_folder(options.output_dir / name)
     picture = read_picture(options.image)
@@ -289,6 +294,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"wrote {write_bytes(options.output_dir / name, content)}")
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Blur a photograph on many tiles.")
     parser.add_argument(
@@ -300,11 +306,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--output-dir", type=Path, default=Path(), help="an existing folder (default: here)"
     )
-    try:
-        run(parser.parse_args(argv))
-    except (UserError, pl.FileLoadError) as error:
-        print(f"photo.py: {error}", file=sys.stderr)
-        return 1
+    run(parser.parse_args(argv))
     return 0
 
 

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MOST_TILES = 1_000_000
+MOST_SLICES = 2**31 - 1  # INT numbers them
 TOLERANCE = 1e-4  # float32 partial sums
 
 
@@ -62,11 +65,16 @@ def positive(text: str) -> int:
     return value
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compute pi on many tiles.")
     parser.add_argument("--tiles", type=positive, default=64, help="number of tiles (default 64)")
     parser.add_argument("--slices", type=positive, default=1000, help="per tile (default 1000)")
     options = parser.parse_args(argv)
+    if options.tiles > MOST_TILES:
+        parser.error(f"argument --tiles: at most {MOST_TILES:,}")
+    if options.tiles * options.slices > MOST_SLICES:
+        parser.error(f"argument --slices: at most {MOST_SLICES:,} on all tiles")
 
     graph, program, partials = build(options.tiles, options.slices)
     engine = pl.Engine(graph, program)

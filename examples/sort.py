@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,6 +154,7 @@ def faults(got: npt.NDArray[np.int32], passes: int) -> list[str]:
     return found
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     argparse.ArgumentParser(description="Sort 512 numbers on eight tiles.").parse_args(argv)
     graph, program, numbers, passes = build()

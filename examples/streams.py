@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+from poplite.tools.script import one_line_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,6 +163,7 @@ def report(checks: list[Check]) -> bool:
     return all(got == expected for _, got, expected in checks)
 
 
+@one_line_errors
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Stream data, save a program, load it again.")
     parser.add_argument("--load", type=Path, metavar="FILE", help="run (a) as it was saved")

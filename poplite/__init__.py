@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import (
     ApplicationRuntimeError,
+    CacheWarning,
     ConstantRemappedWarning,
     ControlProgramError,
     ElementTypeError,
@@ -216,6 +217,7 @@ __all__ = [
     "ApplicationRuntimeError",
     "AssumeEqualAcrossReplicas",
     "Block",
+    "CacheWarning",
     "Call",
     "ComputeSet",
     "ConstantRemappedWarning",

@@ -306,6 +306,10 @@ class ConstantRemappedWarning(PopliteWarning):
     """Elements of a constant that have a tile are mapped to another one."""
 
 
+class CacheWarning(PopliteWarning):
+    """Compiled code cannot be kept in the cache folder, so each process compiles it."""
+
+
 def warn(warning: PopliteWarning) -> None:
     """Give a warning, at the innermost line outside the package.
 

@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from poplite.errors import FileLoadError
+
+_ELSEWHERE = "write to a folder that has room, and that you may write to"
 
 
 def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path:
@@ -37,7 +39,8 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
         The path.
 
     Raises:
-        FileLoadError: when its folder does not exist, or the path is itself a folder.
+        FileLoadError: when its folder does not exist or may not be written to, or the path is
+            itself a folder.
 
     >>> check_folder("no/such/map.svg")
     Traceback (most recent call last):
@@ -56,6 +59,12 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
+    folder = os.path.dirname(os.path.realpath(path))  # of a link, where the file lies
+    if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
+        raise FileLoadError(
+            f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
+            fix=_ELSEWHERE,
+        )
     return path
 
 
@@ -64,7 +73,8 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     """Open a file that takes the place of another one once it is written.
 
     Args:
-        path: the file; one that exists is replaced, but a device or a pipe is written to.
+        path: the file; one that exists is replaced and keeps who may read and write it, but a
+            device or a pipe is written to. A new one may be read by whom the umask lets.
         example: a file name, for the message.
 
     Yields:
@@ -81,18 +91,20 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
                 yield file
             return
         real = os.path.realpath(path)  # of a link, the file that it leads to
+        mode = stat.S_IMODE(os.stat(real).st_mode) if path.exists() else None
         folder, name = os.path.split(real)
-        number, scratch = tempfile.mkstemp(dir=folder, prefix=f".{name[:40]}.")
+        number, scratch = new_file(folder, f".{name[:40]}.", 0o666 if mode is None else 0o600)
         with os.fdopen(number, "wb") as file:
             yield file
-        os.chmod(scratch, 0o666 & ~_umask())  # mkstemp lets only the owner read
+        if mode is not None:
+            os.chmod(scratch, mode)
         os.replace(scratch, real)
     except FileLoadError:
         raise
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
-            fix="write to a folder that has room, and that you may write to",
+            fix=_ELSEWHERE,
         ) from error
     finally:
         if scratch:
@@ -147,7 +159,27 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
     return Path(path)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def new_file(folder: str, prefix: str, mode: int = 0o666) -> tuple[int, str]:
+    """Make a file under a name that no other file of a folder has.
+
+    Args:
+        folder: the folder.
+        prefix: what the name begins with.
+        mode: who may read and write it, of whom the umask and the folder take some away.
+
+    Returns:
+        Its descriptor, open for writing, and its path.
+
+    Raises:
+        OSError: when the folder does not exist or refuses the file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     number, path = new_file(folder, "map.")
+    ...     os.close(number)
+    ...     os.listdir(folder) == [os.path.basename(path)]
+    True
+    """
+    path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, mode), path

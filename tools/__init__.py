@@ -1,1 +1,1 @@
-"""Commands: `poplite-viz` draws graphs and mappings."""
+"""Commands: `poplite-viz` draws graphs and mappings; and how scripts end."""

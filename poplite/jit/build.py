@@ -141,5 +141,5 @@ def _is_found(name: str) -> bool:
 
 
 def _keep(name: str, content: bytes) -> None:
-    object_cache.store(name, content)
     _known[name] = Native(content)
+    object_cache.store(name, content)  # where a user made errors of warnings, this raises

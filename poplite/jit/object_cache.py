@@ -6,6 +6,8 @@ on, so a file is never wrong, only unused.  Files appear whole or not at all (wr
 beside, then renamed), so several processes may fill one folder.  Loading needs llvmlite,
 not Numba, and takes well under a millisecond.
 
+Nothing needs the folder: where it cannot be read or written, code is compiled by each process.
+
 Modules that only this needs are imported where they are used: they would be a sixth of the
 time that `import poplite` takes.
 """
@@ -14,21 +16,26 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poplite.errors import FileLoadError
+from poplite.errors import CacheWarning, FileLoadError, warn
 from poplite.jit.sources import digest_of_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 def cache_folder() -> Path:
     """Return the folder that compiled vertices are kept in.
 
     `POPLITE_CACHE_DIR` names it; otherwise it is `poplite` in the user's cache folder.
+
+    Raises:
+        RuntimeError: when the user has no home, and no variable names another folder.
+        OSError: when it is named from a working directory that is no longer there.
 
     >>> cache_folder().is_absolute()
     True
@@ -98,24 +105,16 @@ def _choices() -> tuple[object, ...]:
 def find(name: str) -> bytes | None:
     """Return the content of a cache file, or None where there is none that is whole.
 
-    A damaged file counts as none: it is compiled again and replaced.
+    A file that is damaged, or that another user may read alone, counts as none: what was in it is
+    compiled again, and `store` replaces it or says why not.
 
     Args:
         name: what `digest` returned.
-
-    Raises:
-        FileLoadError: when the file is there but cannot be read.
     """
-    path = cache_folder() / f"{name}.o"
     try:
-        content = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+        content = (cache_folder() / f"{name}.o").read_bytes()
+    except (OSError, RuntimeError):
         return None
-    except OSError as error:
-        raise FileLoadError(
-            f"compiled vertex '{path}' cannot be read: {error.strerror}",
-            fix="give the folder back to your user, or set POPLITE_CACHE_DIR to another one",
-        ) from error
     return content if _is_whole(content) else None
 
 
@@ -125,7 +124,10 @@ def has(name: str) -> bool:
     Args:
         name: what `digest` returned.
     """
-    return (cache_folder() / f"{name}.o").is_file()
+    try:
+        return (cache_folder() / f"{name}.o").is_file()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _is_whole(content: bytes) -> bool:
@@ -200,33 +202,93 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def store(name: str, content: bytes) -> None:
-    """Write a cache file, whole or not at all.
+    """Write a cache file, whole or not at all; warn once where it cannot be written.
 
     Args:
         name: what `digest` returned.
         content: what `pack` returned.
-
-    Raises:
-        FileLoadError: when the folder cannot be made or written.
     """
-    import tempfile
+    try:
+        with _written(content) as part:
+            os.replace(part, part.with_name(f"{name}.o"))
+    except (OSError, RuntimeError) as error:
+        _warn(error)
+
+
+def write_fault() -> tuple[str, str] | None:
+    """Write to the folder as `store` does, and leave it as it was.
+
+    Returns:
+        Why that failed, and what to do; None when it did not.
+    """
+    folders = []
+    try:
+        folder = cache_folder()
+        folders = [each for each in (folder, *folder.parents) if not each.exists()]
+        with _written(b"poplite" * 10_000):  # an empty file has room on a full disk
+            pass
+    except (OSError, RuntimeError) as error:
+        return _reason(error), _remedy(error)
+    finally:
+        for each in folders:
+            with suppress(OSError):
+                each.rmdir()
+    return None
+
+
+@contextmanager
+def _written(content: bytes) -> Iterator[Path]:
+    """Write a file to the folder under a name of its own; it is gone unless it is renamed."""
+    from poplite.files import new_file
 
     folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    number, name = new_file(str(folder), "")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
-        try:
-            with open(handle, "wb") as file:
-                file.write(content)
-            os.replace(part, folder / f"{name}.o")
-        except BaseException:
-            os.unlink(part)
-            raise
-    except OSError as error:
-        raise FileLoadError(
-            f"the cache folder '{folder}' cannot be written: {error.strerror}",
-            fix="set POPLITE_CACHE_DIR to a folder of yours",
-        ) from error
+        with open(number, "wb") as file:
+            file.write(content)
+        yield Path(name)
+    finally:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+_warned: set[Path | None] = set()
+"""Folders that this process has warned of."""
+
+
+def _warn(error: Exception) -> None:
+    try:
+        folder = cache_folder()
+    except (OSError, RuntimeError):
+        folder = None
+    if folder not in _warned:
+        _warned.add(folder)
+        found = "programs run all the same, but each process compiles its vertices again"
+        warn(CacheWarning(_reason(error), found=found, fix=_remedy(error)))
+
+
+def _reason(error: Exception) -> str:
+    """Say which folder cannot be written, and why."""
+    try:
+        folder = cache_folder()
+    except (OSError, RuntimeError) as no_folder:
+        return f"there is no cache folder: {getattr(no_folder, 'strerror', None) or no_folder}"
+    cause = getattr(error, "strerror", None) or str(error)
+    there = next((each for each in (folder, *folder.parents) if os.path.lexists(each)), folder)
+    if isinstance(error, FileExistsError | NotADirectoryError) and not os.path.isdir(there):
+        cause = f"'{there}' is not a folder"
+    elif refused := getattr(error, "filename2", None):
+        cause = f"'{os.path.basename(refused)}' in it cannot be replaced: {cause}"
+    return f"the cache folder '{folder}' cannot be written: {cause}"
+
+
+def _remedy(error: Exception) -> str:
+    import errno
+
+    if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
+        return "make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
+    return "set POPLITE_CACHE_DIR to a folder of yours"
 
 
 def load(content: bytes) -> int:

@@ -47,12 +47,13 @@ def to_json(report: Any) -> str:
     return json.dumps(outer, sort_keys=True, allow_nan=False) + "\n"
 
 
-def from_json(cls: type[T], text: str) -> T:
+def from_json(cls: type[T], text: str, source: str = "this") -> T:
     """Return what was written as JSON.
 
     Args:
         cls: its class.
         text: the JSON.
+        source: where it was read, for the message.
 
     Raises:
         FileLoadError: when it is something else.
@@ -68,7 +69,7 @@ def from_json(cls: type[T], text: str) -> T:
         return loaded
     except (_Malformed, ValueError, TypeError, IndexError, RecursionError, PopliteError) as error:
         raise FileLoadError(
-            f"this is no report that can be loaded: {error}",
+            f"{source} is no report that can be loaded: {error}",
             found=clipped(text),
             fix="write it again: report.save(path)",
         ) from error

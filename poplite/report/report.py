@@ -190,7 +190,9 @@ class Report(Displayed):
                 at=here(),
                 fix="name a file that report.save(path) wrote",
             ) from error
-        return Report.from_json(text)
+        from poplite.report.json_form import from_json
+
+        return from_json(Report, text, repr(os.fspath(path)))
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as words, by name."""

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from poplite.errors import FileLoadError
 from poplite.jit import native as compiled
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.touched import ranges
@@ -68,11 +67,7 @@ class KernelForms:
         if self._calls == 1 and compiled.are_kept(_KERNELS):
             self._calls = CALLS_IN_NUMPY
         if self._calls == CALLS_IN_NUMPY:
-            try:
-                compiled.compile_all(_KERNELS)
-            except FileLoadError:  # a cache that cannot be written; NumPy does it as well
-                self._interpret = True
-                return False
+            compiled.compile_all(_KERNELS)
         return self._calls >= CALLS_IN_NUMPY
 
 

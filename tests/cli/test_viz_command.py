@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delitem(sys.modules, "net", raising=False)
     return tmp_path
 
@@ -82,6 +83,7 @@ def test_a_module_is_a_target_too(capsys: pytest.CaptureFixture[str]) -> None:
         ("first_tiles", "80 B on 4 of 4 tiles"),
         ("heat", "51,744 B on 16 of 16 tiles"),
         ("photo", "8,813,376 B on 1,472 of 1,472 tiles"),
+        ("streams", "48 B on 3 of 3 tiles"),
     ],
 )
 def test_every_example_is_a_target(
@@ -129,10 +131,32 @@ def test_a_file_lists_all_tiles(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "more tiles" not in (folder / "z.txt").read_text()
 
 
+def test_width_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = (
+        "    graph.add_variable(FLOAT, (2,) * 24, 'r', mapping=0)\n"
+        "    graph.add_variable(FLOAT, (10**15, 1, 1000), 'u', mapping='linear')\n"
+    )
+    text = SCRIPT.replace("    return graph\n", f"{more}    return graph\n", 1)
+    (folder / "large.py").write_text(text)
+    for target, name in (("net.py:build", "x"), ("large.py:build", "r"), ("large.py:build", "u")):
+        assert main(["tensor", target, name, "--width", "60"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if len(line) > 60] == []
+
+
 @pytest.mark.usefixtures("folder")
-def test_width_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tensor", "net.py:build", "x", "--width", "60"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+@pytest.mark.parametrize(
+    ("columns", "width"), [("100", 100), ("40", 60), ("", 80), ("0", 80), ("wide", 80)]
+)
+def test_the_columns_of_the_terminal_are_taken(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["tensor", "net.py:build", "x", "--width", str(width)]) == 0
+    expected = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["tensor", "net.py:build", "x"]) == 0
+    assert capsys.readouterr().out == expected
 
 
 class Terminal(io.StringIO):

@@ -11,6 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from helpers.running import full_disk
+from poplite.jit import object_cache
 from poplite.tools.viz import doctor, main
 
 
@@ -78,18 +80,74 @@ def test_a_numpy_without_one_of_its_own_parts_says_which(
     assert "missing, needed: arrays (No module named 'blas')" in capsys.readouterr().out
 
 
-def test_a_cache_that_cannot_be_written_is_a_fault(
+def test_a_file_in_the_place_of_the_cache_is_named(
     cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache.write_text("a file where the folder should be")
-    assert main(["doctor"]) == 1
+    assert main(["doctor"]) == 0  # engines run without it
     said = capsys.readouterr()
-    assert "! cache folder  cannot be written" in said.out
+    assert (
+        f"  cache folder  the cache folder '{cache}' cannot be written: '{cache}' is not a folder"
+        " (0 compiled; each process compiles what is not among them)\n"
+    ) in said.out
     assert "try: set POPLITE_CACHE_DIR to a folder of yours" in said.out
-    assert "not working: cache folder" in said.err
+    assert said.err == ""
+
+
+def test_a_full_disk_is_found_though_an_empty_file_has_room(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.mkdir()
+    (cache / "one.o").write_bytes(b"")
+    monkeypatch.setattr(object_cache, "open", full_disk, raising=False)
+    found = doctor.cache()
+    assert not found.fault
+    assert f"the cache folder '{cache}' cannot be written: No space left on device" in found.state
+    assert "(1 compiled; each process compiles what is not among them)" in found.state
+    assert found.remedy == "make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
+    assert os.listdir(cache) == ["one.o"]
+
+
+def test_files_that_only_other_users_may_read_are_told(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.mkdir()
+    for name in ("one.o", "two.o"):
+        (cache / name).write_bytes(b"")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "one.o")
+    found = doctor.cache()
+    assert found.state == f"{cache}  writable, 2 compiled, 1 of them for other users only"
+    assert found.remedy == "their owner can let you read them (chmod a+r), or you delete them"
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("POPLITE_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    found = doctor.cache()
+    assert not found.fault
+    assert "there is no cache folder: Could not determine home directory." in found.state
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755, 0o2770])
+def test_a_cache_that_anybody_may_write_to_is_told(mode: int, cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(mode)
+    found = doctor.cache()
+    if mode & 0o002:
+        danger = "anybody may write to it, and so run code as you"
+        assert found.state == f"{cache}  writable, 0 compiled; {danger}"
+        assert found.remedy == f"chmod o-w {cache}"
+    else:
+        assert (found.state, found.remedy) == (f"{cache}  writable, 0 compiled", "")
 
 
 def test_the_cache_is_left_as_it_was(cache: Path) -> None:
+    assert doctor.cache().state == f"{cache}  writable, 0 compiled"
+    assert not cache.exists()
     cache.mkdir()
     (cache / "one.o").write_bytes(b"")
     assert doctor.cache().state == f"{cache}  writable, 1 compiled"

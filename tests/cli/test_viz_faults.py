@@ -51,6 +51,23 @@ def leaves():
 def needs(rows, columns=4):
     return build()
 
+def named():
+    return build(), {"write": Sequence(), "read": Sequence()}
+
+def listed():
+    return build(), [Sequence(), Sequence()]
+
+def no_program():
+    return build(), {"write": Sequence(), "read": 7}
+
+def no_name():
+    return build(), {7: Sequence()}
+
+def parses():
+    import argparse
+    argparse.ArgumentParser().parse_args()
+    return build() if sys.argv == ["net.py"] else sys.argv
+
 def nothing():
     pass
 
@@ -92,10 +109,15 @@ def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return said.err
 
 
-@pytest.mark.parametrize("name", ["build", "both", "with_tensors", "Net.build"])
+USUAL = ["build", "both", "with_tensors", "Net.build"]
+
+
+@pytest.mark.parametrize("name", [*USUAL, "named", "listed", "parses"])
 def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tiles", f"net.py:{name}"]) == 0
+    before = list(sys.argv)
+    assert main(["tiles", f"net.py:{name}", "--width", "70"]) == 0
     assert "2 variables" in capsys.readouterr().out
+    assert sys.argv == before
 
 
 @pytest.mark.parametrize(
@@ -125,6 +147,8 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
         ("net.py:nothing", r"returned None, not a Graph or \(Graph, Program\)"),
         ("net.py:number", r"returned an int, not a Graph or \(Graph, Program\)"),
         ("net.py:pair", r"returned a tuple of \(Graph, int\), not a Graph"),
+        ("net.py:no_program", r"tuple of \(Graph, dict\), .*\n  its program 'read' is an int\n"),
+        ("net.py:no_name", r"tuple of \(Graph, dict\), .*\n  the name of a program is an int\n"),
     ],
 )
 def test_a_target_that_gives_no_graph(

@@ -17,6 +17,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.Rep
     """Reports by file name, in the folder that we are in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it
     graph = pl.Graph(pl.Target(tiles=4))
     a = graph.add_variable(pl.INT, (64,), "a", mapping=0, initial_value=1)
     b = graph.add_variable(pl.INT, (64,), "b", mapping=2)
@@ -37,6 +38,23 @@ def test_a_report_is_printed(
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
     assert capsys.readouterr().out == f"{reports['run'].diff(reports['later'])}\n"
+
+
+@pytest.mark.parametrize("width", [60, 77])
+def test_a_report_is_as_wide_as_is_said(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["run.json"], ["run.json", "later.json"]):
+        assert main(["report", *words]) == 0
+        text = capsys.readouterr().out
+        assert main(["report", *words, "--width", str(width)]) == 0
+        fitted = capsys.readouterr().out
+        assert max(map(len, fitted.splitlines())) <= width
+        assert fitted.split() == text.split()
+        with monkeypatch.context() as patch:
+            patch.setenv("COLUMNS", str(width))
+            assert main(["report", *words]) == 0
+        assert capsys.readouterr().out == fitted
 
 
 def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path) -> None:
@@ -62,12 +80,15 @@ def test_tiles_are_drawn(
     ("arguments", "message"),
     [
         (["absent.json"], "cannot read 'absent.json': No such file or directory"),
+        (["text.json"], "'text.json' is no report that can be loaded: Expecting value"),
+        (["run.json", "text.json"], "'text.json' is no report that can be loaded: Expecting"),
         (["none.json", "--by", "cycles"], "'none.json' has no numbers to draw"),
         (["run.json", "later.json", "--by", "cycles"], "two reports are compared as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
     ],
 )
 def test_faults(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("text.json").write_text("a text")
     assert main(["report", *arguments]) == 1
     said = capsys.readouterr()
     assert said.err.startswith(f"poplite-viz: {message}")

@@ -22,6 +22,10 @@ def build():
     blur = Execute(graph.add_compute_set("blur"))
     return graph, Sequence(Copy(x, y), Repeat(10, Sequence(blur, blur)), name="main"), x
 
+def several():
+    graph, program, x = build()
+    return graph, {"step": program, "copy": program.programs[0], "nothing": Sequence()}
+
 def only():
     return build()[0]
 
@@ -104,6 +108,53 @@ def test_a_long_program_is_cut_but_in_a_file(
         len(json.loads(printed(capsys, "program", "net.py:long", "--format", "json"))["rows"])
         == 401
     )
+
+
+def test_programs_by_name_are_drawn_one_after_the_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, "program", "net.py:several", "--counts")
+    headings = [line for line in text.splitlines() if line.startswith("program")]
+    assert headings == [
+        "program 'step': 3 steps, run 21 times in all",
+        "program 'copy': 1 step, run 1 time in all",
+        "program 'nothing': 0 steps, run 0 times in all",
+    ]
+    text = printed(capsys, "program", "net.py:several", "--match", "Execute")
+    assert [line for line in text.splitlines() if line.startswith("program")] == [
+        "program 'step': 2 of 3 steps match 'Execute'"
+    ]
+    assert printed(capsys, "program", "net.py:several", "--program", "step") == printed(
+        capsys, "program", "net.py:build"
+    )
+    assert main(["program", "net.py:several", "--program", "copy", "-q", "-o", "a.svg"]) == 0
+    assert "program: 1 step" in (folder / "a.svg").read_text()
+    text = printed(capsys, "summary", "net.py:several")
+    assert "\n  program       4 steps, run 22 times in all\n" in text  # each of them once
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--format", "svg"],
+            "svg shows one program, and 'net.py:several' has 3\n"
+            "  they are 'step', 'copy', 'nothing'\n"
+            "  try: poplite-viz program net.py:several --program step\n",
+        ),
+        (
+            ["--program", "cpoy"],
+            "there is no program 'cpoy' (did you mean 'copy'?)\n"
+            "  there are 'step', 'copy', 'nothing'\n",
+        ),
+        (["--match", "Nothing"], "no step matches 'Nothing': 3 steps looked at"),
+    ],
+)
+def test_a_program_that_is_not_there(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["program", "net.py:several", *arguments]) == 1
+    assert capsys.readouterr().err.startswith(f"poplite-viz: {message}")
 
 
 @pytest.mark.parametrize("command", ["summary", "program"])

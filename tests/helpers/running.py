@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -16,6 +18,11 @@ LIMIT = 600
 """Seconds for a process on a crowded machine."""
 
 both_forms = pytest.mark.parametrize("interpret", [False, True], ids=["compiled", "interpreted"])
+
+
+def full_disk(*_: object) -> NoReturn:
+    """Fail as what writes to a full disk does; it stands in the place of such a function."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def python(

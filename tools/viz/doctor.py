@@ -7,12 +7,13 @@ as missing as one that is not there, and the reason is shown.
 from __future__ import annotations
 
 import importlib
+import os
 import platform
+import shlex
+import stat
 import sys
-import tempfile
 from dataclasses import dataclass
 
-from poplite.errors import PopliteError
 from poplite.tools.viz.output import write_stdout
 
 
@@ -128,24 +129,36 @@ def layout() -> Finding:
 
 
 def cache() -> Finding:
-    """Report the folder that compiled vertices are kept in, by writing to it.
+    """Report the folder that compiled vertices are kept in, by writing to it and reading it.
 
     Returns:
-        The finding.
+        The finding. One that cannot be written is no fault: engines run without it.
 
     >>> cache().name
     'cache folder'
     """
-    remedy = "set POPLITE_CACHE_DIR to a folder of yours"
     try:
-        from poplite.jit import cache_folder
-
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
-            kept = sum(1 for _ in folder.glob("*.o"))
+        from poplite.jit import object_cache
     except ImportError as error:
         return Finding("cache folder", f"unknown ({error})", "pip install numba", fault=True)
-    except (OSError, PopliteError, RuntimeError) as error:
-        return Finding("cache folder", f"cannot be written ({error})", remedy, fault=True)
-    return Finding("cache folder", f"{folder}  writable, {kept} compiled")
+    fault = object_cache.write_fault()
+    try:
+        folder = object_cache.cache_folder()
+        files = [*folder.glob("*.o")] if folder.is_dir() else []
+        closed = sum(not os.access(file, os.R_OK) for file in files)
+        kept = f"{len(files)} compiled"
+    except (OSError, RuntimeError):  # a folder that cannot be entered, or none: `fault` says it
+        closed, kept = 0, "none compiled"
+    unread = f", {closed} of them for other users only" if closed else ""
+    if fault is None and folder.is_dir() and folder.stat().st_mode & stat.S_IWOTH:
+        danger = "anybody may write to it, and so run code as you"
+        state = f"{folder}  writable, {kept}{unread}; {danger}"
+        return Finding("cache folder", state, f"chmod o-w {shlex.quote(str(folder))}")
+    if fault is None:
+        remedy = "their owner can let you read them (chmod a+r), or you delete them"
+        return Finding(
+            "cache folder", f"{folder}  writable, {kept}{unread}", remedy if unread else ""
+        )
+    reason, remedy = fault
+    slow = f"{kept}{unread}; each process compiles what is not among them"
+    return Finding("cache folder", f"{reason} ({slow})", remedy)

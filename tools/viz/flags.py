@@ -12,9 +12,12 @@ that runs it.  Anything slow is imported where it runs: `--help` must be quick.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
+
+LEAST_WIDTH, USUAL_WIDTH = 60, 80
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -52,7 +55,10 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
     )
     parser.add_argument(
-        "--width", type=_width, default=80, help="columns of text to fit (default 80)"
+        "--width",
+        type=_width,
+        default=terminal_columns() or USUAL_WIDTH,
+        help=f"columns of text to fit (default: the variable COLUMNS, else {USUAL_WIDTH})",
     )
     parser.add_argument(
         "--color",
@@ -99,6 +105,19 @@ def _target(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    if not text.isdecimal() or int(text) < 60:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of columns from 60 up")
+    if not text.isdecimal() or int(text) < LEAST_WIDTH:
+        message = f"{text!r} is not a number of columns from {LEAST_WIDTH} up"
+        raise argparse.ArgumentTypeError(message)
     return int(text)
+
+
+def terminal_columns() -> int | None:
+    """Return the width that the variable COLUMNS names, or the least one; None where it is not set.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, COLUMNS="100"):
+    ...     terminal_columns()
+    100
+    """
+    text = os.environ.get("COLUMNS", "")
+    return max(int(text), LEAST_WIDTH) if text.isdecimal() and int(text) else None

@@ -1,11 +1,13 @@
 """Loading TARGET: `file.py:callable` or `module:callable`.
 
-The callable returns a Graph or (Graph, Program); whatever follows these in a tuple (the
-tensors that a user reads and writes) is left alone.
+The callable returns a Graph or (Graph, programs), where programs are what `Engine` takes: a
+Program, or several by name or in a list; whatever follows these in a tuple (the tensors that a
+user reads and writes) is left alone.
 
 The user's code runs here, so whatever it does wrong is told as the user's mistake, with
 the user's line, and not as ours.  What it prints goes to standard error: standard output
-is the picture's.
+is the picture's.  The arguments of the command are not the user's: a parser in the user's code
+sees a script that was run without any.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
 
-_RETURN = "def build() -> Graph: ... return graph   (or return graph, program)"
+_RETURN = (
+    "def build() -> Graph: ... return graph"
+    "   (or return graph, program, or return graph, {'name': program})"
+)
 
 
 def load_target(target: str) -> tuple[Graph, Program | None]:
@@ -38,7 +43,8 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
         target: `file.py:callable` or `module:callable`.
 
     Returns:
-        The graph, and the program when the callable returns one.
+        The graph, and the program when the callable returns one; of several, one that runs each of
+        them once, in their order.
 
     Raises:
         FileLoadError: when the file or module cannot be run, or the callable raises.
@@ -48,12 +54,43 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
     Traceback (most recent call last):
     poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
+    graph, programs = load_programs(target)
+    if len(programs) < 2:
+        return graph, next(iter(programs.values()), None)
+    from poplite.program import Sequence
+
+    return graph, Sequence(*programs.values())
+
+
+def load_programs(target: str) -> tuple[Graph, dict[str, Program]]:
+    """Build the graph that a target names.
+
+    Args:
+        target: `file.py:callable` or `module:callable`.
+
+    Returns:
+        The graph, and the programs that the callable returns, by the names that an engine has for
+        them.
+
+    Raises:
+        FileLoadError: when the file or module cannot be run, or the callable raises.
+        UnknownName: when there is no such callable.
+    """
     place, _, name = target.rpartition(":")
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
         module = _load_file(place) if place.endswith(".py") else _load_module(place)
         build = _find(module, place, name)
         result = _call(build, f"{place}:{name}")
     return _checked(result, f"{place}:{name}")
+
+
+@contextlib.contextmanager
+def _without_arguments(place: str) -> Iterator[None]:
+    ours, sys.argv = sys.argv, [place]
+    try:
+        yield
+    finally:
+        sys.argv = ours
 
 
 def _load_file(place: str) -> ModuleType:
@@ -194,17 +231,29 @@ def _their_line(error: BaseException) -> SourceLocation | None:
     return place
 
 
-def _checked(result: object, target: str) -> tuple[Graph, Program | None]:
+def _checked(result: object, target: str) -> tuple[Graph, dict[str, Program]]:
     from poplite.graph.graph import Graph
     from poplite.program import Program
 
+    found = ""
     match result:
         case Graph():
-            return result, None
+            return result, {}
         case (Graph() as graph, Program() as program, *_):
-            return graph, program
+            return graph, {"0": program}
+        case (Graph() as graph, Mapping() | list() as several, *_):
+            if isinstance(several, list):
+                several = {str(number): each for number, each in enumerate(several)}
+            for name, program in several.items():
+                if not isinstance(name, str):
+                    found = f"the name of a program is {_described(name)}"
+                elif not isinstance(program, Program):
+                    found = f"its program {name!r} is {_described(program)}"
+            if not found:
+                return graph, dict(several)
     raise FileLoadError(
         f"{target!r} returned {_described(result)}, not a Graph or (Graph, Program)",
+        found=found,
         fix=_RETURN,
     )
 

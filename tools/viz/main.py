@@ -28,7 +28,7 @@ examples:
   poplite-viz report run.json                              what did it take?
 
 TARGET is file.py:callable or module:callable; the callable takes no arguments
-and returns a Graph or (Graph, Program).
+and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
 
 exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
 """

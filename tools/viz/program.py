@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import TYPE_CHECKING
 
-from poplite.errors import FileLoadError
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.errors import FileLoadError, InvalidOption, UnknownName, did_you_mean
+from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+
+if TYPE_CHECKING:
+    from poplite.program import Program
+    from poplite.viz.program.tree import ProgramTree
 
 
 def add(commands: Commands) -> None:
@@ -21,6 +26,7 @@ def add(commands: Commands) -> None:
         description="Draw the program as a tree, with the step numbers that messages use.",
     )
     add_picture(parser, formats=("txt", "svg", "json"))
+    parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
     parser.add_argument(
         "--depth", metavar="N", type=_depth, help="fold what lies deeper than N levels"
     )
@@ -35,12 +41,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_target import load_target
+    from poplite.tools.viz.load_target import load_programs
     from poplite.tools.viz.output import Destination
 
     out = Destination.of(arguments)
-    graph, program = load_target(arguments.target)
-    if program is None:
+    graph, programs = load_programs(arguments.target)
+    if not programs:
         raise FileLoadError(
             f"{arguments.target!r} returned a Graph without a program",
             found=f"it returned {graph!r}",
@@ -48,24 +54,65 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     from poplite.viz.program.svg import draw_program_svg
     from poplite.viz.program.text import draw_program_text
-    from poplite.viz.program.tree import MOST_LINES, program_json, program_tree
+    from poplite.viz.program.tree import program_json
 
+    if arguments.program is not None:
+        programs = {arguments.program: _named(programs, arguments.program)}
+    elif len(programs) > 1 and out.format != "txt":
+        raise InvalidOption(
+            f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
+            found=f"they are {', '.join(map(repr, programs))}",
+            fix=command("program", arguments.target, "--program", next(iter(programs))),
+        )
     all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
-    tree = program_tree(
-        program,
-        depth=arguments.depth,
-        match=arguments.match,
-        most=None if all_lines else MOST_LINES,
-    )
+    trees = _trees(programs, arguments, all_lines=all_lines)
     match out.format:
         case "svg":
-            out.write(draw_program_svg(tree, counts=arguments.counts))
+            out.write(draw_program_svg(trees[0], counts=arguments.counts))
         case "json":
-            out.write(program_json(tree))
+            out.write(program_json(trees[0]))
         case _:
-            width, style = arguments.width, out.style
-            out.write(draw_program_text(tree, counts=arguments.counts, width=width, style=style))
+            counts, width, style = arguments.counts, arguments.width, out.style
+            texts = [
+                draw_program_text(tree, counts=counts, width=width, style=style) for tree in trees
+            ]
+            out.write("\n".join(texts))
     return 0
+
+
+def _named(programs: dict[str, Program], name: str) -> Program:
+    if name not in programs:
+        raise UnknownName(
+            f"there is no program {name!r}{did_you_mean(name, programs)}",
+            found=f"there are {', '.join(map(repr, programs))}",
+            fix=f"--program {next(iter(programs))}",
+        )
+    return programs[name]
+
+
+def _trees(
+    programs: dict[str, Program], arguments: argparse.Namespace, *, all_lines: bool
+) -> list[ProgramTree]:
+    """Return what is drawn: of several programs, those that have a step that matches."""
+    from poplite.viz.program.tree import MOST_LINES, program_tree
+
+    trees, refusals = [], []
+    for name, program in programs.items():
+        try:
+            tree = program_tree(
+                program,
+                name=name if len(programs) > 1 else "",
+                depth=arguments.depth,
+                match=arguments.match,
+                most=None if all_lines else MOST_LINES,
+            )
+        except UnknownName as error:
+            refusals.append(error)
+        else:
+            trees.append(tree)
+    if not trees:
+        raise refusals[0]
+    return trees
 
 
 def _depth(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import Commands, add_output, set_run
+from poplite.tools.viz.flags import USUAL_WIDTH, Commands, add_output, set_run, terminal_columns
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -32,6 +32,7 @@ def add(commands: Commands) -> None:
         help="draw the tile map: bytes that each tile holds, or cycles that it was busy",
     )
     add_output(parser, formats=("txt", "svg", "json"))
+    parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
     set_run(parser, _run)
 
 
@@ -49,14 +50,22 @@ def _run(arguments: argparse.Namespace) -> int:
                 found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
                 fix=f"poplite-viz report {arguments.report} {arguments.later}",
             )
-        out.write(f"{report.diff(Report.load(arguments.later))}\n")
+        out.write(_fitted(str(report.diff(Report.load(arguments.later))), arguments.width))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":
-        out.write(f"{report}\n")
+        out.write(_fitted(str(report), arguments.width))
     else:
         _draw(report, arguments, out)
     return 0
+
+
+def _fitted(text: str, width: int | None) -> str:
+    from poplite.viz.draw.columns import folded
+
+    if width is None:
+        return f"{text}\n"
+    return "".join(f"{part}\n" for line in text.split("\n") for part in folded(line, width))
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
@@ -75,4 +84,5 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
     if out.format == "svg":
         out.write(draw_map_svg(chosen))
     else:
-        out.write(draw_map_text(chosen, width=arguments.width, style=out.style))
+        width = arguments.width or USUAL_WIDTH
+        out.write(draw_map_text(chosen, width=width, style=out.style))

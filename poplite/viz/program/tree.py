@@ -91,6 +91,7 @@ class ProgramTree:
         match: the regular expression that chose steps, if any.
         matched: steps that it chose; all of them when there is none.
         runs: how often those run in all, at most `MOST`; None where data decide.
+        name: of the program, empty where there is no other one.
     """
 
     rows: tuple[TreeRow, ...]
@@ -99,6 +100,7 @@ class ProgramTree:
     match: str | None
     matched: int
     runs: int | None
+    name: str = ""
 
     def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
         """Return the numbers beside the rows.
@@ -137,12 +139,14 @@ class ProgramTree:
         if self.match is not None:
             verb = "matches" if self.matched == 1 else "match"
             steps = f"{count_text(self.matched)} of {steps} {verb} {self.match!r}"
-        return f"program: {steps}{f', {runs_text(self.runs)}' if counts else ''}"
+        program = f"program {self.name!r}" if self.name else "program"
+        return f"{program}: {steps}{f', {runs_text(self.runs)}' if counts else ''}"
 
 
 def program_tree(
     program: Program,
     *,
+    name: str = "",
     depth: int | None = None,
     match: str | None = None,
     most: int | None = None,
@@ -151,6 +155,7 @@ def program_tree(
 
     Args:
         program: the whole program.
+        name: its name, where there are others.
         depth: deepest level that is drawn; what lies below is counted instead.
         match: a regular expression; only steps whose line it is found in are kept, with
             what they stand in.
@@ -204,7 +209,8 @@ def program_tree(
         label, steps = label_of(node, role), node.num_steps
         is_leaf, at = not node.children, node.location
         rows.append(TreeRow(is_leaf, level, parent, label, note, first, steps, runs, at))
-    return ProgramTree(tuple(rows), hidden, program.num_steps, match, whole.matched, whole.runs)
+    steps = program.num_steps
+    return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, whole.runs, name)
 
 
 def program_json(tree: ProgramTree) -> str:

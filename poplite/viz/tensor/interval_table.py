@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE
+from poplite.viz.draw.columns import folded
 from poplite.viz.draw.terminal import Style
 from poplite.viz.tensor.ownership import Ownership
 
@@ -110,9 +111,12 @@ def interval_table(
     beside = width - len(lead[0]) - 2 >= LEAST_ROOM
     gap = "  " if beside else "\n" + " " * INDENT
     room = width - (len(lead[0]) + 2 if beside else INDENT)
-    lines = style.faint(f"{lead[0]}{gap}intervals").splitlines()
-    for text, group in zip(lead[1:], shown, strict=True):
-        lines += f"{text}{gap}{_intervals(group, room)}".splitlines()
+    texts = [f"{lead[0]}{gap}intervals"]
+    texts += [
+        f"{t}{gap}{_intervals(group, room)}" for t, group in zip(lead[1:], shown, strict=True)
+    ]
+    table = [[part for line in t.splitlines() for part in folded(line, width)] for t in texts]
+    lines = [*map(style.faint, table[0]), *(line for row in table[1:] for line in row)]
     hidden = sum(len(group) for group in groups[len(shown) :])
     if hidden:
         lines.append(f"  ... {hidden:,} more tiles; -o FILE.txt writes them all")

@@ -71,7 +71,7 @@ def draw_tensor_text(
     lines += wrapped(owned.view_summary(), width) if owned.view else []
     if owned.num_elements:
         page = fold(owned.shape)
-        lines += [style.faint(page.caption()), ""]
+        lines += [*(style.faint(line) for line in wrapped(page.caption(), width)), ""]
         lines += _picture(owned, page, width, style, full)
         lines += ["", *(style.faint(line) for line in wrapped(_legend(owned, style), width)), ""]
         lines += interval_table(owned, width=width, style=style, full=full)
@@ -135,7 +135,7 @@ def _picture(owned: Ownership, page: Page, width: int, style: Style, full: bool)
     if stop < len(starts):
         begin = page.row_label(int(starts[stop]))
         more = f"{len(starts) - stop:,} more lines, from {begin} on"
-        lines.append(f"... {more}; -o FILE.txt writes them all")
+        lines += wrapped(f"... {more}; -o FILE.txt writes them all", width)
     return lines
 
 

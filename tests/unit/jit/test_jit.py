@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import poplite as pl
+from helpers.running import full_disk, python
 from helpers.scripts import load
-from poplite.jit import object_cache
+from poplite.jit import build, object_cache
 from poplite.vertex.compute import code_identity
 
 PROGRAM = """
@@ -67,21 +71,110 @@ def test_what_is_kept_is_found_and_what_is_changed_or_damaged_is_compiled(
     assert run(tmp_path) == "42 False"
 
 
-def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file in its place")
-    told = run(tmp_path)
-    assert f"the cache folder '{tmp_path / 'cache'}' cannot be written" in told
-    assert "POPLITE_CACHE_DIR" in told
+FOUND = "programs run all the same, but each process compiles its vertices again"
 
 
-def test_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def warnings_of(store: Callable[[], object]) -> list[str]:
+    """Return what storing warns of, as text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        store()
+    assert all(isinstance(each.message, pl.CacheWarning) for each in caught)
+    return [str(each.message) for each in caught]
+
+
+def test_engines_run_where_a_file_is_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    place = tmp_path / "cache"
+    place.write_text("a file in its place")
+    script = tmp_path / "times.py"
+    script.write_text(PROGRAM.format(factor=6))
+    done = python(tmp_path, script, POPLITE_CACHE_DIR=str(place))
+    assert done.stdout == "42 True\n"
+    assert done.stderr.count("CacheWarning") == 1
+    assert (
+        f"times.py:22: CacheWarning: the cache folder '{place}' cannot be written: '{place}' is"
+        f" not a folder\n  {FOUND}\n  try: set POPLITE_CACHE_DIR to a folder of yours\n"
+    ) in done.stderr
+
+
+def test_engines_run_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(object_cache, "open", full_disk, raising=False)
+    monkeypatch.setattr(build, "_known", {})  # as in a new process
+    with pytest.warns(pl.CacheWarning) as caught:
+        engine = engine_of(Clear)
+    assert [str(each.message) for each in caught] == [
+        f"the cache folder '{tmp_path / 'cache'}' cannot be written: No space left on device\n"
+        f"  {FOUND}\n"
+        "  try: make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
+    ]
+    assert caught[0].filename == __file__
+    engine.run()
+    assert list((tmp_path / "cache").iterdir()) == []  # nothing half-written
+
+
+def test_what_cannot_be_read_is_none_and_what_cannot_be_replaced_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
     (tmp_path / "name.o").mkdir()
-    with pytest.raises(pl.FileLoadError, match=r"name.o' cannot be read: Is a directory"):
-        object_cache.find("name")
-    with pytest.raises(pl.FileLoadError, match=f"'{tmp_path}' cannot be written"):
-        object_cache.store("name", b"content")
+    assert object_cache.find("name") is None
+    (told,) = warnings_of(lambda: object_cache.store("name", b"content"))
+    assert "cannot be written: 'name.o' in it cannot be replaced: Is a directory" in told
     assert [path.name for path in tmp_path.iterdir()] == ["name.o"]  # nothing half-written
+
+
+def test_a_file_that_only_another_user_may_read_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(tmp_path))
+    content = object_cache.pack(b"code", "name", [])
+    object_cache.store("name", content)
+    (tmp_path / "name.o").chmod(0o600)
+
+    def closed(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:  # root may read anything
+        patch.setattr(Path, "read_bytes", closed)
+        assert object_cache.find("name") is None
+    object_cache.store("name", content)
+    assert object_cache.find("name") == content
+    (tmp_path / "new").touch()
+    assert (tmp_path / "name.o").stat().st_mode == (tmp_path / "new").stat().st_mode
+
+
+@pytest.mark.parametrize("mask", [0o002, 0o022, 0o077])
+def test_who_may_read_is_as_the_umask_says_which_stays(
+    mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(folder))
+    set_umask = os.umask
+    before = set_umask(mask)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")  # other threads make files meanwhile
+            object_cache.store("name", b"content")
+    finally:
+        set_umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o777 & ~mask
+    assert (folder / "name.o").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("POPLITE_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(object_cache, "_warned", set())  # as in a new process
+    assert not object_cache.has("name")
+    assert object_cache.find("name") is None
+    (told,) = warnings_of(lambda: object_cache.store("name", b"content"))
+    assert "there is no cache folder: Could not determine home directory.\n" in told
+    assert warnings_of(lambda: object_cache.store("name", b"content")) == []
 
 
 def test_content_is_checked() -> None:

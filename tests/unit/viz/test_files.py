@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from poplite import FileLoadError
-from poplite.files import write_bytes, write_text
+from poplite.files import check_folder, write_bytes, write_text
 from poplite.viz import SvgText
 
 
@@ -32,12 +32,26 @@ def test_replaces_a_file(tmp_path: Path) -> None:
     assert path.read_text() == "<svg/>"
 
 
-def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
-    old = os.umask(0o022)
+def test_others_may_read_what_the_umask_lets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_umask = os.umask
+    old = set_umask(0o027)
     try:
-        assert write_text(tmp_path / "map.txt", "x").stat().st_mode & 0o777 == 0o644
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")  # other threads make files meanwhile
+            assert write_text(tmp_path / "map.txt", "x").stat().st_mode & 0o777 == 0o640
     finally:
-        os.umask(old)
+        set_umask(old)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_who_may_read_it(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "map.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    assert write_text(path, "new").stat().st_mode & 0o777 == mode
+    assert path.read_text() == "new"
 
 
 def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -53,6 +67,16 @@ def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileLoadError, match=r"it is a folder(.|\n)*map\.svg"):
         write_text(tmp_path, "x")
+
+
+def test_a_folder_that_may_not_be_written_to_is_found_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    said = rf"cannot write '{tmp_path}/map.svg': you may not write to the folder '{tmp_path}'"
+    with pytest.raises(FileLoadError, match=said):
+        check_folder(tmp_path / "map.svg")
+    assert check_folder("/dev/null") == Path("/dev/null")  # nothing is put beside a device
 
 
 def test_a_failed_write_leaves_the_old_file(

@@ -1,0 +1,133 @@
+"""How examples end: one line where something is wrong, and no error when the reader has gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poplite.tools.script import one_line_errors
+
+HUGE = str(10**30)
+
+
+def run(root: Path, folder: Path, example: str, *arguments: str) -> tuple[int, str]:
+    """Run an example in a folder; return its exit code and what it says of errors."""
+    done = subprocess.run(
+        [sys.executable, root / "examples" / example, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            "photo.py --output-dir no/such",
+            "photo.py: cannot write 'no/such/photo_before.png': there is no folder 'no/such'; "
+            "the nearest folder that exists is '.'; try: mkdir -p no/such\n",
+        ),
+        (
+            "photo.py --image absent.png",
+            "photo.py: absent.png cannot be read: No such file or directory; try: another file\n",
+        ),
+        (f"photo.py --steps {HUGE}", f"photo.py: --steps {HUGE}: at most 1,000,000\n"),
+        ("gallery.py file", "gallery.py: 'file': File exists\n"),
+        ("gallery.py file/in", "gallery.py: 'file/in': Not a directory\n"),
+        (
+            "streams.py --load absent",
+            "streams.py: cannot read 'absent': No such file or directory  ({at} in main); "
+            "try: name a file that executable.save(path) wrote\n",
+        ),
+        (
+            "streams.py --load file",
+            "streams.py: 'file' is no executable that can be loaded: it is no whole zip file: "
+            "File is not a zip file  ({at} in main); try: save it again: executable.save(path)\n",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(command: str, message: str, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder, and no executable")
+    example, *arguments = command.split()
+    lines = (root / "examples" / example).read_text().splitlines()
+    line = next((k for k, text in enumerate(lines, 1) if "Executable.load(" in text), 0)
+    expected = message.replace("{at}", f"{root / 'examples' / example}:{line}")
+    assert run(root, tmp_path, example, *arguments) == (1, expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"pi.py --tiles {HUGE}", "argument --tiles: at most 1,000,000"),
+        (f"pi.py --slices {HUGE}", "argument --slices: at most 2,147,483,647 on all tiles"),
+        (f"heat.py --double-steps {HUGE}", "argument --double-steps: at most 1,000,000"),
+    ],
+)
+def test_huge_numbers_are_wrong_command_lines(
+    command: str, message: str, root: Path, tmp_path: Path
+) -> None:
+    example, *arguments = command.split()
+    code, said = run(root, tmp_path, example, *arguments)
+    assert code == 2
+    assert said.endswith(f"\n{example}: error: {message}\n")
+
+
+@pytest.mark.parametrize("example", ["pi", "heat", "first_tiles", "sort", "bfs", "streams"])
+@pytest.mark.parametrize("buffering", [[], ["-u"]], ids=["at the end", "at the first line"])
+def test_a_reader_that_has_gone_is_no_error(
+    example: str, buffering: list[str], root: Path, tmp_path: Path
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, *buffering, root / "examples" / f"{example}.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, "Error" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (PermissionError(13, "Permission denied", "/root/x"), "'/root/x': Permission denied"),
+        (OSError("nothing is known of it"), "OSError: nothing is known of it"),
+        (OverflowError("int too large"), "OverflowError: int too large"),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_errors_of_the_system(
+    error: Exception, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @one_line_errors
+    def main() -> int:
+        raise error
+
+    assert main() == 1
+    assert capsys.readouterr().err == f"test_endings.py: {line}\n"
+
+
+def test_a_mistake_in_the_script_keeps_its_traceback() -> None:
+    @one_line_errors
+    def main() -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        main()
