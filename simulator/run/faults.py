@@ -86,8 +86,7 @@ def raise_fault(
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
     if not step.may_fault:
-        replica = _of_replica(record.replica, arena)
-        raise _outside(vertex, record, replica, _step(executable, code, row))
+        raise _outside(executable, code, row, record, arena)
     interpreted_vertices.move(step.restore, arena)
     interpreted_vertices.move(step.gather, arena)
     try:
@@ -124,15 +123,24 @@ def is_undone(executable: Executable, code: Code, row: int) -> bool:
     return isinstance(step, ComputeStep) and step.may_fault
 
 
-def _outside(vertex: NamedVertex, record: Record, replica: str, where: str) -> TensorIndexError:
+def _outside(
+    executable: Executable, code: Code, row: int, record: Record, arena: Arena
+) -> TensorIndexError:
     """Return the error of an index that is out of range, where nothing was saved to replay it."""
+    number = code.ops[row, 1]
+    step, vertex = executable.steps[number], executable.origins[number][record.vertex]
+    assert isinstance(step, ComputeStep)
     cls = vertex.vertex_class
+    field, memory = list(cls.fields)[record.field], arena.parts[record.replica]
+    found = [f"the vertex was added at {vertex.location}"]
+    if behind := behind_field(step, record.vertex, field, None, executable.layout, memory):
+        found.insert(0, f"'{cls.__name__}.{field}' is {behind}")
+    found.append("memory is undefined now, as fast checks save nothing")
     return TensorIndexError(
-        f"{vertex}{replica}: {_index_text(cls, record)}",
+        f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
         at=cls.location,
-        where=where,
-        found=f"the vertex was added at {vertex.location}; memory is undefined now, as fast checks "
-        "save nothing",
+        where=_step(executable, code, row),
+        found="\n".join(found),
         fix='checks="strict" names the line, and leaves memory as it was',
     )
 
@@ -199,8 +207,9 @@ def raise_interpreted_fault(
     found = "\n".join([*calls, added])
     if isinstance(error, OutsideField):
         what = f"{vertex}{worker}: {error.what}"
-        field, _, row = error.label.removeprefix(f"{vertex.vertex_class.__name__}.").partition("[")
-        number = int(row[:-1]) if row else None
+        label = error.label.removeprefix(f"{vertex.vertex_class.__name__}.")
+        field, _, in_list = label.partition("[")
+        number = int(in_list[:-1]) if in_list else None
         memory, layout = arena.parts[fault.replica], executable.layout
         if behind := behind_field(step, fault.number, field, number, layout, memory):
             found = "\n".join([*calls, f"'{error.label}' is {behind}", added])
