@@ -165,8 +165,10 @@ def raise_interpreted_fault(
     found = "\n".join([*calls, added])
     if isinstance(error, OutsideField):
         what = f"{vertex}{worker}: {error.what}"
-        field, _, row = error.label.removeprefix(f"{vertex.vertex_class.__name__}.").partition("[")
-        number = int(row[:-1]) if row else None
+        field, _, index = error.label.removeprefix(f"{vertex.vertex_class.__name__}.").partition(
+            "["
+        )
+        number = int(index[:-1]) if index else None
         memory, layout = arena.parts[fault.replica], executable.layout
         if behind := behind_field(step, fault.number, field, number, layout, memory):
             found = "\n".join([*calls, f"'{error.label}' is {behind}", added])

@@ -151,7 +151,7 @@ class Compile:
 def test_cells_of_a_notebook_have_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = types.SimpleNamespace(compile=Compile())
     ipython = types.SimpleNamespace(get_ipython=lambda: shell)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     cell = SourceLocation("/tmp/ipykernel_7/21.py", 2, "<module>")
     helper = SourceLocation("/tmp/ipykernel_7/21.py", 5, "execute", cell)
     assert str(cell) == "In[3]:2"
