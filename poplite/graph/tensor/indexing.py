@@ -43,7 +43,7 @@ class NamedView(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the variable viewed, or of several; empty without elements."""
+        """Name of the variable viewed, or of several; may be empty without elements."""
 
     @property
     def view(self) -> View:

@@ -49,6 +49,7 @@ from poplite.types import (
     element_type,
 )
 from poplite.view import Intervals, View
+from poplite.view.view import NOWHERE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -83,7 +84,9 @@ class Tensor(Displayed):
     <Tensor 't' float32[2, 6] on no tile, 48 B>
     """
 
-    __slots__ = ("element_type", "graph", "view")
+    # A view of no elements views no variable: `_cut_from` keeps the name, and is set there only.
+    __slots__ = ("_cut_from", "element_type", "graph", "view")
+    _cut_from: str
     # NumPy functions and operators refuse a tensor instead of making object arrays of it.
     __array_ufunc__ = None
 
@@ -109,8 +112,8 @@ class Tensor(Displayed):
 
     @property
     def name(self) -> str:
-        """Name of the variable viewed, or of several; empty without elements."""
-        return text.name(self)
+        """Name of the variable viewed, or of several; without elements, that of what was cut."""
+        return text.name(self) or getattr(self, "_cut_from", "")
 
     @property
     def metadata(self) -> Tensor | None:
@@ -150,7 +153,10 @@ class Tensor(Displayed):
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and type."""
-        return Tensor(self.graph, self.element_type, view)
+        made = Tensor(self.graph, self.element_type, view)
+        if view.space is NOWHERE:
+            made._cut_from = self.name
+        return made
 
     # Selecting elements
 
@@ -158,14 +164,14 @@ class Tensor(Displayed):
         # Most are one number or one range within the first dimension: nothing to check or clamp.
         view = self.view
         if type(key) is int:
-            if view.shape and 0 <= key < view.shape[0]:
+            if view.shape and 0 <= key < view.shape[0] and view.space is not NOWHERE:
                 return Tensor(self.graph, self.element_type, view.index(key))
         elif type(key) is slice and key.step is None:
             begin, end = key.start, key.stop
             are_plain = type(begin) is int and type(end) is int and view.shape
-            if are_plain and 0 <= begin <= end <= view.shape[0]:
+            if are_plain and 0 <= begin < end <= view.shape[0]:
                 return Tensor(self.graph, self.element_type, view.slice(begin, end, 0))
-        return Tensor(self.graph, self.element_type, indexing.select(key, self))
+        return self._of(indexing.select(key, self))
 
     def __len__(self) -> int:
         if not self.view.shape:

@@ -107,6 +107,10 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
      r"tensor 1 belongs to another graph"),
     (lambda t: pl.append(t, t), TensorCreationError, r"rank 2 to one of rank 2(.|\n)*rank 1"),
     (lambda t: pl.append(t, t[:, 0]), TensorCreationError, r"shape \(1, 4\), tensor 0 has \(4, 6"),
+    (lambda t: t[:0].slices([0, 1]), TensorIndexError, r"size 0  (.|\n)*  't' has shape \(0, 6\)"),
+    (lambda t: t[4:].T.slices([(0, 7)]), TensorIndexError, r"size 6  (.|\n)*  't' has shape \(6"),
+    (lambda t: t[2:2].slice(0, 1), TensorIndexError, r"size 0  (.|\n)*  't' has shape \(0, 6\)"),
+    (lambda t: t[:, 3:3][0].slice(0, 1), TensorIndexError, r"  't' has shape \(0,\)"),
     (lambda t: pl.append(t, cast("Any", 1.0)), ElementTypeError, r"append: float is not a tensor"),
     (lambda t: t.intersects_with(3), ElementTypeError, r"intersects_with: int is not a tensor"),
     # What a tensor is not
