@@ -115,7 +115,13 @@ class Engine:
     def _make(self, progress: Progress, *, works_ahead: bool) -> None:
         """Make the parts that run programs."""
         executable, arena = self._executable, self._arena
-        self._host = Host(executable.actions, arena, executable.programs, works_ahead=works_ahead)
+        self._host = Host(
+            executable.actions,
+            arena,
+            executable.programs,
+            works_ahead=works_ahead,
+            is_strict=self.checks == "strict",
+        )
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
             self._strict = StrictChecks(executable, arena, interpret=self.interpret)
@@ -347,7 +353,8 @@ class Engine:
             handle: of the stream.
             callback: a function that takes an array of one dimension, which it fills, or reads
                 when the stream goes to the host (it is read-only then); or a `StreamCallback`.
-                The array is valid during the call.
+                The array is valid during the call; what fills it returns nothing, and strict
+                checks report elements that it leaves.
             replica: whose blocks; by default those of all replicas, in their order.
             metadata: format and scale of the codes, for a QUARTER stream.
 
@@ -382,8 +389,8 @@ class Engine:
         Args:
             handle: of the host function.
             callback: takes the inputs and the outputs, tuples of arrays of one dimension. It
-                fills the outputs, which are zero at first; the inputs are read-only. The arrays
-                are valid during the call.
+                fills the outputs, which are zero at first, and returns nothing; the inputs are
+                read-only. The arrays are valid during the call.
             replica: whose calls; by default those of all replicas, in their order.
 
         Raises:
