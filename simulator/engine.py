@@ -246,8 +246,9 @@ class Engine:
         """Write host values to a tensor.
 
         Args:
-            tensor: any view without aliases and constants, or a handle of
-                `graph.create_host_write`.
+            tensor: any view without aliases and constants, a handle of
+                `graph.create_host_write`, or the name of a variable, as for `graph.tensor`; of a
+                handle and a variable of one name the handle is meant.
             array: values of its shape, or one number for all elements, under NumPy's
                 same_kind casting; integers must lie in the range of the element type. For
                 QUARTER_METADATA a `QuarterMetadata`. All replicas get the same, unless there is
@@ -260,7 +261,7 @@ class Engine:
             ElementTypeError: when the values are of a kind the tensor cannot hold.
             SizeOverflowError: when a value is out of range.
             GraphConnectionError: when the tensor may not be written.
-            UnknownName: when there is no such handle.
+            UnknownName: when there is no such handle or variable, with the nearest name.
         """
         access = self._tensors.to_write(tensor, replica)
         self._tensors.write(access, array)
@@ -271,7 +272,8 @@ class Engine:
         """Return a copy of a tensor's values.
 
         Args:
-            tensor: any view, or a handle of `graph.create_host_read`.
+            tensor: any view, a handle of `graph.create_host_read`, or the name of a variable, as
+                for `graph.tensor`.
             replica: the one that is read; by default all.
 
         Returns:
@@ -281,7 +283,7 @@ class Engine:
 
         Raises:
             GraphReplicationError: when there is no such replica.
-            UnknownName: when there is no such handle.
+            UnknownName: when there is no such handle or variable, with the nearest name.
         """
         access = self._tensors.to_read(tensor, replica)
         if self._strict is not None:
