@@ -295,7 +295,7 @@ class UninitializedWarning(PopliteWarning):
 
 
 class UnwrittenOutputWarning(PopliteWarning):
-    """A vertex leaves elements of an Output unwritten, which keep what they held."""
+    """A vertex leaves elements of an Output unwritten, or a callback those of its block."""
 
 
 class EmptyComputeSetWarning(PopliteWarning):

@@ -117,7 +117,13 @@ class Engine:
     def _make(self, progress: Progress, *, works_ahead: bool) -> None:
         """Make the parts that run programs."""
         executable, arena = self._executable, self._arena
-        self._host = Host(executable.actions, arena, executable.programs, works_ahead=works_ahead)
+        self._host = Host(
+            executable.actions,
+            arena,
+            executable.programs,
+            works_ahead=works_ahead,
+            is_strict=self.checks == "strict",
+        )
         self._strict: StrictChecks | None = None
         if self.checks == "strict":
             self._strict = StrictChecks(executable, arena, interpret=self.interpret)
@@ -244,8 +250,9 @@ class Engine:
         """Write host values to a tensor.
 
         Args:
-            tensor: any view without aliases and constants, or a handle of
-                `graph.create_host_write`.
+            tensor: any view without aliases and constants, a handle of
+                `graph.create_host_write`, or the name of a variable, as for `graph.tensor`; of a
+                handle and a variable of one name the handle is meant.
             array: values of its shape, or one number for all elements, under NumPy's
                 same_kind casting; integers must lie in the range of the element type. For
                 QUARTER_METADATA a `QuarterMetadata`. All replicas get the same, unless there is
@@ -258,7 +265,7 @@ class Engine:
             ElementTypeError: when the values are of a kind the tensor cannot hold.
             SizeOverflowError: when a value is out of range.
             GraphConnectionError: when the tensor may not be written.
-            UnknownName: when there is no such handle.
+            UnknownName: when there is no such handle or variable, with the nearest name.
         """
         access = self._tensors.to_write(tensor, replica)
         self._tensors.write(access, array)
@@ -269,7 +276,8 @@ class Engine:
         """Return a copy of a tensor's values.
 
         Args:
-            tensor: any view, or a handle of `graph.create_host_read`.
+            tensor: any view, a handle of `graph.create_host_read`, or the name of a variable, as
+                for `graph.tensor`.
             replica: the one that is read; by default all.
 
         Returns:
@@ -279,7 +287,7 @@ class Engine:
 
         Raises:
             GraphReplicationError: when there is no such replica.
-            UnknownName: when there is no such handle.
+            UnknownName: when there is no such handle or variable, with the nearest name.
         """
         access = self._tensors.to_read(tensor, replica)
         if self._strict is not None:
@@ -351,7 +359,8 @@ class Engine:
             handle: of the stream.
             callback: a function that takes an array of one dimension, which it fills, or reads
                 when the stream goes to the host (it is read-only then); or a `StreamCallback`.
-                The array is valid during the call.
+                The array is valid during the call; what fills it returns nothing, and strict
+                checks report elements that it leaves.
             replica: whose blocks; by default those of all replicas, in their order.
             metadata: format and scale of the codes, for a QUARTER stream.
 
@@ -386,8 +395,8 @@ class Engine:
         Args:
             handle: of the host function.
             callback: takes the inputs and the outputs, tuples of arrays of one dimension. It
-                fills the outputs, which are zero at first; the inputs are read-only. The arrays
-                are valid during the call.
+                fills the outputs, which are zero at first, and returns nothing; the inputs are
+                read-only. The arrays are valid during the call.
             replica: whose calls; by default those of all replicas, in their order.
 
         Raises:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.compile.races import check_races
+from poplite.compile.races import check_in_place, check_races
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,
@@ -85,7 +85,8 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     Raises:
         ControlProgramError: when a step uses another graph, or wants to know what vertices
             returned that return nothing.
-        GraphConnectionError: when edges or state of a vertex are missing.
+        GraphConnectionError: when edges or state of a vertex are missing, or an Input shares
+            elements with an InOut of the same vertex.
         InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
         GraphCycleError: when vertices of one compute set race.
 
@@ -105,6 +106,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     tables = {cs: edges_of(cs) for cs in used.compute_sets}
     _check_variables_mapped(graph, used, tables)
     check_races(graph, tables, used.compute_sets)
+    check_in_place(graph, tables, used.compute_sets)
     _warn_of_empty(used)
 
 

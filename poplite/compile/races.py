@@ -1,10 +1,13 @@
 """Races: vertices of one compute set that touch the same element, one of them writing.
 
 Nothing orders the vertices of a compute set, so what one writes no other may read or
-write.  One vertex may read what it writes itself::
+write.  One vertex may read what it writes itself, through an Output: the Input has a copy of its
+own then.  It may not through an InOut, which has one place for what is read and written::
 
     heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
+
+    heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
 The check is on what is connected, not on what `compute` does.  What meets is found by
 `poplite.graph.compute_sets.crossings`; here it becomes names and lines.
@@ -21,7 +24,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import SHOWN_FAULTS, GraphCycleError, listed
+from poplite.errors import SHOWN_FAULTS, GraphConnectionError, GraphCycleError, listed
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.crossings import Listed
 from poplite.graph.compute_sets.edge_table import EdgeTable
@@ -96,6 +99,49 @@ def check_races(
         "compute set; InOut where only one vertex touches an element"
         if first.verb == "read"
         else "give every element one writer, or put the vertices in two compute sets",
+    )
+
+
+def check_in_place(
+    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, str]
+) -> None:
+    """Refuse an Input that shares elements with an InOut of the same vertex.
+
+    Args:
+        graph: the graph.
+        tables: the edges of each compute set; they do not race.
+        steps: where the program executes it, for the message.
+
+    Raises:
+        GraphConnectionError: with the first of all that do, and how many there are.
+    """
+    found = [
+        (cs, Races(cs, crossings.written, written, crossings.read, read, "read"))
+        for cs, crossings in ((cs, table.crossings) for cs, table in tables.items())
+        for written, read in [crossings.shared]
+        if len(read)
+    ]
+    if not found:
+        return
+    count = sum(len(some) for _, some in found)
+    compute_set, first = next((cs, some[0]) for cs, some in found)
+    field, other = first.writer_field, first.other_field
+    more = f"; {count:,} pairs of fields do" if count > 1 else ""
+    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
+    lines = [
+        f"{elements(graph.variables, pair.begin, pair.end)}: in Input '{pair.other_field}' and "
+        f"in InOut '{pair.writer_field}' of {pair.writer} ({pair.at})"
+        for pair in shown
+    ]
+    raise GraphConnectionError(
+        f"compute set '{compute_set.name}': Input '{other}' of {first.writer} shares elements "
+        f"with its InOut '{field}'{more}",
+        at=first.at,
+        where=steps[compute_set],
+        found=listed(lines + [""] * (count - len(lines)), "pairs")
+        + "\nwhat is written in place is gone for other fields, before or after they read it",
+        fix=f"read them through '{field}', or make it an Output and read through '{other}', which "
+        "then keeps the values from before",
     )
 
 

@@ -46,6 +46,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
@@ -56,7 +57,7 @@ from poplite.graph.variables import Declaration, MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.text import amount
+from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 from poplite.vertex.vertex import Vertex, field_of
 from poplite.view import Storage
@@ -376,6 +377,26 @@ class Graph(Displayed):
         at = here()
         check_own(self, tensor, "clone_n", at, "clone_n(tensor, n)")
         return variables.add_clones(self._tiles, tensor, n, name, method, duplication, metadata, at)
+
+    def tensor(self, name: str) -> Tensor:
+        """Return the tensor of all of a variable or constant.
+
+        Args:
+            name: with its scopes; without them where no other variable is called so.
+
+        Raises:
+            UnknownName: when there is none, with the nearest name, or several.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph()
+        >>> with graph.scope("blocks"):
+        ...     w = graph.add_variable(pl.FLOAT, (4, 6), "w")
+        >>> graph.tensor("blocks/w") == w == graph.tensor("w")
+        True
+        """
+        at, call = here(), f"graph.tensor({clipped(name)})"
+        variable = variable_named(self.space.variables, name, call=call, at=at)
+        return Tensor(self.top_level_graph, variable.element_type, variable.view)
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns some storage.

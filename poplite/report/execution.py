@@ -50,17 +50,17 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase of a step, over all executions of the step.
+    """One phase of a step; all but its causes are totals over all executions of the step.
 
     Attributes:
         kind: what happens in it.
-        cycles: of its slowest tile.
-        sync: cycles from the end of the slowest tile of what was before to its beginning.
-        tile_cycles: cycles that each tile was busy.
-        received: bytes that came to each tile.
-        sent: bytes that left each tile.
-        copied: bytes rearranged on each tile.
-        causes: what it is due to, the most bytes first; a few.
+        cycles: total of its slowest tile.
+        sync: total of cycles from the end of the slowest tile of what was before to its beginning.
+        tile_cycles: total of cycles that each tile was busy.
+        received: total of bytes that came to each tile.
+        sent: total of bytes that left each tile.
+        copied: total of bytes rearranged on each tile.
+        causes: what it is due to, the most bytes first, in one execution; a few.
     """
 
     kind: PhaseKind
@@ -80,15 +80,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class TypeCycles:
-    """What the vertices of one class took.
+    """What the vertices of one class took, over all executions.
 
     Attributes:
         name: of the class.
-        vertices: how many ran, each execution counted.
+        vertices: total of those that ran, each as often as it did.
         source: how their cycles are known.
-        cycles: of all of them one after the other: instructions that workers issued; of a
+        cycles: total of all of them one after the other: instructions that workers issued; of a
             `MultiVertex` cycles of its tile.
-        flops: floating-point operations; None where nobody told.
+        flops: total of floating-point operations; None where nobody told.
     """
 
     name: str
@@ -100,12 +100,12 @@ class TypeCycles:
 
 @dataclass(frozen=True, slots=True)
 class IpuStep:
-    """A step on one IPU.
+    """A step on one IPU, over all its executions.
 
     Attributes:
         ipu: its number.
-        cycles: that its tiles took.
-        tile_cycles: int64[tiles of it], cycles that each of them was busy.
+        cycles: total that its tiles took.
+        tile_cycles: int64[tiles of it], total of cycles that each of them was busy.
     """
 
     ipu: int
@@ -125,10 +125,10 @@ class ExecutionStep:
         at: the user's line that added its first vertices, or gave what is copied; empty where
             nobody knows.
         executions: how often it ran.
-        cycles: from its beginning to its end; phases between two syncs overlap, as each tile
-            goes on with the next when it has finished one.
-        phases: its phases, in order.
-        vertex_types: what ran in it.
+        cycles: total from its beginning to its end; phases between two syncs overlap, as each
+            tile goes on with the next when it has finished one.
+        phases: its phases, in order, with totals.
+        vertex_types: what ran in it, with totals.
         target: the machine.
         programs: where its program is found.
     """
@@ -152,17 +152,17 @@ class ExecutionStep:
 
     @property
     def tile_cycles(self) -> Int64:
-        """Cycles that each tile was busy: int64[tiles]."""
+        """Total of cycles that each tile was busy: int64[tiles]."""
         return self._sum("tile_cycles")
 
     @property
     def bytes_sent(self) -> Int64:
-        """Bytes that left each tile: int64[tiles]."""
+        """Total of bytes that left each tile: int64[tiles]."""
         return self._sum("sent")
 
     @property
     def bytes_received(self) -> Int64:
-        """Bytes that came to each tile: int64[tiles]."""
+        """Total of bytes that came to each tile: int64[tiles]."""
         return self._sum("received")
 
     @property
@@ -173,7 +173,7 @@ class ExecutionStep:
 
     @property
     def ipus(self) -> tuple[IpuStep, ...]:
-        """What the step took on each IPU."""
+        """What the step took on each IPU, with totals."""
         if self.target.ipus == 1:
             return (IpuStep(0, self.cycles, self.tile_cycles),)
         busy = [(phase.sync, phase.tile_cycles.array()) for phase in self.phases]
@@ -209,15 +209,15 @@ class Execution:
 
     Attributes:
         runs: calls of `Engine.run` that reached the end.
-        num_steps: Execute and Copy steps run.
-        vertices: vertices run.
-        bytes_copied: bytes moved by Copy steps.
-        bytes_gathered: bytes that the simulator moved to and from temporaries, because fields
-            were not contiguous.
-        runs_again: how often strict checks ran the vertices of a compute set once more.
+        num_steps: total of Execute and Copy steps run.
+        vertices: total of vertices run.
+        bytes_copied: total of bytes moved by Copy steps.
+        bytes_gathered: total of bytes that the simulator moved to and from temporaries, because
+            fields were not contiguous or kept their values from before.
+        runs_again: total of times that strict checks ran the vertices of a compute set once more.
         steps: what each place of each program took, in the order it is written down; nothing
             where costs are not modelled.
-        cycles: of all steps; None where they are not modelled.
+        cycles: total of all steps; None where they are not modelled.
         target: the machine.
     """
 
@@ -233,17 +233,17 @@ class Execution:
 
     @property
     def seconds(self) -> float | None:
-        """The cycles at the clock of the target; None where they are not modelled."""
+        """The total of cycles at the clock of the target; None where they are not modelled."""
         return None if self.cycles is None else self.cycles / self.target.clock_hz
 
     @property
     def tile_cycles(self) -> Int64:
-        """Cycles that each tile was busy: int64[tiles]."""
+        """Total of cycles that each tile was busy: int64[tiles]."""
         return sum((s.tile_cycles for s in self.steps), np.zeros(self.target.tiles, np.int64))
 
     @property
     def sync_cycles(self) -> int:
-        """Cycles in which all tiles waited for the start of the next phase."""
+        """Total of cycles in which all tiles waited for the start of the next phase."""
         return sum(phase.sync for step in self.steps for phase in step.phases)
 
     def phase_cycles(self) -> Mapping[PhaseKind, float]:

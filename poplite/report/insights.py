@@ -56,7 +56,7 @@ class Imbalance:
 
     Attributes:
         step: its name.
-        lost: cycles that would be saved if all tiles were equally busy.
+        lost: total of cycles that would be saved if all tiles were equally busy.
         balance: how long tiles are busy on average, of the slowest.
         worst_tile: the slowest.
         at: the user's line that added its first vertices.
@@ -75,7 +75,7 @@ class IdleWorkers:
 
     Attributes:
         step: its name.
-        lost: cycles of a tile, on average, in which its workers could have issued more.
+        lost: total of cycles of a tile, on average, in which its workers could have issued more.
         idle: how much of the time of workers that is, from 0 to 1.
         at: the user's line that added its first vertices.
     """
@@ -93,8 +93,9 @@ class LargeExchange:
     Attributes:
         step: its name.
         kind: between what.
-        bytes: that tiles receive, all together; of a host exchange what they send or receive.
-        cycles: that it takes.
+        bytes: total that tiles receive, all together; of a host exchange what they send or
+            receive.
+        cycles: total that it takes.
         cause: what moves most in one execution; None where nobody knows.
     """
 
@@ -111,7 +112,7 @@ class ForcedCopy:
 
     Attributes:
         step: the step that needs it.
-        cause: what it is, and why; the bytes are those of all executions.
+        cause: what it is, and why; its bytes are the total of all executions.
     """
 
     step: str

@@ -17,6 +17,7 @@ from poplite.text import amount
 
 if TYPE_CHECKING:
     from poplite.report.diff import ReportDiff
+    from poplite.report.execution import ExecutionStep
     from poplite.report.insights import Insights
 
 # Methods import what they need: an engine makes a report without it.
@@ -74,12 +75,12 @@ class Report(Displayed):
 
     @property
     def cycles(self) -> int | None:
-        """Tile cycles of all runs; None where they are not modelled."""
+        """Total of tile cycles of all runs; None where they are not modelled."""
         return self.execution.cycles
 
     @property
     def seconds(self) -> float | None:
-        """The cycles at the clock of the target; None where they are not modelled."""
+        """The total of cycles at the clock of the target; None where they are not modelled."""
         return self.execution.seconds
 
     @property
@@ -89,27 +90,27 @@ class Report(Displayed):
 
     @property
     def steps(self) -> int:
-        """Execute and Copy steps run."""
+        """Total of Execute and Copy steps run."""
         return self.execution.num_steps
 
     @property
     def vertices(self) -> int:
-        """Vertices run."""
+        """Total of vertices run."""
         return self.execution.vertices
 
     @property
     def bytes_copied(self) -> int:
-        """Bytes moved by Copy steps."""
+        """Total of bytes moved by Copy steps."""
         return self.execution.bytes_copied
 
     @property
     def bytes_gathered(self) -> int:
-        """Bytes that the simulator moved to and from temporaries."""
+        """Total of bytes that the simulator moved to and from temporaries."""
         return self.execution.bytes_gathered
 
     @property
     def runs_again(self) -> int:
-        """How often strict checks ran the vertices of a compute set once more."""
+        """Total of times that strict checks ran the vertices of a compute set once more."""
         return self.execution.runs_again
 
     @property
@@ -126,6 +127,32 @@ class Report(Displayed):
     def replicas(self) -> int:
         """How many replicas do all of this, and have as many tiles."""
         return self.compilation.replicas
+
+    def step(
+        self, name: str, *, program: str | int | None = None, row: int | None = None
+    ) -> ExecutionStep:
+        """Return what one place of a program took, by name.
+
+        Args:
+            name: of the compute set, or what is copied where.
+            program: its name, or its position; left out, the one that has such a step.
+            row: of the program's code, where a step stands in it several times.
+
+        Raises:
+            UnknownName: when none has run, with the nearest name, or several have.
+            ControlProgramError: when cycles are not modelled.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+        >>> engine = pl.Engine(graph, {"forth": pl.Copy(a, b), "back": pl.Copy(b, a)})
+        >>> engine.run("back")
+        >>> engine.report().step("b to a").executions
+        1
+        """
+        from poplite.report.by_name import step_named
+
+        return step_named(self, name, program, row)
 
     def diff(self, other: Report) -> ReportDiff:
         """Compare with another report, of another mapping or of more runs.

@@ -241,7 +241,7 @@ def _run(engine: Engine) -> None:
 
     engine.print_stream = io.StringIO()
     for handle in engine.list_streams():
-        engine.connect_stream_to_callback(handle, lambda block: None)
+        engine.connect_stream_to_callback(handle, _fill)
     with contextlib.suppress(StreamConnectionError):  # its handle may have changed
         engine.connect_host_function("sort", _sorted)
     before = signal.signal(signal.SIGALRM, stop)
@@ -252,6 +252,11 @@ def _run(engine: Engine) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _fill(block: Any) -> None:
+    if block.flags.writeable:  # of a stream to the device
+        block[:] = 0
 
 
 def _sorted(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -88,9 +88,10 @@ _CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
 class Vertex:
     """Base of all vertex classes.
 
-    Subclasses annotate fields and define `compute(self) -> None`.  Plain class attributes
-    that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool` returns
-    reaches the result of `Execute(compute_set, result)`.
+    Subclasses annotate fields and define `compute(self) -> None`.  Fields of bases are theirs too,
+    also of bases that are no vertex classes; one without `compute` is there to be derived from.
+    Plain class attributes that are numbers serve as constants inside `compute`.  What a
+    `compute(self) -> bool` returns reaches the result of `Execute(compute_set, result)`.
 
     A `cycles(self, target) -> int` says what a vertex costs: slots of the worker that runs it, of a
     `MultiVertex` cycles of its tile.  It is plain Python and never compiled; `self` has lengths and
@@ -153,8 +154,21 @@ class Vertex:
             raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
         cls.type_variables = parameters(cls)
         fields = {f.name: f for f in inherited_fields(cls)}
-        for name, annotation in _own_annotations(cls, sys._getframe(1)):
-            fields[name] = _field(cls, name, annotation)
+        frame = sys._getframe(1)
+        for mixin in _mixins(cls):
+            for name, annotation in _own_annotations(cls, mixin, frame):
+                if _role(annotation) is None:  # says what its own methods use
+                    continue
+                field = _field(cls, mixin, name, annotation)
+                if fields.setdefault(name, field) != field:
+                    raise definition_error(
+                        cls,
+                        f"its bases declare field '{name}' in two ways",
+                        f"declare '{name}' in one of them",
+                        found=f"{mixin.__name__} has {field}, another base {fields[name]}",
+                    )
+        for name, annotation in _own_annotations(cls, cls, frame):
+            fields[name] = _field(cls, cls, name, annotation)
         cls.fields = with_metadata(cls, fields.values())
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
@@ -218,21 +232,31 @@ def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) 
     )
 
 
-def _own_annotations(cls: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Yield the annotations of a class by name, without class variables.
+def _mixins(cls: type[Vertex]) -> Iterator[type]:
+    """Yield the bases of a class that are no vertex classes, those first that others derive from.
+
+    Fields of what a base is derived from are the base's already.
+    """
+    known = {each for base in cls.__bases__ if issubclass(base, Vertex) for each in base.__mro__}
+    yield from (base for base in reversed(cls.__mro__[1:]) if base not in {*known, Generic, object})
+
+
+def _own_annotations(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield the annotations that stand in a class by name, without class variables.
 
     Args:
-        cls: a class that is being made.
+        cls: a vertex class that is being made.
+        owner: the same, or a base of it.
         frame: the call that makes it.
 
     Raises:
         VertexDefinitionError: when a name in an annotation cannot be found.
     """
     namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in inspect.get_annotations(owner).items():
         for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
             if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
-                namespaces = namespaces or _defining_namespaces(cls, frame)
+                namespaces = namespaces or _defining_namespaces(owner, frame)
                 annotation = _resolve(cls, name, annotation, *namespaces)
         if not _is_class_variable(annotation):
             yield name, annotation
@@ -286,9 +310,14 @@ def _resolve(
         ) from error
 
 
-def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:
+def _role(annotation: Any) -> Role | None:
+    inner, _ = split_annotation(annotation)
+    return ROLES.get(get_origin(inner) or inner)
+
+
+def _field(cls: type[Vertex], owner: type, name: str, annotation: Any) -> Field:
+    role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
-    role = ROLES.get(get_origin(annotation) or annotation)
     if role is None:
         raise definition_error(
             cls,
@@ -297,10 +326,11 @@ def _field(cls: type[Vertex], name: str, annotation: Any) -> Field:
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
         raise definition_error(cls, f"field name '{name}' is reserved", f"call it '{name}_value'")
-    if name in vars(cls):
+    if name in vars(owner):
+        default = clipped(vars(owner)[name], 60)
         raise definition_error(
             cls,
-            f"field '{name}' is given {clipped(vars(cls)[name], 60)}, but fields have no defaults",
+            f"field '{name}' is given {default}, but fields have no defaults",
             f"give the value to add_vertex, or drop the annotation to make '{name}' a constant",
         )
     inner, depth = (get_args(annotation) or (None,))[0], 0
@@ -352,20 +382,21 @@ def has_cycles(cls: type[Vertex]) -> bool:
 def has_compute(cls: type[Vertex]) -> bool:
     """Whether a vertex class, or one it derives from, says what to compute.
 
+    One that does not is there to be derived from.
+
     Args:
         cls: the vertex class.
 
     >>> has_compute(Vertex)
     False
     """
-    return cls.compute not in (Vertex.compute, MultiVertex.compute)
+    is_abstract = getattr(cls.compute, "__isabstractmethod__", False)
+    return not is_abstract and cls.compute not in (Vertex.compute, MultiVertex.compute)
 
 
 def _check_compute(cls: type[Vertex]) -> None:
     compute = cls.__dict__.get("compute")
-    if compute is None:
-        if not has_compute(cls) and set(cls.fields) - RESERVED_NAMES:
-            raise definition_error(cls, "no compute", _definition(cls))
+    if compute is None:  # inherited, or a base with what several classes share
         return
     if not inspect.isfunction(compute):
         what = f"compute is of type {type(compute).__name__}, not a function"

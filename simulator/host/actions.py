@@ -35,6 +35,7 @@ class Host:
         arena: the memory.
         programs: the programs by name.
         works_ahead: whether callbacks of streams are asked to prefetch.
+        is_strict: whether elements are reported that callbacks leave.
 
     Attributes:
         calls: what runs each action, by its number.
@@ -52,6 +53,7 @@ class Host:
         programs: Mapping[str, Code],
         *,
         works_ahead: bool,
+        is_strict: bool,
     ) -> None:
         self._arena, self._actions = arena, actions
         self.print_stream: TextIO | None = None
@@ -66,6 +68,7 @@ class Host:
             self.calls,
             self.step,
             works_ahead=works_ahead,
+            is_strict=is_strict,
         )
 
     def _bound(self, action: Action) -> Callable[[], object]:

@@ -1,11 +1,11 @@
 """Streams and host functions: what the user connected, called where a program gets to it.
 
     connect_stream(handle, array)               Ring: rows of the array, round and round
-    connect_stream_to_callback(handle, call)    the function itself, or
+    connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-A call that needs nothing from here is bound as it is, as one block takes a fraction of a
-microsecond.
+A function that takes blocks to the host is bound as it is; what fills them may return nothing
+(`filling.py`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
 from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
+from poplite.simulator.host.filling import Array, Looking, Take, filler, function_name, returned
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata
-
-Array = npt.NDArray[Any]
-Take = Callable[[Array], object]
-"""Fills a block, or takes it."""
 
 
 class Ring:
@@ -63,11 +58,17 @@ class Feed:
     Args:
         callback: the user's.
         stream: what it feeds.
+        looking: looks at the blocks that it fills.
         works_ahead: whether the callback is asked to prefetch.
     """
 
-    def __init__(self, callback: StreamCallback, stream: Stream, *, works_ahead: bool) -> None:
-        self._callback, self._stream = callback, stream
+    def __init__(
+        self, callback: StreamCallback, stream: Stream, looking: Looking, *, works_ahead: bool
+    ) -> None:
+        self._callback, self._stream, self._looking = callback, stream, looking
+        self._fetch: Take = callback.fetch
+        if stream.to_device:
+            self._fetch = filler(callback.fetch, looking, f"stream '{stream.handle}'")
         self._depth = stream.buffering_depth if stream.to_device and works_ahead else 0
         self._free: list[Array] = []
         self._ready: deque[Array] = deque()
@@ -79,12 +80,13 @@ class Feed:
             block[:] = ready[0]
             self._free.append(ready.popleft())
         else:
-            self._callback.fetch(block)
+            self._fetch(block)
         self._callback.complete()
         # Unless the callback connected something else meanwhile, so that all was dropped.
         while ready is self._ready and len(ready) < self._depth:
             ahead = self._free.pop() if self._free else self._new()
-            if not self._prefetched(ahead):
+            name = function_name(self._callback.prefetch)
+            if not self._looking.call(self._prefetched, ahead, name):
                 self._free.append(ahead)
                 break
             ready.append(ahead)
@@ -157,20 +159,23 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
     return Ring(array.reshape(-1, count), to_device=stream.to_device)
 
 
-def taker_of(callback: object, stream: Stream, call: str, *, works_ahead: bool) -> Take:
+def taker_of(
+    callback: object, stream: Stream, call: str, looking: Looking, *, works_ahead: bool
+) -> Take:
     """Return what fills or takes the blocks of a stream: the user's function, or a feed.
 
     Args:
         callback: a function or a `StreamCallback`, as the user gave it.
         stream: what it is connected to.
         call: what the user called, for the message.
+        looking: looks at the blocks that it fills.
         works_ahead: whether a `StreamCallback` is asked to prefetch.
 
     Raises:
         ElementTypeError: when it is neither.
     """
     if isinstance(callback, StreamCallback):
-        return Feed(callback, stream, works_ahead=works_ahead)
+        return Feed(callback, stream, looking, works_ahead=works_ahead)
     is_class = isinstance(callback, type) and issubclass(callback, StreamCallback)
     if is_class or not callable(callback):
         raise ElementTypeError(
@@ -182,6 +187,8 @@ def taker_of(callback: object, stream: Stream, call: str, *, works_ahead: bool) 
             fix="a function that takes an array, or an object of a subclass of "
             "pl.StreamCallback; engine.connect_stream takes arrays",
         )
+    if stream.to_device:
+        return filler(callback, looking, f"stream '{stream.handle}'")
     return callback
 
 
@@ -312,6 +319,10 @@ def _host_call(
     def call() -> None:
         for array in outputs:
             array[:] = 0
-        _bound(function)(inputs, outputs)
+        result = _bound(function)(inputs, outputs)
+        if result is not None and not any(result is array for array in outputs):
+            name = function_name(_bound(function))
+            what = f"host function '{action.handle}': {name}"
+            raise returned(result, what, "outputs[0][:] = values")
 
     return call

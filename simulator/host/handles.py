@@ -29,6 +29,7 @@ from poplite.executable.transfers import (
 )
 from poplite.machine.replicas import replica_number
 from poplite.simulator.host.connections import Connection, ring_of, taker_of, workers
+from poplite.simulator.host.filling import Looking
 from poplite.simulator.host.remote import RemoteRows
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
@@ -53,6 +54,7 @@ class HostLinks:
         calls: what runs each action; what is connected is entered here.
         where: tells the step that is running, for messages.
         works_ahead: whether callbacks of streams are asked to prefetch.
+        is_strict: whether elements are reported that callbacks leave.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class HostLinks:
         where: Callable[[], str],
         *,
         works_ahead: bool,
+        is_strict: bool,
     ) -> None:
         self._parts, self._calls, self._works_ahead = parts, calls, works_ahead
+        self._where, self._is_strict = where, is_strict
         self._connections: dict[tuple[str, str], Connection] = {}
         self._remote: dict[str, RemoteRows] = {}
         self._loaded: set[str] = set()
@@ -151,7 +155,8 @@ class HostLinks:
         call = f"connect_stream_to_callback({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         number = self._replica(replica, call)
-        taker = taker_of(callback, stream, call, works_ahead=self._works_ahead)
+        looking = Looking(stream, self._where, is_strict=self._is_strict and stream.to_device)
+        taker = taker_of(callback, stream, call, looking, works_ahead=self._works_ahead)
         self._connect(connection, taker, number, metadata)
 
     def connect_host_function(self, handle: object, callback: object, replica: object) -> None:

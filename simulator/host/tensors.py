@@ -27,6 +27,7 @@ from poplite.executable.executable import Executable
 from poplite.executable.host_tensor import HostTensor
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
+from poplite.graph.storage.lookup import variable_named
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import replica_number
@@ -187,12 +188,12 @@ class HostTensors:
         """
         place = self._place(tensor, "write", self._executable.host_writes)
         call = f"engine.write to '{place.name}'"
-        if isinstance(tensor, Tensor) and not tensor.is_parallel_writeable():
-            reason, fact = why_not_writeable(tensor)
+        if isinstance(place, ByView) and not place.tensor.is_parallel_writeable():
+            reason, fact = why_not_writeable(place.tensor)
             fix = "write to the variable itself"
-            if tensor.contains_constant():
-                kind = repr(tensor.element_type)
-                fix = f"make it a variable: graph.add_variable({kind}, {tensor.shape}, mapping=...)"
+            if place.tensor.contains_constant():
+                kind = repr(place.element_type)
+                fix = f"make it a variable: graph.add_variable({kind}, {place.shape}, mapping=...)"
             raise GraphConnectionError(
                 f"{call}: the tensor {reason}", at=here(), found=fact, fix=fix
             )
@@ -251,16 +252,28 @@ class HostTensors:
         return range(count) if replica is None else [replica_number(replica, count, call, here())]
 
     def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
-        """Return where a tensor lies that the user gave, or named by a handle."""
+        """Return where a tensor lies that the user gave, or named."""
+        call = f"engine.{verb}"
         if not isinstance(tensor, str):
-            return ByView(self._own(tensor, f"engine.{verb}"))
+            return ByView(self._own(tensor, call))
         if tensor in known:
             return ByMoves(known[tensor])
+        if self._graph is not None:
+            found = variable_named(
+                self._graph.variables,
+                tensor,
+                call=call,
+                at=here(),
+                others=list(known),
+                missing=f"there is no variable and no host {verb}",
+            )
+            return ByView(self._own(self._graph.tensor(found.name), call))
         raise UnknownName(
-            f"engine.{verb}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
+            f"{call}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
             at=here(),
-            found=f"handles: {', '.join(map(repr, known)) or 'none'}",
-            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before the engine is made",
+            found=f"handles: {', '.join(map(repr, known)) or 'none'}; "
+            "an executable knows no variables",
+            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before compiling",
         )
 
     def _own(self, tensor: object, call: str) -> Tensor:

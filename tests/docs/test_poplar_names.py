@@ -12,6 +12,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexI
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/poplar-names.md").read_text()
+ABSENT = PAGE[PAGE.index("## What Poplar has and poplite does not") :]
 ROWS = re.findall(r"^\| (\w+) \| (\w+) \| (\w+) \|$", PAGE, re.M)
 TABLE = [row for row in ROWS if row[0] != "class"]
 CALLS = re.findall(r"^\| Target \| (\w+) \| (\w+)\((?:\"(\w+)\"|pl\.(\w+))\) \|$", PAGE, re.M)
@@ -60,3 +61,44 @@ def test_every_alias_is_listed() -> None:
         if re.match(r"[a-z]+[A-Z]", member)
     }
     assert found - inherited == listed
+
+
+def names_in(rows: str) -> list[str]:
+    """Return what stands in code in the first column."""
+    first = re.findall(r"^\| (.*?) \| ", rows, re.M)
+    return re.findall(r"`([^`]+)`", " ".join(first))
+
+
+def test_what_is_said_to_be_absent_is() -> None:
+    members = [name.split("::") for name in names_in(ABSENT) if "::" in name]
+    assert len(members) > 40
+    assert {owner for owner, _ in members} <= {
+        "Engine",
+        "Graph",
+        "Tensor",
+        "Target",
+        "RemoteBuffer",
+    }
+    for owner, member in members:
+        snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", member).lower()
+        found = {member, snake, snake.removeprefix("get_")} & set(dir(CLASSES[owner]))
+        assert not found, (owner, member)
+    for name in names_in(ABSENT):
+        assert not hasattr(pl, name), name
+
+
+def test_no_operation_of_the_libraries_is_said_to_be_absent_that_is_there() -> None:
+    libraries = ABSENT[ABSENT.index("### Libraries") :]
+    said = {word for row in re.findall(r"^\| .* \| (.*) \|$", libraries, re.M)
+            for word in re.findall(r"`(\w+)`", row)}  # fmt: skip
+    assert {"dynamicSlice", "cast", "map", "convolution", "uniform", "softmax"} <= said
+    assert not said & set(pl.ops.__all__)
+
+
+@pytest.mark.parametrize("name", ["Device", "SupervisorVertex", "poprand", "popnn", "popsparse"])
+def test_both_pages_name_what_is_looked_for_most(name: str) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert name in ABSENT
+    assert (
+        re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().removesuffix(" vertex") in readme.lower()
+    )

@@ -13,13 +13,14 @@ import pytest
 import poplite as pl
 from helpers import pages
 from helpers.scripts import script
+from poplite.vertex.vertex import has_compute
 
 Key = tuple[str, str]
 """A file, from the root of the repository, and a class in it."""
 
 
 def all_classes(root: Path) -> dict[Key, type[pl.Vertex]]:
-    """Return the vertex classes of the repository."""
+    """Return the vertex classes of the repository, without bases that compute nothing."""
     folders = [root / name for name in ("vertices", "examples", "benchmarks")]
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     files.remove(root / "benchmarks" / "startup_classes.py")  # whose classes are only compiled
@@ -27,7 +28,8 @@ def all_classes(root: Path) -> dict[Key, type[pl.Vertex]]:
     with pytest.MonkeyPatch.context() as patch:
         for folder in folders:
             patch.syspath_prepend(folder)  # scripts import each other
-        return dict(found for path in files for found in vertex_classes(path, root))
+        found = (found for path in files for found in vertex_classes(path, root))
+        return {key: cls for key, cls in found if has_compute(cls)}
 
 
 def vertex_classes(path: Path, root: Path) -> Iterator[tuple[Key, type[pl.Vertex]]]:

@@ -32,13 +32,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
+    from poplite.graph.storage.lookup import variable_named
     from poplite.viz.tensor.ownership import ownership_of_variable, tensor_json
     from poplite.viz.tensor.page import tensor_page
     from poplite.viz.tensor.svg import draw_tensor_svg
     from poplite.viz.tensor.text import draw_tensor_text
-    from poplite.viz.tiles.tile_load import find_variable
 
-    owned = ownership_of_variable(find_variable(graph, arguments.name), arguments.view)
+    owned = ownership_of_variable(variable_named(graph.variables, arguments.name), arguments.view)
     match out.format:
         case "svg":
             out.write(draw_tensor_svg(owned))

@@ -1,6 +1,7 @@
 """What moves between tiles, and what that takes.
 
-    compute set     before    what is put together on a tile      `on_tile_copies`
+    compute set     before    what is put together on a tile, or  `on_tile_copies`
+                              kept as the vertex overwrites it
                               what other tiles have               `internal`
                               what other IPUs have                `between_ipus`
                     vertices
@@ -35,7 +36,7 @@ from poplite.cost.exchange.locations import Locations, locations_of
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
-from poplite.cost.exchange.rows_to_gather import rows_to_gather
+from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
 from poplite.cost.exchange.within_ipu import FEW, exchange_phase, load_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
@@ -145,12 +146,14 @@ class _Moved(NamedTuple):
         part: the field.
         remote: of what vertices touch, what lives on other tiles.
         rows: of what vertices touch, what must be put together or taken apart on their tile.
+        kept: of what they read, what is copied because they overwrite it.
     """
 
     family: Family
     part: FieldEdges
     remote: RemoteElements
     rows: Rows | None
+    kept: Rows | None
 
     def at(self, tile: int) -> SourceLocation:
         """Return the user's line that added the vertices, or the first of them on a tile."""
@@ -181,6 +184,8 @@ class _Way(NamedTuple):
 _IN = _Way("comes from other tiles", "is put together from several places", True)
 _OUT = _Way("goes to other tiles", "is taken apart to several places", False)
 
+_KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
+
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
     """Yield what is moved for each field, if anything is."""
@@ -192,13 +197,16 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
                 continue
             home = locations_of(graph) if home is None else home
             tiles = family.tiles(graph.target.tiles) if tiles is None else tiles
-            if _is_at_home(part.edges, tiles, home):
+            # Metadata of QUARTER is read when the vertex begins.
+            own = None if part.field.is_implicit else table.crossings.own.get(part)
+            if own is None and _is_at_home(part.edges, tiles, home):
                 continue
             seen = touched(part, tiles)
             remote = RemoteElements(seen, home, part.field.element.size_bytes, graph.target.tiles)
             rows = rows_to_gather(part, tiles, seen, home) if part.field.depth else None
-            if rows is not None or remote.count:
-                yield _Moved(family, part, remote, rows)
+            kept = None if own is None else rows_to_keep(part, own, rows, tiles, home)
+            if rows is not None or kept is not None or remote.count:
+                yield _Moved(family, part, remote, rows, kept)
 
 
 def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
@@ -213,15 +221,18 @@ def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
 
 def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phase]:
     """Yield the phases before vertices, or after them."""
-    copied = [(each, each.rows) for each in moved if each.rows is not None]
+    several = (
+        (each, *own) for each in moved for own in ((each.rows, way.rows), (each.kept, _KEPT))
+    )
+    copied = [(each, rows, why) for each, rows, why in several if rows is not None]
     if copied:
         room = np.zeros(target.tiles, np.int64)
-        found = [_Sums(each, way.rows) for each, _ in copied]
-        for (each, rows), sums in zip(copied, found, strict=True):
+        found = [_Sums(each, why) for each, _, why in copied]
+        for (each, rows, _), sums in zip(copied, found, strict=True):
             sums.add(rows.tile, rows.bytes)
             if way.needs_room(each):
                 _add(room, rows.tile, rows.bytes)
-        every = joined_rows([rows for _, rows in copied])
+        every = joined_rows([rows for _, rows, _ in copied])
         yield copy_phase(target, every, _causes(found), Spread.of(room))
     some = [each for each in moved if each.remote.count]
     if some:

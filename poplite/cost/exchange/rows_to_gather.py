@@ -4,7 +4,8 @@
     rows            a b to 0, c d to 3     x lands between them
 
 An edge that is one stretch of memory needs nothing, and neither does one that comes from
-elsewhere as a whole.
+elsewhere as a whole; but an Input that its own vertex overwrites through an Output is copied first
+(`rows_to_keep`).
 """
 
 from __future__ import annotations
@@ -70,6 +71,44 @@ def rows_to_gather(
     edge = edge[kept]
     width = np.full(len(edge), part.field.element.size_bytes)
     return Rows(tile[edge], edge, homes.in_memory(at[kept]), within[kept], size[kept], width)
+
+
+def rows_to_keep(
+    part: FieldEdges, own: Mask, gathered: Rows | None, tiles: VertexTiles, homes: Locations
+) -> Rows | None:
+    """Return the edges that are copied because their own vertex overwrites them.
+
+    Those that are put together, or come from elsewhere, are copies as it is.
+
+    Args:
+        part: a field that only reads.
+        own: which of its edges overlap what their vertex writes.
+        gathered: what of the field is put together.
+        tiles: of its vertices.
+        homes: where elements are.
+
+    Returns:
+        A row for each edge; None where there is none.
+    """
+    first, begin, _ = part.runs
+    chosen = own.copy()
+    if gathered is not None:
+        chosen[gathered.group] = False
+    edge = np.flatnonzero(chosen)
+    # What needs no putting together lies on one tile, so that its first element says which.
+    at = begin[first[edge]]
+    if not len(edge):
+        return None
+    segments = homes.many(at)
+    segment = np.searchsorted(segments.breaks, at, side="right") - 1
+    tile = edge_tiles(part.edges, tiles)[edge]
+    here = np.flatnonzero(np.asarray(segments.tiles)[segment] == tile)
+    if not len(here):
+        return None
+    place = homes.in_memory(at[here] + np.asarray(segments.places)[segment[here]])
+    size = part.edges.length.array()[edge[here]]
+    width = np.full(len(here), part.field.element.size_bytes)
+    return Rows(tile[here], edge[here], place, np.zeros(len(here), np.int64), size, width)
 
 
 def _parts(part: FieldEdges) -> Iterator[Runs]:

@@ -81,6 +81,9 @@ class Crossings:
             `double` is empty.
         own: for fields that only read, which edges overlap what their own vertex writes; no
             mask where none does.
+        shared: pairs of `written` and `read` of one vertex that overlap, where what is written
+            is read in place as well; found only where `double` is empty. Metadata of QUARTER is
+            left out, as a vertex reads it once, when it begins.
     """
 
     written: Listed
@@ -88,6 +91,7 @@ class Crossings:
     double: tuple[Int64, Int64]
     foreign: tuple[Int64, Int64]
     own: Mapping[FieldEdges, Mask]
+    shared: tuple[Int64, Int64]
 
 
 def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
@@ -100,18 +104,22 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     writes = _sorted(written)
     double = _double_writes(written, writes)
     if len(double[0]) or not len(writes.order) or not len(read.begin):
-        return Crossings(written, read, double, (_NONE, _NONE), {})
+        return Crossings(written, read, double, (_NONE, _NONE), {}, (_NONE, _NONE))
     reads = _sorted(read)
     met, first = _meet_writes(writes, reads)
     if not len(met):
-        return Crossings(written, read, double, (_NONE, _NONE), {})
+        return Crossings(written, read, double, (_NONE, _NONE), {}, (_NONE, _NONE))
     readers = reads.order[met]
     found = _foreign_writes(writes, written, first, reads.end[met], read.edges(readers)[:, 0])
     foreign = np.flatnonzero(found != OWN)
     # In the order of the reads, as they were listed.
     foreign = foreign[np.argsort(readers[foreign], kind="stable")]
     pairs = writes.order[found[foreign]], readers[foreign]
-    return Crossings(written, read, double, pairs, _own(read, readers[found == OWN]))
+    is_own = found == OWN
+    in_place = _in_place(written, writes, first[is_own], reads.end[met[is_own]])
+    in_place[_of_each_run(read, [f.field.is_implicit for f in read.fields])[readers[is_own]]] = -1
+    shared = writes.order[in_place[in_place >= 0]], readers[is_own][in_place >= 0]
+    return Crossings(written, read, double, pairs, _own(read, readers[is_own]), shared)
 
 
 def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:
@@ -204,6 +212,23 @@ def _foreign_writes(
     columns = len(vertex), first, read_end, reader, len(first), found
     _run(foreign_writes, writes.begin, vertex, *columns)
     return found
+
+
+def _in_place(written: Listed, writes: _Sorted, first: Int64, read_end: Int64) -> Int64:
+    """Return, for reads that meet writes, the first one of an InOut, or -1."""
+    reads_too = [field.field.reads for field in written.fields]
+    if not any(reads_too):
+        return np.full(len(first), -1)
+    is_inout = _of_each_run(written, reads_too)[writes.order]
+    places = np.append(np.flatnonzero(is_inout), len(is_inout))
+    found = places[places.searchsorted(first)]
+    met = writes.begin[np.minimum(found, len(is_inout) - 1)] < read_end
+    return np.where((found < len(is_inout)) & met, found, -1)
+
+
+def _of_each_run(runs: Listed, of_fields: Sequence[bool]) -> Mask:
+    """Return for each run what is said of its field."""
+    return np.repeat(np.array(of_fields, np.bool_), np.diff(runs.stops, prepend=0))
 
 
 def _run(kernel: Callable[..., int], *given: Int64 | int) -> int:

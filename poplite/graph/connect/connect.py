@@ -71,13 +71,17 @@ def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
             fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
     if not has_compute(value):
+        worker = ", worker: int" if issubclass(value, MultiVertex) else ""
         raise VertexDefinitionError(
             f"vertex class '{value.__name__}' has no compute",
             at=at,
             found=f"{value.__name__} is the base of vertex classes"
             if value in (Vertex, MultiVertex)
             else f"class {value.__name__} ({value.location})",
-            fix="declare fields and def compute(self) -> None in a class derived from Vertex",
+            fix="declare fields and def compute(self) -> None in a class derived from Vertex"
+            if value in (Vertex, MultiVertex)
+            else f"def compute(self{worker}) -> None in it, or in a class derived from "
+            + value.__name__,
         )
     return value
 

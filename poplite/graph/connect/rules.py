@@ -8,8 +8,9 @@ An edge takes exactly one tensor of exactly its element type::
 
 Whatever is written may not be constant, may not hold an element twice, and no two written
 fields of one vertex may overlap: each would leave open which value stays.  An Input may
-overlap an Output of the same vertex; it reads the values from before the compute set.  What
-several vertices of a compute set may share is in `poplite.compile.races`.
+overlap an Output of the same vertex; it reads the values from before the compute set, from a copy.
+That none overlaps an InOut, and what several vertices of a compute set may share, is checked when
+all is connected (`poplite.compile.races`).
 
 Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refusals.
 """

@@ -209,8 +209,8 @@ def _as_array(
         array = np.asarray(value)
     except ValueError:  # ragged lists
         array = np.empty(1, np.object_)
-    if array.dtype.kind == "O" and isinstance(value, int):
-        raise _overflow(element, value, what, at)
+    if array.dtype.kind == "O" and element.dtype.kind != "b":
+        array = _without_objects(element, array, what, at)
     kind = array.dtype.kind
     if not array.size and isinstance(value, list | tuple):
         kind = element.dtype.kind  # NumPy calls an empty list float64
@@ -225,15 +225,34 @@ def _as_array(
     return array
 
 
+def _without_objects(
+    element: ElementClass, array: npt.NDArray[Any], what: str, at: SourceLocation | None
+) -> npt.NDArray[Any]:
+    """Return numbers that NumPy keeps as objects, for integers past 64 bits, as a type has them."""
+    numbers = array.ravel().tolist()
+    if not all(isinstance(number, int | float | np.number) for number in numbers):
+        return array
+    integers = [number for number in numbers if isinstance(number, int)]
+    if element.is_floating_point or len(integers) == len(numbers):
+        limits = _limits(element)
+        for number in integers:
+            if not int(limits.min) <= number <= int(limits.max):
+                raise _overflow(element, number, what, at)
+    return array.astype(np.float64) if element.is_floating_point else array
+
+
 def _overflow(
     element: ElementClass, value: object, what: str, at: SourceLocation | None
 ) -> SizeOverflowError:
-    limits: Any = (
-        np.finfo(element.dtype) if element.is_floating_point else np.iinfo(element.dtype.name)
-    )
+    limits = _limits(element)
     return SizeOverflowError(
         f"{what}: {value} does not fit {element!r}",
         at=at,
         found=f"{element!r} holds {limits.min} to {limits.max}",
         fix="a value in that range, or a wider element type",
     )
+
+
+def _limits(element: ElementClass) -> Any:
+    """Return NumPy's description of the range of a type."""
+    return np.finfo(element.dtype) if element.is_floating_point else np.iinfo(element.dtype.name)

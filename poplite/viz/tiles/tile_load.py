@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.graph.mapping.tile_mapping import NO_TILE, ranges
+from poplite.graph.storage.lookup import variable_named
 from poplite.text import amount
-from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.draw.units import name_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -123,7 +123,9 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     '32 B on 1 of 1,472 tiles (3)'
     """
     graph = graph.top_level_graph
-    chosen = [find_variable(graph, name) for name in dict.fromkeys(names)] or graph.variables
+    chosen = [
+        variable_named(graph.variables, name) for name in dict.fromkeys(names)
+    ] or graph.variables
     tiles = graph.target.tiles
     # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
     pieces = [variable.mapping.pieces() for variable in chosen]
@@ -150,31 +152,3 @@ def _title(chosen: Sequence[Variable], named: bool) -> str:
     parts = [amount(len(chosen) - constants, "variable")]
     parts += [amount(constants, "constant")] if constants else []
     return " and ".join(parts)
-
-
-def find_variable(graph: Graph, name: str) -> Variable:
-    """Return the variable or constant of a name.
-
-    Args:
-        graph: the graph.
-        name: with its scopes.
-
-    Raises:
-        UnknownName: when there is none; lists those there are.
-
-    >>> from poplite.graph import Graph
-    >>> find_variable(Graph(), "x")
-    Traceback (most recent call last):
-    poplite.errors.UnknownName: the graph has no variable 'x'...
-    """
-    known = {variable.name: variable for variable in graph.variables}
-    if name in known:
-        return known[name]
-    shown = [
-        f"{name_text(v.name)}  {v.element_type.dtype}{shape_text(v.shape)}" for v in known.values()
-    ]
-    raise UnknownName(
-        f"the graph has no variable {name!r}{did_you_mean(name, known)}",
-        found=f"it has:\n{listed(shown, 'variables')}" if shown else "it has none",
-        fix="use one of these names" if shown else "graph.add_variable(..., name=...)",
-    )

@@ -62,6 +62,19 @@ def scaled(factor: float) -> Recipe:
     return recipe
 
 
+def copied(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 20)))
+    return {"x": x, "y": x * 0}, {"y": x}
+
+
+def end(position: int) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        x, factor = floats(rng, int(rng.integers(1, 20))), floats(rng, 1)[0]
+        return {"x": x, "y": np.float32(0), "factor": factor}, {"y": x[position] * factor}
+
+    return recipe
+
+
 def scale(rng: np.random.Generator) -> tuple[Values, Expected]:
     n = int(rng.integers(0, 20))
     values = [floats(rng, n), rng.integers(-(2**31), 2**31, n, np.int32)][int(rng.integers(2))]
@@ -145,6 +158,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/arithmetic.md", "Invert"): inverse,
     ("docs/arithmetic.md", "Store"): stored,
     ("docs/arithmetic.md", "Total"): total,
+    ("docs/costs.md", "Shift"): copied,
     ("docs/costs.md", "Total"): sum_("x", "y"),
     ("docs/guide.md", "Add"): add_one_number,
     ("docs/guide.md", "Axpy"): axpy("factor"),
@@ -157,8 +171,10 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/vertices.md", "Axpy"): axpy("factor"),
     ("docs/vertices.md", "Dot"): dot("a", "b", "y"),
     ("docs/vertices.md", "Double"): doubled,
+    ("docs/vertices.md", "First"): end(0),
     ("docs/vertices.md", "Half"): scaled(0.5),
     ("docs/vertices.md", "Invert"): invert,
+    ("docs/vertices.md", "Last"): end(-1),
     ("docs/vertices.md", "Negate"): negate,
     ("docs/vertices.md", "Quantise"): quantise,
     ("docs/vertices.md", "Rows"): nothing,

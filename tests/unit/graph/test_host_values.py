@@ -5,7 +5,7 @@ import pytest
 
 from poplite.errors import ElementTypeError, SizeOverflowError
 from poplite.graph.storage.host_values import elements, scalar
-from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
+from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 
 
 def test_integers_become_floats_and_bools_become_integers() -> None:
@@ -13,6 +13,14 @@ def test_integers_become_floats_and_bools_become_integers() -> None:
     assert elements(INT, np.array([True, False]), what="'a'").tolist() == [1, 0]
     assert elements(UNSIGNED_INT, [2**32 - 1], what="'a'").tolist() == [2**32 - 1]
     assert elements(INT, [], what="'a'").shape == (0,)
+
+
+def test_integers_past_64_bits_become_floats() -> None:
+    """NumPy keeps them as objects; FLOAT holds them up to 3.4e38."""
+    assert elements(FLOAT, 2**70, what="'a'").item() == 2.0**70
+    assert elements(FLOAT, [2**70, 0.5, True], what="'a'").tolist() == [2.0**70, 0.5, 1]
+    with pytest.raises(ElementTypeError, match="'a': 1180591620717411303424 cannot be stored as B"):
+        elements(BOOL, 2**70, what="'a'")
 
 
 def test_the_result_is_a_copy() -> None:
@@ -41,7 +49,10 @@ def test_ragged_lists() -> None:
         (INT, [0, 2**31], "2147483648 does not fit INT"),
         (UNSIGNED_INT, -1, "-1 does not fit UNSIGNED_INT"),
         (INT, 2**80, f"{2**80} does not fit INT"),
+        (INT, [0, -(2**80)], f"-{2**80} does not fit INT"),
         (FLOAT, [1e39], "1e\\+39 does not fit FLOAT"),
+        (HALF, [1, 2**70], f"{2**70} does not fit HALF"),
+        (FLOAT, -(2**1030), f"-{2**1030} does not fit FLOAT"),
     ],
 )
 def test_values_out_of_range(kind: type, value: float, message: str) -> None:

@@ -202,3 +202,18 @@ def test_handles_of_replicas(interpret: bool) -> None:
     engine.write("x", [7, 8, 9], replica=1)
     assert engine.read("x").tolist() == [[1, 2, 3], [7, 8, 9]]
     assert engine.read("x", replica=1).tolist() == [7, 8, 9]
+
+
+def test_a_function_that_returns_its_results_is_refused() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.INT, (3,), "x", mapping=0, initial_value=[3, 1, 2])
+    function = graph.add_host_function("sort", [(pl.INT, 3)], [(pl.INT, 3)])
+    engine = pl.Engine(graph, pl.Call(function, [x], [x]))
+    engine.connect_host_function("sort", lambda inputs, outputs: np.sort(inputs[0]))
+    with pytest.raises(pl.ElementTypeError) as caught:
+        engine.run()
+    assert caught.value.what == (
+        "host function 'sort': the callback returned an array of int32, shape (3,)"
+    )
+    assert "outputs[0][:] = values" in caught.value.fix
+    assert engine.read(x).tolist() == [3, 1, 2]

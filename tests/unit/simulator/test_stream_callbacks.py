@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -371,6 +372,110 @@ def test_an_exception_while_working_ahead(interpret: bool) -> None:
     assert engine.read(x).tolist() == [3] * 4
 
 
+# What callbacks return and leave
+
+
+def test_a_callback_that_returns_what_it_should_fill_in_is_refused() -> None:
+    engine, x = made()
+    engine.connect_stream("out", np.zeros(4, Int))
+
+    def load(array: Any) -> Any:
+        return np.arange(4, dtype=Int)
+
+    engine.connect_stream_to_callback("in", load)
+    with pytest.raises(pl.ElementTypeError) as caught:
+        engine.run()
+    assert (
+        caught.value.what == "stream 'in': callback 'load' returned an array of int32, shape (4,)"
+    )
+    assert "array[:] = values" in caught.value.fix
+    assert "step 1 of 2, in the callback of stream 'in'" in caught.value.__notes__[0]
+    engine.connect_stream_to_callback("in", lambda array: 4)
+    with pytest.raises(pl.ElementTypeError, match="stream 'in': the callback returned 4"):
+        engine.run()
+    assert engine.read(x).tolist() == [0] * 4
+
+
+def test_a_fetch_that_returns_something_is_refused() -> None:
+    class Source(StreamCallback):
+        def fetch(self, array: Any) -> Any:
+            return [1, 2, 3, 4]
+
+    engine, _ = made()
+    engine.connect_stream("out", np.zeros(4, Int))
+    engine.connect_stream_to_callback("in", Source())
+    with pytest.raises(pl.ElementTypeError) as caught:
+        engine.run()
+    assert caught.value.what == "stream 'in': callback 'Source.fetch' returned [1, 2, 3, 4]"
+
+
+def test_the_array_itself_may_be_returned_and_a_sink_may_return_anything() -> None:
+    engine, x = made()
+    engine.connect_stream_to_callback("in", lambda array: np.add(3, 4, out=array))
+    engine.connect_stream_to_callback("out", lambda array: array.copy())
+    engine.run()
+    assert engine.read(x).tolist() == [7] * 4
+
+
+def left_by(element: Any, size: int, filled: int, runs: int, **options: Any) -> list[str]:
+    """The warnings of runs whose callback fills the first elements."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(element, (size,), "x", mapping=0)
+    stream = graph.add_host_to_device_fifo("in", element, size)
+    engine = pl.Engine(graph, pl.Copy(stream, x), **options)
+
+    def load(array: Any) -> None:
+        array[:filled] = 1
+
+    engine.connect_stream_to_callback("in", load)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(runs):
+            engine.run()
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize(("element", "runs"), [(pl.FLOAT, 1), (pl.BOOL, 1), (pl.UNSIGNED_CHAR, 4)])
+def test_elements_left_unfilled_are_reported_once(element: Any, runs: int) -> None:
+    """One byte may hold the noise by chance, so that several blocks have to."""
+    (text,) = left_by(element, 8, filled=7, runs=runs + 3)
+    assert text.startswith("stream 'in': callback 'load' left 1 of 8 elements unfilled  (")
+    assert "at step 1 of 1" in text
+    assert "elements [7, 8)" in text
+    assert len(left_by(element, 8, filled=7, runs=runs)) == 1
+
+
+def test_what_is_filled_is_not_reported() -> None:
+    """Random bytes are noise as well: each is what it was before once in 256 blocks."""
+    engine, _ = made(times=300, size=1000)
+    random = np.random.default_rng(1)
+
+    def load(array: Any) -> None:
+        array.view(np.uint8)[:] = random.integers(0, 256, 4 * len(array))
+
+    engine.connect_stream("out", np.zeros(1000, Int))
+    engine.connect_stream_to_callback("in", load)
+    engine.run()
+    assert left_by(pl.UNSIGNED_CHAR, 1000, filled=1000, runs=300) == []
+    assert left_by(pl.FLOAT, 8, filled=7, runs=3, checks="fast") == []
+
+
+def test_a_prefetch_is_looked_at_where_it_has_a_block() -> None:
+    class Short(Recorded):
+        def _fill(self, array: Any) -> None:
+            array[: 4 - self.next] = 5
+            self.next = 1
+
+    engine, _ = made()
+    engine.connect_stream("out", np.zeros(4, Int))
+    engine.connect_stream_to_callback("in", Short())
+    engine.run()
+    engine.connect_stream_to_callback("in", Short(ahead=1))
+    with pytest.warns(pl.UnwrittenOutputWarning) as caught:
+        engine.run()
+    assert "callback 'Recorded.prefetch' left 1 of 4 elements" in str(caught[0].message)
+
+
 @both_forms
 def test_a_step_inside_a_function_is_numbered_where_it_is_called(interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
@@ -383,6 +488,7 @@ def test_a_step_inside_a_function_is_numbered_where_it_is_called(interpret: bool
 
     def callback(array: Any) -> None:
         calls.append(1)
+        array[:] = 1
         if len(calls) == 2:
             raise ValueError("second")
 

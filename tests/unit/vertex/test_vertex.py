@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import linecache
 import textwrap
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.running import both_forms
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import field_of
 
@@ -407,7 +409,6 @@ REFUSED = {
         "field 'x' nests Vector 2 deep; at most 1 here",
         "list of 1-D tensors",
     ),
-    "no compute": ("    x: Input[FLOAT]\n", "no compute", "def compute(self)"),
     "not a function": (
         "    compute = 3\n",
         "compute is of type int, not a fun",
@@ -546,3 +547,95 @@ def test_a_field_has_no_default() -> None:
                 pass
 
     assert "drop the annotation to make 'n' a constant" in caught.value.fix
+
+
+# -- bases -----------------------------------------------------------------------------------
+
+
+class Ends(pl.Vertex):
+    """Fields and a helper, and nothing to compute."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def end(self) -> float:
+        return self.x[len(self.x) - 1]
+
+
+class Scale:
+    """A field that stands in no vertex class."""
+
+    scale: pl.State[pl.FLOAT]
+    unit: str = "m"
+
+
+class ScaledEnd(Ends, Scale):
+    def compute(self) -> None:
+        self.y = self.end() * self.scale
+
+
+@both_forms
+def test_fields_of_all_bases_are_fields(interpret: bool) -> None:
+    assert declared(ScaledEnd) == [
+        "x: Input[Vector[FLOAT]]",
+        "y: Output[FLOAT]",
+        "scale: State[FLOAT]",
+    ]
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[1, 2, 4])
+    y = graph.add_variable(pl.FLOAT, (), "y", mapping=0)
+    cs = graph.add_compute_set("cs")
+    graph.add_vertex(cs, ScaledEnd, tile=0, x=x, y=y, scale=2.5)
+    engine = pl.Engine(graph, pl.Execute(cs), interpret=interpret)
+    engine.run()
+    assert engine.read(y) == 10
+
+
+def test_a_base_without_compute_is_refused_where_it_is_used() -> None:
+    class Marked(Ends):
+        @abc.abstractmethod
+        def compute(self) -> None: ...
+
+    graph = pl.Graph(pl.Target(tiles=1))
+    cs = graph.add_compute_set("cs")
+    for base in (Ends, Marked):
+        name = base.__name__
+        with pytest.raises(
+            pl.VertexDefinitionError, match=f"^vertex class '{name}' has no compute"
+        ) as caught:
+            graph.add_vertex(cs, base, tile=0)
+        assert caught.value.fix == (
+            f"def compute(self) -> None in it, or in a class derived from {name}"
+        )
+
+
+@pytest.mark.parametrize("future", [False, True])
+def test_bases_of_a_base_come_first(future: bool) -> None:
+    vertex = define(
+        f"""
+        class A:
+            a: Input[FLOAT]
+        class B(A):
+            b: State[INT]
+        class V(B, Vertex):
+            c: Output[FLOAT]
+            {BODY.strip()}
+        """,
+        future=future,
+    )
+    assert list(vertex.fields) == ["a", "b", "c"]
+
+
+def test_fields_of_mixins_that_cannot_be() -> None:
+    with pytest.raises(pl.VertexDefinitionError, match="^vertex class 'V': .*") as caught:
+        define(f"class A:\n    x: Input['Flaot']\nclass V(A, Vertex):\n{BODY}")
+    assert caught.value.what == (
+        "vertex class 'V': field 'x' holds 'Flaot', which is no element type"
+    )
+    with pytest.raises(pl.VertexDefinitionError, match="have|declare") as caught:
+        define(
+            "class A:\n    x: Input[FLOAT]\nclass B(Vertex):\n    x: Output[FLOAT]\n"
+            f"class V(A, B):\n{BODY}"
+        )
+    assert caught.value.what == "vertex class 'V': its bases declare field 'x' in two ways"
+    assert caught.value.found == "A has x: Input[FLOAT], another base x: Output[FLOAT]"

@@ -1,0 +1,81 @@
+"""Variables by name: all of it, or what stands behind the last slash where that is one variable's.
+
+'blocks/w', 'blocks/b', 'head/w'        'blocks/w' and 'b' are found, 'w' is two variables
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from poplite.errors import ElementTypeError, UnknownName, did_you_mean, listed
+from poplite.graph.storage.variable import Variable
+from poplite.source import SourceLocation
+from poplite.text import clipped, shortened
+
+NAME = 80
+"""Characters of a name in a list."""
+
+
+def variable_named(
+    variables: Sequence[Variable],
+    name: object,
+    *,
+    call: str = "",
+    at: SourceLocation | None = None,
+    others: Sequence[str] = (),
+    missing: str = "the graph has no variable",
+) -> Variable:
+    """Return the variable or constant of a name.
+
+    Args:
+        variables: of a graph.
+        name: with its scopes, or without where that is enough.
+        call: what the user called, for messages.
+        at: the user's line.
+        others: handles that the call would have found.
+        missing: what there is not, before the name.
+
+    Raises:
+        ElementTypeError: when it is no name.
+        UnknownName: when there is none, with the nearest name, or several.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> with graph.scope("blocks"):
+    ...     w = graph.add_variable("float32", (4,), "w")
+    >>> variable_named(graph.variables, "w"), variable_named(graph.variables, "blocks/w")
+    (<Variable 'blocks/w' float32[4]>, <Variable 'blocks/w' float32[4]>)
+    """
+    before = f"{call}: " if call else ""
+    if not isinstance(name, str):
+        raise ElementTypeError(
+            f"{before}{clipped(name)} is no name", at=at, fix="the name of a variable, as text"
+        )
+    known = {variable.name: variable for variable in variables}
+    if name in known:
+        return known[name]
+    behind = [variable for variable in variables if variable.name.endswith(f"/{name}")]
+    if len(behind) == 1:
+        return behind[0]
+    if behind:
+        raise UnknownName(
+            f"{before}{len(behind):,} variables of the graph are called {name!r}",
+            at=at,
+            found=listed([f"{_described(v)}  ({v.location})" for v in behind], "variables"),
+            fix=f"name it with its scopes: {behind[0].name!r}",
+        )
+    shown = [_described(variable) for variable in variables]
+    short = [full.rpartition("/")[2] for full in known]
+    hint = did_you_mean(name, [*known, *short, *others])
+    raise UnknownName(
+        f"{before}{missing} {name!r}{hint}",
+        at=at,
+        found=("it has:\n" + listed(shown, "variables") if shown else "it has none")
+        + (f"\nhandles: {', '.join(map(repr, others))}" if others else ""),
+        fix="use one of these names" if shown else "graph.add_variable(..., name=...)",
+    )
+
+
+def _described(variable: Variable) -> str:
+    sizes = ", ".join(map(str, variable.shape))
+    return f"{shortened(variable.name, NAME)}  {variable.element_type.dtype}[{sizes}]"

@@ -1,0 +1,91 @@
+"""Steps of a report by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poplite.errors import ControlProgramError, UnknownName, did_you_mean, listed
+from poplite.source import here
+from poplite.text import amount, clipped
+
+if TYPE_CHECKING:
+    from poplite.report.execution import ExecutionStep
+    from poplite.report.report import Report
+
+
+def step_named(
+    report: Report, name: object, program: object = None, row: object = None
+) -> ExecutionStep:
+    """Return a step, as `Report.step`.
+
+    Args:
+        report: the report.
+        name: of the step.
+        program: where it is, by name or position; None for anywhere.
+        row: which row of the program's code it is; None for any.
+
+    Raises:
+        UnknownName: when there is none, or several.
+        ControlProgramError: when cycles are not modelled.
+    """
+    call, at = f"report.step({clipped(name)})", here()
+    if not report.instrumentation.is_modelled:
+        raise ControlProgramError(
+            f"{call}: cycles are not modelled here",
+            at=at,
+            found="the graph was compiled with debug.instrument=False",
+            fix="leave that option out: Engine(graph, program)",
+        )
+    steps, of_program = report.execution.steps, ""
+    if program is not None:
+        wanted = _program(report, program, call)
+        steps = tuple(step for step in steps if step.program_name == wanted)
+        of_program = f" of program {wanted!r}"
+    of_name = [step for step in steps if step.name == name]
+    found = [step for step in of_name if row in (None, step.row)]
+    if len(found) == 1:
+        return found[0]
+    if of_name:
+        what = f"{len(of_name):,} steps{of_program} have that name"
+        if not found:
+            what = f"no step{of_program} of that name is in row {clipped(row)}"
+        one = of_name[-1]
+        raise UnknownName(
+            f"{call}: {what}",
+            at=at,
+            found=listed([_place(step) for step in of_name], "steps"),
+            fix=f"report.step({name!r}, program={one.program_name!r}, row={one.row})",
+        )
+    known = list(dict.fromkeys(step.name for step in steps))
+    raise UnknownName(
+        f"{call}: no step{of_program} of that name has run"
+        + (did_you_mean(name, known) if isinstance(name, str) else ""),
+        at=at,
+        found="steps that ran: "
+        + listed([repr(each) for each in known], "names").replace("\n", ", ")
+        if known
+        else "nothing ran",
+        fix=f"report.step({known[0]!r})" if known else "run the engine before its report",
+    )
+
+
+def _place(step: ExecutionStep) -> str:
+    times = amount(step.executions, "time")
+    at = f" ({step.at})" if step.at else ""
+    return f"program {step.program_name!r}, row {step.row}, run {times}{at}"
+
+
+def _program(report: Report, program: object, call: str) -> str:
+    """Return the name of a program that the user named, or gave by its position."""
+    names = list(report.compilation.programs)
+    if isinstance(program, str) and program in names:
+        return program
+    if isinstance(program, int) and 0 <= program < len(names):
+        return names[program]
+    raise UnknownName(
+        f"{call}: there is no program {clipped(program)}"
+        + (did_you_mean(program, names) if isinstance(program, str) else ""),
+        at=here(),
+        found="programs: " + ", ".join(map(repr, names)),
+        fix=f"program={names[0]!r}" if names else "",
+    )

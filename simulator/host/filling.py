@@ -1,0 +1,164 @@
+"""What callbacks fill: they return nothing, and strict checks look at what they leave.
+
+Nothing tells what a function wrote, so the array holds noise when it is called, and elements that
+still hold it afterwards were left.  A byte holds it by chance once in 256, so elements are reported
+when that is unlikely: those of 32 bits in a small block at once, three bytes beside each other, or
+one byte in several blocks one after the other::
+
+    noise   9c 4f 07 e1        in the next block   3a 9c 4f 07
+    after   00 00 07 e1                            00 00 00 07
+    left          ^^ ^^                                     ^^
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.errors import ElementTypeError, UnwrittenOutputWarning, listed, warn
+from poplite.executable.transfers import Stream
+from poplite.source import here
+from poplite.text import clipped
+
+Array = npt.NDArray[Any]
+Take = Callable[[Array], object]
+"""Fills a block, or takes it."""
+
+MOST_LOOKS = 1_000
+"""Blocks that are looked at, so that a long loop is not slow for ever."""
+
+DOUBT = 24
+"""One block of random values in 2**24 may be reported by mistake."""
+
+SEED = 0
+"""Of the noise: runs can be repeated."""
+
+
+class Looking:
+    """Looks at what is filled of the blocks of a stream.
+
+    Args:
+        stream: what is filled.
+        where: tells the step that is running, for the message.
+        is_strict: whether elements that are left are reported.
+
+    Attributes:
+        looks: blocks that will still be looked at.
+    """
+
+    def __init__(self, stream: Stream, where: Callable[[], str], *, is_strict: bool) -> None:
+        self._stream, self._where = stream, where
+        self.looks = MOST_LOOKS if is_strict else 0
+        self._noise: Array | None = None
+        self._streaks: Array = np.zeros(0, np.int64)
+
+    def call(self, fill: Callable[[Array], object], block: Array, name: str) -> object:
+        """Return what a function of the user's returns that fills a block, or says that it did not.
+
+        Args:
+            fill: the function.
+            block: what it is passed.
+            name: what messages call the function.
+        """
+        if not self.looks:
+            return fill(block)
+        self.looks -= 1
+        codes = block.view(f"u{block.itemsize}")
+        noise = self._next_noise(codes)
+        codes[:] = noise
+        try:
+            result = fill(block)
+        finally:
+            left = codes == noise
+            if block.dtype.kind == "b":
+                codes[left] = 0  # compiled code takes no other byte for a truth value
+        if result is None or result is block or result is True:
+            bits = math.inf if block.dtype.kind == "b" else 8 * block.itemsize
+            self._report(left, bits, name)
+        return result
+
+    def _next_noise(self, codes: Array) -> Array:
+        """Return noise that stands elsewhere than in the block before."""
+        if self._noise is None:
+            count = len(codes) + MOST_LOOKS
+            drawn = np.random.default_rng(SEED).bytes(count * codes.itemsize)
+            self._noise = np.frombuffer(drawn, codes.dtype)
+            if self._stream.element_type.dtype.kind == "b":
+                self._noise = self._noise | 2
+            self._streaks = np.zeros(len(codes), np.int64)
+        return self._noise[self.looks : self.looks + len(codes)]
+
+    def _report(self, left: Array, bits: float, name: str) -> None:
+        """Warn of elements that hold noise and hardly do so by chance; then look no more."""
+        self._streaks = (self._streaks + 1) * left
+        if not left.any():
+            return
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], left, [False]])))
+        runs = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+        needed = DOUBT + math.log2(len(left))
+        runs = [run for run in runs if int(self._streaks[slice(*run)].sum()) * bits >= needed]
+        if runs:
+            self.looks = 0
+            count = sum(end - start for start, end in runs)
+            warn(
+                UnwrittenOutputWarning(
+                    f"stream '{self._stream.handle}': {name} left {count:,} of "
+                    f"{len(left):,} elements unfilled",
+                    at=self._stream.location,
+                    where=self._where(),
+                    found=listed([f"elements [{a:,}, {b:,})" for a, b in runs], "ranges")
+                    + "\nthey hold anything, here noise; further blocks are not looked at",
+                    fix="fill all of the array: array[:] = values",
+                )
+            )
+
+
+def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> Take:
+    """Return a function of the user's as one whose result is looked at.
+
+    Args:
+        callback: fills a block.
+        looking: looks at the block.
+        what: the stream, for the message.
+    """
+    name = function_name(callback)
+
+    def fill(block: Array) -> None:
+        result = looking.call(callback, block, name) if looking.looks else callback(block)
+        if result is not None and result is not block:  # as np.negative(x, out=block) returns it
+            raise returned(result, f"{what}: {name}")
+
+    return fill
+
+
+def function_name(callback: Callable[..., object]) -> str:
+    """Return what messages call a function of the user's.
+
+    Args:
+        callback: a function, a method, or any object that can be called.
+    """
+    name = getattr(callback, "__qualname__", type(callback).__name__)
+    return "the callback" if "<lambda>" in name else f"callback '{name.split('<locals>.')[-1]}'"
+
+
+def returned(result: object, what: str, assignment: str = "array[:] = values") -> ElementTypeError:
+    """Return the error of a callback that returns what it should have filled in.
+
+    Args:
+        result: what it returned.
+        what: the callback.
+        assignment: what it does instead.
+    """
+    shown = clipped(result)
+    if isinstance(result, np.ndarray):
+        shown = f"an array of {result.dtype}, shape {result.shape}"
+    return ElementTypeError(
+        f"{what} returned {shown}",
+        at=here(),
+        found="what a callback returns goes nowhere",
+        fix=f"fill what it is passed, {assignment}, and return nothing",
+    )
