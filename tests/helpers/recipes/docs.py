@@ -37,6 +37,11 @@ def doubled(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "y": x[::-1].copy()}, {"y": x + x}
 
 
+def doubled_in_place(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(0, 40)))
+    return {"x": x}, {"x": x + x}
+
+
 def settle(rng: np.random.Generator) -> tuple[Values, Expected]:
     goal, x = floats(rng, 1)[0], floats(rng, 1)
     return {"goal": float(goal), "x": x}, {"x": (x + goal) / np.float32(2)}
@@ -160,6 +165,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/arithmetic.md", "Total"): total,
     ("docs/costs.md", "Shift"): copied,
     ("docs/costs.md", "Total"): sum_("x", "y"),
+    ("docs/errors.md", "Double"): doubled_in_place,
     ("docs/guide.md", "Add"): add_one_number,
     ("docs/guide.md", "Axpy"): axpy("factor"),
     ("docs/guide.md", "Grow"): grow,

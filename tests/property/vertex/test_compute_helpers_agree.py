@@ -182,9 +182,10 @@ def test_forms_agree(seed: int, tmp_path: Path) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    interpreted = outputs(module.Drawn, seed, interpret=True)
-    for checks in ("strict", "fast"):
-        compiled = outputs(module.Drawn, seed, checks=checks)
+    forms: list[dict[str, Any]] = [{"interpret": True}, {"checks": "strict"}, {"checks": "fast"}]
+    # From one line, which messages name.
+    interpreted, *others = [outputs(module.Drawn, seed, **form) for form in forms]
+    for compiled in others:
         assert interpreted[0] == compiled[0], path.read_text()
         for one, other in zip(interpreted[1], compiled[1], strict=True):
             assert one.tobytes() == other.tobytes(), path.read_text()

@@ -120,7 +120,7 @@ class TestPredicates:
                 match=r"(?s)RepeatWhileFalse: predicate 'flags' has 6 elements, but one .*t\[0\]",
             ):
                 RepeatWhileFalse(Program(), flags, Program())
-            with pytest.raises(ControlProgramError, match="If: predicate '' has 0 elements"):
+            with pytest.raises(ControlProgramError, match="If: predicate 'flags' has 0 elements"):
                 If(flags[:0], Program(), Program())
         with pytest.raises(
             ElementTypeError, match="If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT"
