@@ -56,7 +56,7 @@ def test_an_input_may_not_share_elements_with_an_inout() -> None:
         "compute set 'step': Input 'x' of Add 1 on tile 1 shares elements with its InOut 'y'"
     )
     assert error.where == "step 1 of 1: Execute 'step'"
-    assert error.found.startswith("'cells' elements [2, 5): in Input 'x' and in InOut 'y' of Add 1")
+    assert error.found.startswith("'cells'[2:5]: in Input 'x' and in InOut 'y' of Add 1")
     assert error.fix.startswith("read them through 'y', or make it an Output and read through 'x'")
 
 
@@ -71,7 +71,7 @@ def test_a_row_is_named_and_pairs_are_numbered() -> None:
         "compute set 'step': Input 'rows[1]' of Rows 0 on tile 0 shares elements with its InOut "
         "'total'; 2 pairs of fields do"
     )
-    assert "'cells' elements [6, 7): in Input 'rows[1]'" in caught.value.found
+    assert "'cells'[2]: in Input 'rows[1]'" in caught.value.found
 
 
 @pytest.mark.parametrize("count", [3, 2000])
