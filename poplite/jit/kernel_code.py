@@ -9,7 +9,7 @@ numbers are int64 and wrap around, pointers have one of three types, and all fun
     statement    what is emitted
     name = ...   a store to the stack, which LLVM turns into registers; the first store has the type
     for          a loop whose end and step are known before it begins
-    a and b      branches: b is not looked at where a is false
+    a and b      branches: b is not looked at where a is false; as a value, whether it is true
     //, %        rounded down, as in Python; the divisor is not 0
     f(...)       a call of an internal function that is always inlined, or what a `Primitive` emits
 
@@ -400,7 +400,8 @@ class _Body:
         return self._builder.gep(pointer, [self._integer(node.slice)])
 
     def _comparison(self, node: ast.Compare) -> Any:
-        if isinstance(node.ops[0], ast.In) and isinstance(node.comparators[0], ast.Tuple):
+        is_one = len(node.ops) == 1 and isinstance(node.ops[0], ast.In)
+        if is_one and isinstance(node.comparators[0], ast.Tuple):
             left, found = self._integer(node.left), BOOL(0)
             for each in node.comparators[0].elts:
                 is_it = self._builder.icmp_signed("==", left, self._integer(each))

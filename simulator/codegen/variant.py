@@ -17,8 +17,8 @@ class Counting:
     Attributes:
         on_copies: whether it does nothing else: vertices work on copies, and other drivers run
             them, or Python does.
-        checked: whether each vertex runs on copies first, with its indices checked, as what counts
-            does not check them.
+        checked: whether each vertex first runs on copies of what it reads and writes, with its
+            indices checked, as what counts does not check them.
         costs: what the prices are made of, and the other numbers of the machine that are needed.
     """
 

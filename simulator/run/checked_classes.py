@@ -92,7 +92,8 @@ class _Numbers:
                 in_row = self._fits(least, most, self._part(owner, "length"))
                 return np.logical_and(in_row, self._fits(row, row, self._length(owner)))
             case ast.Call(func=ast.Name("@is_small"), args=[number]):
-                return np.abs(self._value(number)) < 1 << NUMBER_BITS
+                value, limit = self._value(number), 1 << NUMBER_BITS
+                return np.logical_and(np.greater_equal(value, -limit), np.less(value, limit))
         raise KeyError(ast.dump(node))
 
     def _fits(self, least: ast.expr, most: ast.expr, length: Any) -> Any:

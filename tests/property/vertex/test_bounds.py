@@ -25,8 +25,9 @@ class Walk(pl.Vertex):
     x: pl.Input[pl.Vector[pl.INT]]
     y: pl.InOut[pl.Vector[pl.INT]]
     rows: pl.InOut[pl.Vector[pl.Vector[pl.INT]]]
-    place: pl.Input[pl.Vector[pl.INT]]
+    place: pl.InOut[pl.Vector[pl.INT]]
     n: pl.State[pl.INT]
+    long: pl.State[pl.LONGLONG]
     m: pl.Input[pl.INT]
     total: pl.Output[pl.INT]
 
@@ -36,8 +37,9 @@ class Walk(pl.Vertex):
 
 NUMBERS = st.sampled_from(
     ["0", "1", "2", "3", "self.n", "self.m", "len(self.x)", "len(self.y)", "len(self.rows)"]
+    + ["len(self.rows[0])", "self.long"]
 )
-KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store"]
+KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store", "assert", "place"]
 STEPS = st.sampled_from(["", "", ", 1", ", 2", ", 3", ", -1", ", -2"])
 
 
@@ -62,9 +64,7 @@ def bodies(draw: st.DrawFn) -> str:
 
     def block(depth: int, names: list[str], indent: str) -> None:
         for _ in range(draw(st.integers(1, 2))):
-            kind = draw(
-                st.sampled_from(["loop", "read", "row", "store", "if", "local", "add", "row store"])
-            )
+            kind = draw(st.sampled_from(KINDS))
             index = draw(indices(names)) if names else draw(NUMBERS)
             if kind == "loop" and depth < 3:
                 name = "ijk"[depth]
@@ -81,6 +81,11 @@ def bodies(draw: st.DrawFn) -> str:
             elif kind == "row":
                 other = draw(indices(names)) if names else draw(NUMBERS)
                 lines.append(f"{indent}total += self.rows[{index}][{other}]")
+            elif kind == "assert":
+                lines.append(f"{indent}assert self.x[{index}] != -1, self.y[99]")
+            elif kind == "place":
+                lines.append(f"{indent}self.place[{draw(NUMBERS)}] += 1")
+                lines.append(f"{indent}total += self.rows[self.place[0]][{index}]")
             elif kind == "row store":
                 lines.append(f"{indent}self.rows[{index}][{draw(NUMBERS)}] += total")
             elif kind == "store":
@@ -107,7 +112,9 @@ def outcome(vertex: type[pl.Vertex], values: dict[str, Any], **options: Any) -> 
         for k, row in enumerate(values["rows"])
     ]
     total = graph.add_variable(pl.INT, (), "total", mapping=0)
-    graph.add_vertex(work, vertex, tile=0, **held, rows=rows, n=values["n"], total=total)
+    graph.add_vertex(
+        work, vertex, tile=0, **held, rows=rows, total=total, n=values["n"], long=values["long"]
+    )
     engine = pl.Engine(graph, pl.Execute(work), **options)
     try:
         engine.run()
@@ -131,6 +138,7 @@ SMALL = st.integers(-3, 9)
     place=st.lists(SMALL, min_size=1, max_size=8),
     n=SMALL,
     m=SMALL,
+    long=st.one_of(SMALL, st.sampled_from([-(2**63), 2**62, -(2**32), 2**32])),
 )
 def test_the_same_as_plain_python(
     tmp_path_factory: pytest.TempPathFactory,
@@ -141,6 +149,7 @@ def test_the_same_as_plain_python(
     place: list[int],
     n: int,
     m: int,
+    long: int,
 ) -> None:
     path = tmp_path_factory.mktemp("drawn") / "walk.py"
     path.write_text(HEAD + body + "\n")
@@ -156,14 +165,18 @@ def test_the_same_as_plain_python(
         "place": np.array(place),
         "n": n,
         "m": m,
+        "long": long,
     }
     expected = outcome(vertex, values, interpret=True)
     assert outcome(vertex, values, checks="strict") == expected
-    fast = outcome(vertex, values, checks="fast")
-    if isinstance(expected, str) and "Walk.rows" in expected:  # which row it was is not known
-        expected = re.sub(r"(rows)\[\d+\]|rows$|elements$", r"\1", expected)
-        fast = str(fast).removesuffix("rows or elements")
-    assert fast == expected
+    assert without_row(outcome(vertex, values, checks="fast")) == without_row(expected)
+
+
+def without_row(left: object) -> object:
+    """An error of fast checks, which replay no fault, does not say which row it was."""
+    if not isinstance(left, str):
+        return left
+    return re.sub(r"(?<=Walk.rows)\[\d+\]|(rows or elements|rows|elements)$", "", left)
 
 
 # -- what guards are ---------------------------------------------------------------------------
@@ -225,3 +238,53 @@ def test_what_is_not_known_before_is_checked_each_time(tmp_path: Path, loop: str
     found, needed = text(tmp_path, f"        {loop}")
     assert "@fits(self.x" not in found
     assert needed is None
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("assert self.x[len(self.x)] != 12345, self.y[99]", "'Walk.x': index 3 of 3"),
+        (
+            "for i in range(len(self.rows[self.place[0]])):\n            self.place[0] = 1\n"
+            "            total += self.rows[self.place[0]][i]",
+            "'Walk.rows[1]': index 2 of 2",
+        ),
+        (
+            "for i in range(self.long, self.n):\n            total += self.x[i * 2]\n"
+            "            if i == self.long + 8:\n                break",
+            "'Walk.x': index 4 of 3",
+        ),
+        (
+            "for i in range(2):\n            self.rows[9][0] = self.x[99 + i]",
+            "'Walk.x': index 99 of 3",
+        ),
+    ],
+)
+@pytest.mark.parametrize("checks", ["strict", "fast"])
+def test_what_once_went_outside(tmp_path: Path, checks: str, body: str, fault: str) -> None:
+    path = tmp_path / "walk.py"
+    path.write_text(f"{HEAD}        {body}\n        self.total = total\n")
+    values = {
+        "x": np.arange(3),
+        "y": np.arange(4),
+        "rows": [np.arange(5), np.arange(2)],
+        "place": np.zeros(2, np.int32),
+        "n": -5,
+        "m": 1,
+        "long": -(2**63),
+    }
+    said = outcome(scripts.load(path).Walk, values, checks=checks)
+    shown = fault.replace("rows[1]", "rows") if checks == "fast" else fault
+    assert shown in str(said)
+
+
+def test_long_chains_of_locals_take_no_longer(tmp_path: Path) -> None:
+    """Each use of a local was followed anew: forty lines took hours, six hundred no stack held."""
+    lines = ["for i in range(9):", "    t0 = i"]
+    lines += [f"    t{k} = (t{k - 1} * 5 + t{k - 1}) % 97" for k in range(1, 41)]
+    lines += [f"    t{k} = t{k - 1} + 1" for k in range(41, 600)]
+    lines += ["    total += self.x[t599 % 3] + self.y[t40]"]
+    found, needed = text(tmp_path, "\n".join(f"        {line}" for line in lines))
+    assert "@fits(self.x, 0, 2)" in found
+    assert "@fits(self.y, 0, 96)" in found
+    assert needed == ["@fits(self.x, 0, 2)", "@fits(self.y, 0, 96)"]

@@ -389,7 +389,8 @@ def test_a_callback_that_returns_what_it_should_fill_in_is_refused() -> None:
         caught.value.what == "stream 'in': callback 'load' returned an array of int32, shape (4,)"
     )
     assert "array[:] = values" in caught.value.fix
-    assert "step 1 of 2: Copy 'in' -> 'x', in the callback of stream 'in'" in caught.value.__notes__[0]
+    (note,) = caught.value.__notes__
+    assert "step 1 of 2: Copy 'in' -> 'x', in the callback of stream 'in'" in note
     engine.connect_stream_to_callback("in", lambda array: 4)
     with pytest.raises(pl.ElementTypeError, match="stream 'in': the callback returned 4"):
         engine.run()

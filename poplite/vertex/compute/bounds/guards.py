@@ -15,7 +15,9 @@ from poplite.vertex.compute.bounds.spans import (
     Span,
     bounded,
     minus,
+    negative,
     of_operation,
+    of_rest,
     over,
     plus,
     times,
@@ -25,6 +27,9 @@ from poplite.vertex.compute.typing.kinds import Kind
 
 LENGTH_BITS = 40
 """Of the length of a field."""
+
+DEEPEST = 60
+"""Parts of an index, one in the other, that are followed."""
 
 
 @dataclass(slots=True)
@@ -56,6 +61,8 @@ class Guards:
         self._facts, self._vertex, self._sites = checked.facts, checked.vertex, Sites(checked)
         self.of_loops: dict[ast.For, Guard] = defaultdict(Guard)
         self.flags: dict[ast.Subscript, tuple[ast.For, bool] | None] = {}
+        self._spans: dict[tuple[ast.expr, Part], Span | None] = {}
+        self._depth = 0
 
     def find(self) -> None:
         """Find what is compared before which loop."""
@@ -74,8 +81,6 @@ class Guards:
                     return None
                 found.update({ast.dump(each): each for each in conditions})
         return list(found.values())
-
-    # Where everything stands
 
     # The guard of a site
 
@@ -127,10 +132,12 @@ class Guards:
                 return False
             if isinstance(each, ast.Call):
                 return False
+            if isinstance(each, ast.Subscript) and each in self._facts.kinds:
+                return False  # a number in memory
         return True
 
     def _is_fixed(self, node: ast.Attribute) -> bool:
-        """Tell whether `self.name` is not changed by the vertex."""
+        """Tell whether the number `self.name`, or the place of what it is, never changes."""
         field = self._vertex.fields.get(node.attr)
         return field is None or field.depth > 0 or not field.writes
 
@@ -142,6 +149,7 @@ class Guards:
             return None
         if not isinstance(owner, ast.Subscript):
             return [*span.needs, call("fits", owner, span.least, span.most)]
+        # Of the rows of one list, one is looked up: which one must not change in the loop.
         row = self._span(owner.slice, path, level)
         if row is None or not row.is_exact or isinstance(owner.value, ast.Subscript):
             return None
@@ -162,6 +170,16 @@ class Guards:
 
     def _span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
         """Return what an int lies between while a loop runs; None where that is not known."""
+        known = (node, level)
+        if known not in self._spans:
+            self._spans[known] = None  # for what leads back here, or is too deep
+            self._depth += 1
+            if self._depth <= DEEPEST:
+                self._spans[known] = self._new_span(node, path, level)
+            self._depth -= 1
+        return self._spans[known]
+
+    def _new_span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
         if (constant := self._sites.constant(node)) is not None:
             number = ast.Constant(constant)
             return Span(number, number, constant.bit_length())
@@ -172,18 +190,17 @@ class Guards:
                 return self._of_name(node, path, level)
             case ast.Attribute() if self._is_fixed(node):
                 return self._of_field(node)
-            case ast.Call(func=ast.Name("len"), args=[over]) if self._stays(over, level):
-                if isinstance(over, ast.Subscript):
+            case ast.Call(func=ast.Name("len"), args=[owner]) if self._stays(owner, level):
+                if isinstance(owner, ast.Subscript):
                     return None  # its own row would have to be checked
                 return Span(node, node, LENGTH_BITS)
             case ast.BinOp(left=left, op=op, right=right):
-                a, b = self._span(left, path, level), self._span(right, path, level)
-                return of_operation(op, a, b)
+                if (b := self._span(right, path, level)) is None:
+                    return None
+                return of_rest(op, b) or of_operation(op, self._span(left, path, level), b)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 if (inner := self._span(operand, path, level)) is not None:
-                    least, most = minus(None, inner.most), minus(None, inner.least)
-                    exact = least if inner.is_exact else most
-                    return Span(least, exact, inner.bits, inner.needs)
+                    return negative(inner)
         return None
 
     def _of_name(self, node: ast.Name, path: Path, level: Part) -> Span | None:
@@ -195,6 +212,7 @@ class Guards:
         made = self._sites.assignments[node.id]
         if len(made) != 1 or (only := made[0]) is None:
             return None
+        # Dialect and typing have it that no way leads here on which the local is not set.
         is_before = only.path == path[: len(only.path)] and only.node.lineno < node.lineno
         if not is_before or level not in only.path:
             return None

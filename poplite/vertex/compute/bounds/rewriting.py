@@ -88,14 +88,21 @@ class _Rewriting(ast.NodeTransformer):
             return node
         return _at(call("element", node.value, node.slice, flag), node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         target = node.targets[0]
-        if len(node.targets) > 1 or (flag := self._flags.get(target)) is None:
-            self.generic_visit(node)
-            return node
+        flag = self._flags.get(target)
         self.generic_visit(node)
+        if len(node.targets) > 1 or flag is None:
+            return node
         assert isinstance(target, ast.Subscript)
-        return _at(ast.Expr(call("store", target.value, target.slice, node.value, flag)), node)
+        value = node.value
+        before: list[ast.stmt] = []
+        if not isinstance(value, ast.Constant | ast.Name):  # it is computed before the row is found
+            name = f"@value{node.lineno}.{node.col_offset}"
+            before = [_at(ast.Assign([ast.Name(name, ast.Store())], value), node)]
+            value = ast.Name(name, ast.Load())
+        stored = ast.Expr(call("store", target.value, target.slice, value, flag))
+        return [*before, _at(stored, node)]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         target = node.target

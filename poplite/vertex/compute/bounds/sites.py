@@ -101,8 +101,10 @@ class Sites:
                     self._expressions(node.test, path)
                     self._statements(node.body, (*path, (node, True)))
                     self._statements(node.orelse, (*path, (node, False)))
-                case ast.Raise() | ast.Assert():
-                    pass
+                case ast.Raise():
+                    pass  # what it says is not compiled
+                case ast.Assert():
+                    self._expressions(node.test, path)
                 case _:
                     self._note_assignment(node, path)
                     self._expressions(node, path)

@@ -10,9 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 MOST_BITS = 62
 """Of what a guard computes: more could wrap around."""
+
+MOST_PARTS = 100
+"""Of an expression, and of what must be so for it: longer ones would take long to compile."""
 
 Needs = tuple[ast.expr, ...]
 
@@ -39,10 +43,8 @@ class Span:
         return self.least is self.most
 
 
-def of_operation(op: ast.operator, a: Span | None, b: Span | None) -> Span | None:
-    """Return what an operation of two numbers gives; None where that is not known."""
-    if b is None:
-        return None
+def of_rest(op: ast.operator, b: Span) -> Span | None:
+    """Return what `%` and `&` give of any first number; None for others."""
     known = number_in(b.least) if b.is_exact else None
     match op:
         case ast.Mod() if known is not None and known > 0:
@@ -53,8 +55,14 @@ def of_operation(op: ast.operator, a: Span | None, b: Span | None) -> Span | Non
             positive = ast.Compare(b.least, [ast.Gt()], [ast.Constant(0)])
             most = minus(b.most, ast.Constant(1))
             return bounded(ast.Constant(0), most, b.bits + 1, (*b.needs, positive))
+    return None
+
+
+def of_operation(op: ast.operator, a: Span | None, b: Span) -> Span | None:
+    """Return what an operation of two numbers gives; None where that is not known."""
     if a is None:
         return None
+    known = number_in(b.least) if b.is_exact else None
     bits, needs = max(a.bits, b.bits) + 1, (*a.needs, *b.needs)
     match op:
         case ast.Add():
@@ -95,8 +103,21 @@ def _combined(
 
 
 def bounded(least: ast.expr, most: ast.expr, bits: int, needs: Needs) -> Span | None:
-    """Return a span; None where its ends could wrap around."""
-    return Span(least, most, bits, needs) if bits <= MOST_BITS else None
+    """Return a span; None where its ends could wrap around, or are long."""
+    if bits > MOST_BITS or len(needs) > MOST_PARTS or _is_long(least) or _is_long(most):
+        return None
+    return Span(least, most, bits, needs)
+
+
+def _is_long(node: ast.expr) -> bool:
+    return sum(1 for _ in islice(ast.walk(node), MOST_PARTS)) == MOST_PARTS
+
+
+def negative(span: Span) -> Span | None:
+    """Return what the negative of a number lies between."""
+    least = minus(ast.Constant(0), span.most)
+    most = least if span.is_exact else minus(ast.Constant(0), span.least)
+    return bounded(least, most, span.bits, span.needs)
 
 
 def number_in(node: ast.expr | None) -> int | None:
@@ -120,11 +141,11 @@ def plus(a: ast.expr, b: ast.expr) -> ast.expr:
     return ast.BinOp(a, ast.Add(), b)
 
 
-def minus(a: ast.expr | None, b: ast.expr) -> ast.expr:
-    """Return a difference; without a first number, that to 0."""
+def minus(a: ast.expr, b: ast.expr) -> ast.expr:
+    """Return a difference."""
     if (y := number_in(b)) is not None:
-        return plus(a or ast.Constant(0), ast.Constant(-y))
-    return ast.UnaryOp(ast.USub(), b) if a is None else ast.BinOp(a, ast.Sub(), b)
+        return plus(a, ast.Constant(-y))
+    return ast.BinOp(a, ast.Sub(), b)
 
 
 def times(a: ast.expr, b: ast.expr) -> ast.expr:
