@@ -52,7 +52,8 @@ def behind_field(
                 for each in (vectors if row is None else vectors[row : row + 1])
                 if len(each)
             ]
-            return _named(_positions(starts, size), step.gather, layout) if starts else ""
+            count = sum(length for _, length in starts)
+            return _named(_positions(starts, size), count, step.gather, layout) if starts else ""
     return ""
 
 
@@ -64,7 +65,8 @@ def _positions(starts: Sequence[tuple[int, int]], size: int) -> Integers:
     return np.concatenate([start + size * np.arange(length) for start, length in starts])
 
 
-def _named(positions: Integers, gather: Moves, layout: ArenaLayout) -> str:
+def _named(positions: Integers, count: int, gather: Moves, layout: ArenaLayout) -> str:
+    """Return the name of some elements; of more than are looked at, by the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
     (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
@@ -72,8 +74,11 @@ def _named(positions: Integers, gather: Moves, layout: ArenaLayout) -> str:
     at = begin + (positions - positions[0]) // size
     if first is not last or at.min() < 0 or at.max() >= first.num_elements:
         return f"{element_name(first, begin)} to {element_name(last, end)}, gathered"
-    if len(at) == end - begin + 1 and (np.diff(at) == 1).all():
+    is_all = len(at) == count
+    if count == end - begin + 1 and (not is_all or (np.diff(at) == 1).all()):
         return element_range(first.name, first.shape, begin, end + 1)
+    if not is_all:
+        return f"{element_name(first, begin)} to {element_name(first, end)}"
     return _box(first, at) or (
         f"{element_name(first, begin)} to {element_name(first, end)}, gathered"
     )
