@@ -50,7 +50,8 @@ def test_a_report_is_as_wide_as_is_said(
         assert main(["report", *words, "--width", str(width)]) == 0
         fitted = capsys.readouterr().out
         assert max(map(len, fitted.splitlines())) <= width
-        assert fitted.split() == text.split()
+        # Of a path that is longer than a line, a part may stand on the next one.
+        assert "".join(fitted.split()) == "".join(text.split())
         with monkeypatch.context() as patch:
             patch.setenv("COLUMNS", str(width))
             assert main(["report", *words]) == 0
