@@ -15,16 +15,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.report.execution import PhaseKind, Source
 from poplite.source import SourceLocation
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    from poplite.report.execution import PhaseKind, Source
 
 SlotSource = Literal["given", "formula", "automatic"]
 """Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles`, or its
@@ -52,7 +54,7 @@ class Cause:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Phase:
     """One phase of a step.
 
@@ -107,7 +109,7 @@ class VertexCosts:
     shape: Series | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepCost:
     """What one execution of a step costs.
 
@@ -166,7 +168,7 @@ class PhaseTotal:
     causes: tuple[Cause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepTotal:
     """What a step took, over all its executions.
 

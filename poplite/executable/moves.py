@@ -37,7 +37,7 @@ SPLIT_BYTES = 64
 """One block is split at multiples of a cache line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Moves:
     """Copies that may run in any order: none writes what another reads or writes.
 

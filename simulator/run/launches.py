@@ -71,7 +71,7 @@ _NONE = np.zeros((0, CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BoundPart:
     """A part of a launch with its addresses.
 
@@ -125,7 +125,7 @@ class BoundPart:
         return int(self.vertices[: chunk[CHUNK_ROW]].sum() + chunk[CHUNK_VERTEX])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Launch:
     """What a row of the launch table stands for.
 

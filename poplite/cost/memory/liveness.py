@@ -55,7 +55,7 @@ _IDLE = Flow(0, 0)
 """Of what does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lifetimes:
     """When variables are needed.
 
