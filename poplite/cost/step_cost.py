@@ -15,18 +15,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
+from poplite.report.phase_kinds import PhaseKind, Source
 from poplite.source import SourceLocation
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
-
-if TYPE_CHECKING:
-    from poplite.report.execution import PhaseKind, Source
 
 SlotSource = Literal["given", "formula", "automatic"]
 """Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles`, or its

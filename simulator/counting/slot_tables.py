@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable.executable import Executable
 from poplite.machine.target import Target
+from poplite.report.phase_kinds import Source
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.record_words import (
     ALONE,
@@ -51,9 +51,6 @@ from poplite.simulator.counting.record_words import (
     WORKERS,
 )
 from poplite.vertex.vertex import MultiVertex, Vertex
-
-if TYPE_CHECKING:
-    from poplite.report.execution import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,11 +17,11 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.memory.plan import Category
 from poplite.cost.step_cost import Phase, StepCost
 from poplite.errors import VertexCompileError
+from poplite.report.phase_kinds import PhaseKind
 from poplite.vertex.compute import check
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
-    from poplite.report.execution import PhaseKind
     from poplite.vertex.vertex import Vertex
 
 OPERATIONS = (

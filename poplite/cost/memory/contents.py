@@ -22,6 +22,7 @@ from poplite.cost.memory.vertex_size import VertexBytes
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import StepCost
 from poplite.program import Execute, Loop, Program, Repeat, children_first
+from poplite.report.phase_kinds import PhaseKind
 from poplite.source import SourceLocation
 from poplite.vertex.layouts import PLAIN, Layout
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
     from poplite.graph.storage.variable import Variable
-    from poplite.report.execution import PhaseKind
 
 BUFFERS: Mapping[PhaseKind, Category] = {
     "copy": "rearrangement",
