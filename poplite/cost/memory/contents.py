@@ -147,7 +147,7 @@ def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
     """Return what fields ask of the memory of variables, by the number of the variable."""
     asked: dict[int, Layout] = {}
     bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
-    for part in (part for table in tables for part in table.fields()):
+    for part in (part for table in tables for part in table.fields):
         layout = part.field.layout
         if layout.interleaved or layout.min_align > 1:
             owners = bases.searchsorted(part.runs.begin, side="right") - 1
