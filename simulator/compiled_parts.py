@@ -31,7 +31,7 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 # -- drivers ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Driver:
     """Which driver: of a class, for rows of some columns, in some variant.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +20,9 @@ from poplite.executable.executable import Executable
 from poplite.executable.step import vertex_classes
 from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.host.actions import Host
-from poplite.simulator.interpreted_program import InterpretedProgram
 from poplite.simulator.progress import Progress, shown
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.interpreted_counting import InterpretedSlots
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
 from poplite.simulator.run.recording import Recording
@@ -33,6 +32,9 @@ from poplite.source import here
 from poplite.text import clipped
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex
+
+if TYPE_CHECKING:
+    from poplite.simulator.interpreted_program import InterpretedProgram
 
 
 class Runs:
@@ -77,6 +79,9 @@ class Runs:
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
         if interpret is True:  # which needs no compiler
+            from poplite.simulator.interpreted_program import InterpretedProgram
+            from poplite.simulator.run.interpreted_counting import InterpretedSlots
+
             slots = InterpretedSlots(executable, arena, interpreted)
             slot_counts = slots.slot_counts
             self.programs = {

@@ -51,7 +51,8 @@ class Steps:
     @property
     def count(self) -> int:
         """How many numbers."""
-        return math.prod([extent for extent, _ in self.digits])
+        digits = self.digits
+        return digits[0][0] if len(digits) == 1 else math.prod([extent for extent, _ in digits])
 
     @property
     def step(self) -> int | None:

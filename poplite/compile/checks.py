@@ -319,7 +319,7 @@ def _warn_of_empty(used: _Used) -> None:
 def _owners(graph: Graph, table: EdgeTable) -> list[int]:
     """Return the numbers of the variables that a compute set touches, rising."""
     owners: set[int] = set()
-    for field in table.fields():
+    for field in table.fields:
         low, high = field.edges.envelope()
         first, last = graph.space.owner(low), graph.space.owner(high - 1)
         if first != last:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
@@ -203,10 +204,16 @@ def _check_stamps(leaves: Iterable[Program]) -> None:
 
 def _balance(graph: Graph) -> tuple[int, int]:
     elements = np.zeros(graph.target.tiles, np.int64)
+    of_one_tile: defaultdict[int, int] = defaultdict(int)
     for variable in graph.variables:
+        if (tile := variable.mapping.only_tile) is not None:
+            of_one_tile[tile] += variable.num_elements
+            continue
         breaks, tiles = variable.mapping.pieces()
         mapped = tiles >= 0
         np.add.at(elements, tiles[mapped], np.diff(breaks)[mapped])
+    for tile, count in of_one_tile.items():
+        elements[tile] += count
     return int(elements.min()), int(elements.max())
 
 

@@ -68,7 +68,7 @@ HOSTED = StreamCopy | RemoteCopy | CodeCopy | Call
 Place = Literal["before", "after"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HostStep:
     """A program that needs the host, lowered.
 

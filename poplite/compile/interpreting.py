@@ -37,7 +37,8 @@ def interpreted_classes(
     """
     listed = list(steps)
     if not isinstance(interpret, tuple):
-        return [frozenset(classes if interpret else ()) for _, classes in listed]
+        none: Classes = frozenset()
+        return [frozenset(classes) if interpret else none for _, classes in listed]
     found: list[Classes] = [frozenset()] * len(listed)
     for asked in interpret:
         each = [_meant(asked, name, classes) for name, classes in listed]

@@ -271,22 +271,26 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
         variables: of one graph, by rising element address.
     """
     for variable in variables:
-        for values in (variable.initial_value, *variable.replica_values.values()):
-            if values is not None:
-                values.flags.writeable = False
+        if variable.initial_value is not None:
+            variable.initial_value.flags.writeable = False
+        for values in variable.replica_values.values():
+            values.flags.writeable = False
     return tuple(
-        StoredVariable(
-            variable.name,
-            variable.element_type,
-            variable.shape,
-            variable.storage.base,
-            variable.num_elements,
-            variable.constant,
-            variable.location,
-            variable.initial_value,
-            dict(variable.replica_values),
-        )
-        for variable in variables
+        [
+            StoredVariable(
+                variable.name,
+                variable.element_type,
+                variable.shape,
+                storage.base,
+                storage.num_elements,
+                storage.constant,
+                variable.location,
+                variable.initial_value,
+                dict(variable.replica_values) if variable.replica_values else {},
+            )
+            for variable in variables
+            for storage in (variable.storage,)
+        ]
     )
 
 

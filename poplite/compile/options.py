@@ -34,7 +34,7 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """One option.
 

@@ -173,6 +173,8 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
     (writers, others), other_runs, verb = found.double, found.written, "written"
     if not len(writers):
         (writers, others), other_runs, verb = found.foreign, found.read, "read"
+    if not len(writers):
+        return ()
     return Races(compute_set, found.written, writers, other_runs, others, verb)
 
 

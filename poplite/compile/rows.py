@@ -91,15 +91,15 @@ def _is_even(column: Column, series: Series | None) -> bool:
 
 def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
     """Return one row: the first number of each column, the step of affine ones, else zeros."""
-    row = np.zeros((1, width(described)), np.int64)
-    row[0, COUNT] = _count(series)
+    row = [0] * width(described)
+    row[COUNT] = _count(series)
     for (column, at), numbers in zip(positions(described), series, strict=True):
         if numbers is None or column.kind == "flat":
             continue
-        row[0, at] = numbers.at(0)
+        row[at] = numbers.at(0)
         if column.kind == "affine":
-            row[0, at + 1] = numbers.step or 0
-    return row
+            row[at + 1] = numbers.step or 0
+    return np.array([row], np.int64)
 
 
 def _work(work: Int64 | int, count: Int64) -> Int64:

@@ -12,10 +12,8 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Steps
-from poplite.compile.copies import Side, copied_runs, copied_views
+from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.executable.moves import Moves
-
-_NONE = np.zeros(0, np.int64)
 
 _Columns = tuple[Int64, Int64, Int64]
 
@@ -61,10 +59,13 @@ class Swaps:
 
     def moves(self) -> tuple[Moves, Moves]:
         """Return the copies to the other place, and those back."""
-        here, there, size = _joined(self._runs[0])
-        into = copied_runs((here, size), (there, size))
-        here, there, size = _joined(self._runs[1])
-        back = copied_runs((there, size), (here, size))
+        into, back = NO_MOVES, NO_MOVES
+        if self._runs[0]:
+            here, there, size = _joined(self._runs[0])
+            into = copied_runs((here, size), (there, size))
+        if self._runs[1]:
+            here, there, size = _joined(self._runs[1])
+            back = copied_runs((there, size), (here, size))
         return _together(into, self._moves[0]), _together(back, self._moves[1])
 
 
@@ -74,12 +75,14 @@ def _side(elements: Steps, size: int) -> Side:
 
 
 def _joined(columns: list[_Columns]) -> _Columns:
-    here, there, size = (
-        np.concatenate(column) for column in zip((_NONE, _NONE, _NONE), *columns, strict=True)
-    )
+    here, there, size = (np.concatenate(column) for column in zip(*columns, strict=True))
     return here, there, size
 
 
 def _together(runs: Moves, views: list[Moves]) -> Moves:
     """Put moves of views behind those of runs, which alone have a list of pieces."""
+    if not views:
+        return runs
+    if len(views) == 1 and not len(runs.records):
+        return views[0]
     return Moves(np.concatenate([runs.records, *(each.records for each in views)]), runs.pieces)

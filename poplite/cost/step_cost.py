@@ -21,7 +21,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.report.execution import PhaseKind, Source
+from poplite.report.phase_kinds import PhaseKind, Source
 from poplite.source import SourceLocation
 from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
@@ -52,7 +52,7 @@ class Cause:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Phase:
     """One phase of a step.
 
@@ -107,7 +107,7 @@ class VertexCosts:
     shape: Series | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepCost:
     """What one execution of a step costs.
 
@@ -166,7 +166,7 @@ class PhaseTotal:
     causes: tuple[Cause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepTotal:
     """What a step took, over all its executions.
 

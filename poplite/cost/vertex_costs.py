@@ -60,7 +60,7 @@ def vertex_costs(
     return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Vertices of a family of which all, or none, have a number of their own.
 

@@ -134,6 +134,8 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
         described: their columns.
         tables: by number of the column.
     """
+    if not tables:
+        return np.ascontiguousarray(rows)
     bound = rows.copy()
     for number, (column, at) in enumerate(positions(described)):
         if column.kind in ("flat", "table"):

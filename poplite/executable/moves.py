@@ -33,11 +33,13 @@ BLOCK_OVERHEAD = 8
 BYTES_PER_ELEMENT = 4
 """Bytes that cost as much to copy as one element costs to compute."""
 
+_NO_WEIGHTS = np.zeros(0, np.int64)
+
 SPLIT_BYTES = 64
 """One block is split at multiples of a cache line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Moves:
     """Copies that may run in any order: none writes what another reads or writes.
 
@@ -52,6 +54,8 @@ class Moves:
     @property
     def weights(self) -> Integers:
         """Work of each record, in elements."""
+        if not len(self.records):
+            return _NO_WEIGHTS
         _, _, rows, size, far, _ = self.records.T
         weights = rows * (size // BYTES_PER_ELEMENT + BLOCK_OVERHEAD)
         for record in np.flatnonzero(size == 0):
@@ -81,6 +85,8 @@ class Moves:
 
         There, `far` of a list is the distance in bytes from the first record to its pieces.
         """
+        if not len(self.pieces):
+            return np.ascontiguousarray(self.records).reshape(-1)
         records = self.records.copy()
         listed = records[:, 3] == 0
         records[listed, 4] = records.nbytes + records[listed, 4] * PIECE_WORDS * 4
@@ -98,10 +104,11 @@ class Moves:
 
     def split(self, limit: float) -> Moves:
         """Return the same moves in records of at most about `limit` work each."""
-        parts = np.ceil(self.weights / limit).astype(np.int64)
-        heavy = parts > 1
-        if not heavy.any():
+        weights = self.weights
+        if weights.max(initial=0) <= limit:
             return self
+        parts = np.ceil(weights / limit).astype(np.int64)
+        heavy = parts > 1
         many = self.records[heavy].tolist(), parts[heavy].tolist()
         cut = [self._cut(record, into) for record, into in zip(*many, strict=True)]
         return Moves(np.concatenate([self.records[~heavy], *cut]), self.pieces)

@@ -114,7 +114,7 @@ ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, 
 get_num_threads, and the function that a thread runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Code:
     """One program as ops.
 

@@ -18,7 +18,7 @@ from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NamedVertex:
     """A vertex as messages call it.
 

@@ -63,7 +63,7 @@ class Vertices:
         return bound_rows(self.rows, self.columns, self.tables)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ComputeStep:
     """A lowered compute set.
 
@@ -89,7 +89,7 @@ class ComputeStep:
     may_fault: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CopyStep:
     """A lowered Copy.
 

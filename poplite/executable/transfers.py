@@ -14,7 +14,7 @@ from poplite.source import SourceLocation
 from poplite.types import ElementType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stream:
     """A stream without its graph.
 
@@ -37,7 +37,7 @@ class Stream:
     location: SourceLocation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A dense array in the arena.
 
@@ -71,7 +71,7 @@ class Transfer:
     metadata: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Remote:
     """A remote buffer without its graph.
 

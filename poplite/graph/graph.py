@@ -72,7 +72,7 @@ __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 _Field = FieldRef | tuple[VertexInstance, str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Parts:
     """What a graph is made of; its virtual graphs have the same.
 

@@ -311,7 +311,10 @@ def _map(
     space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
 ) -> None:
     """Put a new variable on tiles."""
-    if not isinstance(mapping, str):
+    if isinstance(mapping, int):  # what most ask for
+        tile = tiles.checked(mapping, f"'{variable.name}'", at)
+        variable.mapping.paint(0, variable.num_elements, tile)
+    elif not isinstance(mapping, str):
         paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
     elif mapping != "linear":
         raise InvalidTileMapping(

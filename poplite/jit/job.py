@@ -17,7 +17,7 @@ Made = tuple[bytes, list[str], Mapping[str, Any]]
 values that JSON has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """One piece of native code.
 

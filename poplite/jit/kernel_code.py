@@ -50,7 +50,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Primitive:
     """A function of kernels that stands for LLVM instructions.
 

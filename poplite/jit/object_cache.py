@@ -70,14 +70,18 @@ def digest(makers: Sequence[str], *parts: object) -> str:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    from importlib.metadata import version
+    from importlib.util import find_spec
 
+    import llvmlite
     import llvmlite.binding as llvm
 
+    numba = find_spec("numba")  # importing it, or importlib.metadata, takes long
+    assert numba is not None, "poplite is installed without Numba"
+    assert numba.origin is not None, "Numba has no __init__.py"
     return (
         sys.version,
-        version("numba"),
-        version("llvmlite"),
+        Path(numba.origin).with_name("_version.py").read_text(),
+        llvmlite.__version__,
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
     )

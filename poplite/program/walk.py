@@ -15,7 +15,7 @@ from poplite.program.base import Program
 from poplite.text import fitted
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Step:
     """One leaf of a program, in one place; or a program in which a scalar decides what runs.
 

@@ -11,24 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
+from poplite.report.phase_kinds import PHASE_KINDS, PhaseKind, Source
 from poplite.report.program_tree import Program, Programs
-
-PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
-"""What happens in a phase: vertices run; data are rearranged on their tile; they move between the
-tiles of an IPU, between IPUs, or from and to the host."""
-
-PHASE_KINDS: tuple[PhaseKind, ...] = get_args(PhaseKind)
-
-Source = Literal["given", "formula", "estimated", "counted", "guessed"]
-"""How cycles of vertices are known: `set_perf_estimate`; a formula of the class, or an estimator;
-priced from the compiled code; counted while it ran; or a guess."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.report.execution import Cause, PhaseKind
+from poplite.report.execution import Cause
+from poplite.report.phase_kinds import PhaseKind
 from poplite.text import shortened
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def _nothing(program: str, row: int) -> None:
     """Return that nothing was counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Priced:
     """What one execution of a step takes.
 
@@ -52,7 +52,7 @@ class _Priced:
     cycles: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
     """The rows of a program that have a cost.
 

@@ -60,7 +60,7 @@ def seen_type(element: type[ElementType[Any]]) -> ir.Type:
     return TRUTH if element is BOOL else INDEX
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """How elements of a field are loaded and stored.
 

@@ -33,7 +33,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Argument:
     """One argument.
 

@@ -27,7 +27,7 @@ class Counting:
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variant:
     """What a driver does that others of its class do not.
 

@@ -22,7 +22,7 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable.executable import Executable
 from poplite.machine.target import Target
-from poplite.report.execution import Source
+from poplite.report.phase_kinds import Source
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.record_words import (
     ALONE,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from poplite.errors import (
     ApplicationRuntimeError,
@@ -35,6 +32,9 @@ from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import amount, clipped
 from poplite.types import QUARTER, QuarterMetadata
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Missing(NamedTuple):
@@ -346,7 +346,7 @@ def _replicas_without(connection: Connection) -> str:
 
 def _actions_of(code: Code) -> list[int]:
     rows = code.ops[:, 0] == CALLBACK
-    return [int(number) for number in np.unique(code.ops[rows, 1])]
+    return sorted(set(code.ops[rows, 1].tolist()))
 
 
 def describe(action: Action) -> str:

@@ -63,7 +63,7 @@ class Place(Protocol):
         """Return the format and scale that it has now; None where it is not QUARTER."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _OfTensor:
     """What a place has from its tensor."""
 
@@ -85,7 +85,7 @@ class _OfTensor:
         return self.tensor.shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ByView(_OfTensor):
     """A place that a view leads to.
 
@@ -110,7 +110,7 @@ class ByView(_OfTensor):
         return _metadata_of(self.element_type, byte)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ByMoves(_OfTensor):
     """A place that an executable knows.
 
@@ -135,7 +135,7 @@ class ByMoves(_OfTensor):
         return _metadata(self.tensor, arena.parts[replica])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HostAccess:
     """What one call of the user's reads or writes.
 

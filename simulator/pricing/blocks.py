@@ -45,7 +45,7 @@ class Instruction:
         return self.opcode == "call" and not self.callee.startswith("llvm.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A basic block.
 
@@ -80,7 +80,7 @@ class Loop:
     blocks: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counting:
     """How a loop counts.
 

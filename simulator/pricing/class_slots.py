@@ -95,7 +95,7 @@ def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
     return taking is not None and DATA in taking.deciding
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Taking:
     """What returns the slots of a class.
 

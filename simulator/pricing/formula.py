@@ -35,7 +35,7 @@ MOST_VARIABLES = 4
 """With more there is no formula; each shape is priced by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
     """A polynomial in a few variables.
 

@@ -32,7 +32,7 @@ _KEEPS_SHORT = frozenset(
 """What makes of a field's length a number that is about as small."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LoopCosts:
     """What is known of the loops of a function.
 

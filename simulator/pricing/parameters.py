@@ -37,7 +37,7 @@ _OF: dict[ShapeKind, tuple[What, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
     """One argument of the function that is priced.
 

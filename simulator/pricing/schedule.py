@@ -25,7 +25,7 @@ PARTS = 64
 """Parts of a slot: costs are whole numbers, so that sums do not depend on their order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Price:
     """What an instruction costs.
 

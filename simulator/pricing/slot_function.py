@@ -45,7 +45,7 @@ Memory = Callable[[Instruction, int], str]
 """Returns what becomes of an instruction, which has a number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BlockCost:
     """What a block takes.
 

@@ -91,7 +91,7 @@ class CompiledSteps:
         rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
-        self.launches: dict[tuple[int, int], int] = {}
+        self.launches = np.zeros((len(executable.steps), FALLING + 1), np.int64)
         for number, step in enumerate(executable.steps):
             may_fault = isinstance(step, ComputeStep) and (
                 step.may_fault or any(group.cls in checked for group in step.groups)
@@ -120,7 +120,7 @@ class CompiledSteps:
             self.launches[number, FALLING] = self.table.add(parts, checked=True)
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
-        self._may_share = np.ones(len(self.table.words), np.bool_)
+        self._may_share = np.ones(len(self.table.launches), np.bool_)
         guesses = np.array([launch.work for launch in self.table.launches]) / ELEMENTS_PER_NS
         self._share(guesses)
 
@@ -143,7 +143,7 @@ class CompiledSteps:
         """
         self._ran_ns += ran_ns
         if threads.started() or self._ran_ns > PATIENCE_NS:
-            words = self.table.words
+            words = self.table.words[: len(self.table.launches)]
             self._share(np.maximum(words[:, LAUNCH_COST], words[:, LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:

@@ -41,7 +41,7 @@ from poplite.vertex.compute import OutsideField, calls_in
 from poplite.vertex.vertex import Vertex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """What a compiled vertex leaves behind when it stops.
 

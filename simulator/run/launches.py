@@ -20,7 +20,6 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.descriptor import width
 from poplite.executable.moves import Moves
 from poplite.executable.opcodes import (
     CHUNK_ARENA,
@@ -48,6 +47,7 @@ from poplite.executable.opcodes import (
 )
 from poplite.executable.step import Vertices
 from poplite.vertex.compute import remembered
+from poplite.vertex.vertex import Vertex
 
 Integers = npt.NDArray[np.int64]
 Part = Moves | Vertices
@@ -71,7 +71,7 @@ _NONE = np.zeros((0, CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BoundPart:
     """A part of a launch with its addresses.
 
@@ -89,9 +89,10 @@ class BoundPart:
 
     def one_chunk(self) -> list[int]:
         """Return the chunk row of all vertices."""
-        words = dict(enumerate(self.call, CHUNK_DRIVER))
-        words |= {CHUNK_HIGH: len(self.vertices), CHUNK_LAST: int(self.vertices[-1])}
-        return [words.get(word, 0) for word in range(CHUNK_WORDS)]
+        words = [0] * CHUNK_WORDS
+        words[CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
+        words[CHUNK_HIGH], words[CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
+        return words
 
     def cut(self, pieces: int, done: int = 0) -> Integers:
         """Return chunk rows of about equal weight, none of them empty.
@@ -125,7 +126,7 @@ class BoundPart:
         return int(self.vertices[: chunk[CHUNK_ROW]].sum() + chunk[CHUNK_VERTEX])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Launch:
     """What a row of the launch table stands for.
 
@@ -183,6 +184,8 @@ class LaunchTable:
         self._arenas, self._driver, self._mover = arenas, driver, mover
         self.launches: list[Launch] = []
         self.words = np.zeros((number, LAUNCH_WORDS), np.int64)
+        self._nothing: int | None = None
+        self._varies: dict[type[Vertex], bool] = {}
 
     def add(
         self,
@@ -201,12 +204,15 @@ class LaunchTable:
             slots: by arena, the address of the table of what each vertex took.
 
         Returns:
-            Its row in the table.
+            Its row in the table; one row for all launches of nothing.
         """
-        some = [part for part in parts if len(part.weights)]
+        some = [part for part in parts if len(_rows(part))]
+        if not some:
+            if self._nothing is None:
+                self._nothing = self._append([], False, False, _NOWHERE)
+            return self._nothing
         bound = [each for part in some for each in self._bind_all(part, replica_map)]
-        classes = {part.cls for part in parts if isinstance(part, Vertices)}
-        varies = any(remembered(cls, "varies", attrgetter("varies")) for cls in classes)
+        varies = any(self._varying(part.cls) for part in some if isinstance(part, Vertices))
         return self._append(bound, varies, checked, slots)
 
     def add_call(self, driver: int, rows: Integers) -> int:
@@ -273,6 +279,11 @@ class LaunchTable:
             chunks[:, FAULT_WORD:] = 0
         return faults
 
+    def _varying(self, cls: type[Vertex]) -> bool:
+        if cls not in self._varies:
+            self._varies[cls] = remembered(cls, "varies", attrgetter("varies"))
+        return self._varies[cls]
+
     def _bind_all(self, part: Part, replica_map: Sequence[int] | None) -> Iterator[BoundPart]:
         """Yield a part with its addresses, once for each replica."""
         if replica_map is None or isinstance(part, Vertices):
@@ -283,11 +294,12 @@ class LaunchTable:
 
     def _bind(self, part: Part, arenas: Sequence[int]) -> Iterator[BoundPart]:
         if isinstance(part, Vertices):
-            rows, words = part.words(), width(part.columns)
+            rows, words = part.words(), part.rows.shape[1]
             driver, vertices = self._driver(part), part.rows[:, 0]
         else:
             work = int(part.weights.sum())
-            part = part.split(min(max(work / MOVED_PIECES, LEAST_MOVED), MOST_MOVED))
+            if work > LEAST_MOVED:
+                part = part.split(min(max(work / MOVED_PIECES, LEAST_MOVED), MOST_MOVED))
             rows, words = part.words(), 0
             driver = self._mover(part.size_bytes >= STREAMED_BYTES)
             vertices = np.broadcast_to(np.int64(1), len(part.records))
@@ -295,3 +307,7 @@ class LaunchTable:
         for arena in arenas:
             call = driver, arena, int(rows.ctypes.data), words
             yield BoundPart(call, rows, vertices, weights)
+
+
+def _rows(part: Part) -> Integers:
+    return part.rows if isinstance(part, Vertices) else part.records

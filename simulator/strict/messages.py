@@ -27,7 +27,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """A row of a program that is looked at.
 

@@ -28,7 +28,7 @@ from poplite.types import ElementType
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Moving:
     """What moves what is known of some bytes.
 

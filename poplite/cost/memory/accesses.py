@@ -54,7 +54,7 @@ _Ranges = tuple[Int64, Int64, Int64]
 """The number of a step, its first piece, and one past its last; each int64[n]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Flow:
     """What a part of a program does to what is live; a set of pieces is the bits of a number.
 
@@ -75,7 +75,7 @@ class Flow:
         return self.reads | (after & ~self.ends)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access(Flow):
     """What a step does with pieces.
 

@@ -17,7 +17,7 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.memory.plan import Category
 from poplite.cost.step_cost import Phase, StepCost
 from poplite.errors import VertexCompileError
-from poplite.report.execution import PhaseKind
+from poplite.report.phase_kinds import PhaseKind
 from poplite.vertex.compute import check
 
 if TYPE_CHECKING:

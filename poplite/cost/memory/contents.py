@@ -9,6 +9,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from poplite.cost.memory.vertex_size import VertexBytes
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import StepCost
 from poplite.program import Execute, Loop, Program, Repeat, children_first
-from poplite.report.execution import PhaseKind
+from poplite.report.phase_kinds import PhaseKind
 from poplite.source import SourceLocation
 from poplite.vertex.layouts import PLAIN, Layout
 
@@ -108,6 +109,9 @@ def bytes_of(variable: Variable, num_tiles: int) -> Spread:
         variable: any.
         num_tiles: tiles of the graph.
     """
+    tile = variable.mapping.only_tile
+    if tile is not None:
+        return _at_tile(tile, variable.num_elements * variable.element_type.size_bytes)
     breaks, tiles = variable.mapping.pieces()
     if len(tiles) == 1 and tiles[0] >= 0:
         return Spread.at_tile(int(tiles[0]), int(breaks[1]) * variable.element_type.size_bytes)
@@ -118,6 +122,12 @@ def bytes_of(variable: Variable, num_tiles: int) -> Spread:
     mapped = tiles >= 0
     np.add.at(total, tiles[mapped], sizes[mapped])
     return Spread.of(total)
+
+
+@lru_cache(maxsize=1 << 14)
+def _at_tile(tile: int, size: int) -> Spread:
+    """Return what lies on one tile; many variables are alike in that."""
+    return Spread.at_tile(tile, size)
 
 
 def _always(
@@ -147,7 +157,7 @@ def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
     """Return what fields ask of the memory of variables, by the number of the variable."""
     asked: dict[int, Layout] = {}
     bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
-    for part in (part for table in tables for part in table.fields()):
+    for part in (part for table in tables for part in table.fields):
         layout = part.field.layout
         if layout.interleaved or layout.min_align > 1:
             owners = bases.searchsorted(part.runs.begin, side="right") - 1

@@ -55,7 +55,7 @@ _IDLE = Flow(0, 0)
 """Of what does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lifetimes:
     """When variables are needed.
 
@@ -182,9 +182,8 @@ def _add(after: dict[int, int], node: Program, then: int) -> None:
 def _lasting(graph: Graph) -> dict[int, str]:
     """Return the variables that are always live whatever programs do, and why."""
     why: dict[int, str] = {}
-    number_of = {variable.storage: number for number, variable in enumerate(graph.variables)}
     handles = (*graph.host_reads.values(), *graph.host_writes.values())
-    by_host = {number_of[s] for handle in handles for s in storages(handle.tensor.view)}
+    by_host = {s.id for handle in handles for s in storages(handle.tensor.view)}
     for number, variable in enumerate(graph.variables):
         if variable.constant:
             why[number] = "constant"

@@ -79,7 +79,7 @@ class Held:
     at: SourceLocation | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LiveStep:
     """A step of a program, as memory sees it: a step that stands in several places is one.
 
@@ -98,7 +98,7 @@ class LiveStep:
     tile: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OnTile:
     """Something that lies in the memory of one tile.
 

@@ -74,7 +74,7 @@ def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
         table: edges of which no two write the same element.
     """
     reads, writes = [], []
-    for part in table.fields():
+    for part in table.fields:
         if part.field.reads:
             reads.append(_of_edges(part, apart=False))
         if part.field.writes:

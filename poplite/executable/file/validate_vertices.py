@@ -34,7 +34,7 @@ MOST = 1 << 58
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Numbers:
     """What one column says.
 

@@ -38,7 +38,7 @@ VertexSource = type[Vertex] | ModuleType
 _LIBRARY = "poplite.vertices"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NamedClass:
     """A vertex class as a file names it.
 

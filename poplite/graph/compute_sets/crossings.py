@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -94,12 +95,19 @@ class Crossings:
     shared: tuple[Int64, Int64]
 
 
+_NO_RUNS = Listed((), _NONE, _NONE, _NONE)
+
+NO_CROSSINGS = Crossings(_NO_RUNS, _NO_RUNS, (_NONE, _NONE), (_NONE, _NONE), {}, (_NONE, _NONE))
+
+
 def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     """Find what meets in a compute set.
 
     Args:
         fields: all that are connected to some elements.
     """
+    if _all_apart(fields):
+        return NO_CROSSINGS
     written, read = (_listed(chosen) for chosen in _candidates(fields))
     writes = _sorted(written)
     double = _double_writes(written, writes)
@@ -120,6 +128,14 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     in_place[_of_each_run(read, [f.field.is_implicit for f in read.fields])[readers[is_own]]] = -1
     shared = writes.order[in_place[in_place >= 0]], readers[is_own][in_place >= 0]
     return Crossings(written, read, double, pairs, _own(read, readers[is_own]), shared)
+
+
+def _all_apart(fields: Sequence[FieldEdges]) -> bool:
+    """Tell whether it is plain that no two edges share an element, as in most sets of few."""
+    spans = sorted(field.edges.envelope() for field in fields)
+    return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
+        field.edges.surely_disjoint() for field in fields if field.field.writes
+    )
 
 
 def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:

@@ -14,7 +14,7 @@ The checks and the lowering both start from this table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -117,10 +117,16 @@ class EdgeTable:
     def __init__(self, families: Sequence[Family]) -> None:
         self.families = tuple(families)
 
-    @property
+    @cached_property
+    def fields(self) -> tuple[FieldEdges, ...]:
+        """The edges of every field that is connected to some elements."""
+        parts = chain.from_iterable(family.fields for family in self.families)
+        return tuple([part for part in parts if part.edges.num_elements])
+
+    @cached_property
     def num_elements(self) -> int:
         """Connected elements, repeats counted."""
-        return sum(part.edges.num_elements for part in self.fields())
+        return sum([part.edges.num_elements for part in self.fields])
 
     @cached_property
     def crossings(self) -> Crossings:
@@ -128,12 +134,7 @@ class EdgeTable:
         # What finds it builds on this table.
         from poplite.graph.compute_sets.crossings import find_crossings
 
-        return find_crossings(list(self.fields()))
-
-    def fields(self) -> Iterator[FieldEdges]:
-        """Yield the edges of every field that is connected to some elements."""
-        for family in self.families:
-            yield from (part for part in family.fields if part.edges.num_elements)
+        return find_crossings(self.fields)
 
 
 def edge_table(compute_set: ComputeSet) -> EdgeTable:

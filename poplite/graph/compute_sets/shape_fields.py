@@ -18,7 +18,7 @@ WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
 """Words of a field of each kind; of "rows" they are rows and elements of all rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ShapeField:
     """What a shape tells of a field.
 

@@ -41,7 +41,7 @@ class HostHandle:
     location: SourceLocation
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Handles:
     """What a graph has for the host, by handle; every kind has handles of its own."""
 

@@ -165,6 +165,20 @@ class VariableMapping:
         return painted
 
     @property
+    def only_tile(self) -> int | None:
+        """The tile of all elements, where no other was ever asked for; None says nothing.
+
+        >>> mapping = VariableMapping(3)
+        >>> mapping.paint(0, 3, 2)
+        >>> mapping.only_tile
+        2
+        """
+        below = self._below
+        if self._log is not None or not isinstance(below, int) or below == NO_TILE:
+            return None
+        return below
+
+    @property
     def num_pieces(self) -> int:
         """How many pieces there are.
 
@@ -230,7 +244,7 @@ class VariableMapping:
     @property
     def is_complete(self) -> bool:
         """Whether every element has a tile."""
-        if self._linear is not None:
+        if self._linear is not None or self.only_tile is not None:
             return True
         return not (self.pieces()[1] == NO_TILE).any()
 

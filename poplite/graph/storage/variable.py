@@ -120,7 +120,7 @@ def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]
     try:
         extents = tuple(
             [whole_number(extent) for extent in shape]
-            if isinstance(shape, Sequence)
+            if isinstance(shape, tuple | list | Sequence)
             else [whole_number(shape)]
         )
     except TypeError:

@@ -110,9 +110,9 @@ def _paint_checked(
 
 
 def _is_nested(mapping: object) -> TypeGuard[Nested]:
-    return isinstance(mapping, TileMapping) or (
-        isinstance(mapping, Sequence) and not isinstance(mapping, str)
-    )
+    if isinstance(mapping, int | str):
+        return False
+    return isinstance(mapping, TileMapping | Sequence)
 
 
 def paint_linearly(

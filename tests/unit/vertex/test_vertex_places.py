@@ -281,3 +281,43 @@ def test_a_constant_that_changes_is_compiled_anew() -> None:
     assert run(Shift, [5]) == [6]
     Shift.BY = 10
     assert run(Shift, [5]) == [15]
+
+
+def test_an_engine_keeps_the_constants_of_when_it_was_made() -> None:
+    class Shift(pl.Vertex):
+        BY = 1
+        x: pl.InOut[pl.Vector[pl.INT]]
+
+        def compute(self) -> None:
+            self.x[0] += self.BY
+
+    for interpret in (False, True):
+        Shift.BY = 1
+        graph = pl.Graph(pl.Target(tiles=1))
+        x = graph.add_variable(pl.INT, (1,), "x", mapping=0, initial_value=5)
+        work = graph.add_compute_set("work")
+        graph.add_vertex(work, Shift, tile=0, x=x)
+        engine = pl.Engine(graph, pl.Execute(work), interpret=interpret)
+        Shift.BY = 10
+        engine.run()
+        assert engine.read(x).tolist() == [6]
+
+
+def test_statements_that_never_run_are_checked() -> None:
+    class Short(pl.Vertex):
+        x: pl.InOut[pl.FLOAT]
+
+        def compute(self) -> None:
+            self.x = 1.0
+            if 1 > 2:
+                return
+            # a comment, then what Python leaves out of the byte code
+            if not __debug__:
+                len({})
+
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (), "x", mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, Short, tile=0, x=x)
+    with pytest.raises(pl.VertexCompileError, match="a dict is not"):
+        pl.Engine(graph, pl.Execute(work))

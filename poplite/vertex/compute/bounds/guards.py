@@ -32,7 +32,7 @@ DEEPEST = 60
 """Parts of an index, one in the other, that are followed."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Guard:
     """What is computed before a loop.
 

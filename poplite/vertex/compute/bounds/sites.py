@@ -43,7 +43,7 @@ class Loop(Part):
     step: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Site:
     """An access by index, or an assignment to a local.
 

@@ -21,7 +21,7 @@ MOST_PARTS = 100
 Needs = tuple[ast.expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Span:
     """What a number lies between, as expressions, and what must be so for that.
 

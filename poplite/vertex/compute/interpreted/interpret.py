@@ -86,15 +86,28 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
         traps: what stops it, by the bits of `poplite.machine.floating_point`.
 
     Returns:
-        A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does.
-        Callers run it under `np.errstate(all="ignore")`, as infinities and NaN are results.
+        A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does,
+        as its text is now. It is compiled when it is first called: most are kept for faults that
+        never happen. Callers run it under `np.errstate(all="ignore")`, as infinities and NaN are
+        results.
 
     Raises:
         VertexCompileError: when `compute` is outside the dialect, or has no text.
     """
     return remembered(
-        vertex, ("interpreted form", traps), lambda checked: _Compiler(traps).compiled(checked)
+        vertex, ("interpreted form", traps), lambda checked: _compiled_when_called(checked, traps)
     )
+
+
+def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | None]:
+    forms: list[Callable[..., bool | None]] = []
+
+    def form(*arguments: Any) -> bool | None:
+        if not forms:
+            forms.append(_Compiler(traps).compiled(checked))
+        return forms[0](*arguments)
+
+    return form
 
 
 def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
@@ -148,13 +161,13 @@ class _Compiler:
         tree = instrument.visit(tree)
         module = ast.fix_missing_locations(ast.Module([tree], []))
         function = checked.function
-        code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+        code = compile(module, checked.text.code.co_filename, "exec", dont_inherit=True)
         inner = next(const for const in code.co_consts if isinstance(const, CodeType))
         visible: dict[str, Any] = {"__name__": function.__module__, _ARITHMETIC: self._arithmetic}
         visible |= {names[callee]: self.compiled(callee) for callee in callees}
         visible |= {name: cls for cls, name in exceptions.items()}
         visible |= numbers | {f"@{known.__name__}": known for known in _BUILTINS}
-        return FunctionType(inner, visible, argdefs=function.__defaults__)
+        return FunctionType(inner, visible, argdefs=checked.text.defaults)
 
 
 class _Instrument(ast.NodeTransformer):

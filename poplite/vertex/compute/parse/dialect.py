@@ -131,7 +131,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scope:
     """One function, `compute` or one it calls: its text, and what the names in it stand for.
 

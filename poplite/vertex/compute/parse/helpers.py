@@ -30,7 +30,7 @@ from poplite.vertex.compute.parse.source_text import read, why_no_text
 _PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Helper:
     """A function that a call means.
 

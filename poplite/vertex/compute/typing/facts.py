@@ -27,7 +27,7 @@ N = TypeVar("N", bound=ast.expr)
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Facts:
     """What is known about the nodes of one function.
 

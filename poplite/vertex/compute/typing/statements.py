@@ -41,7 +41,7 @@ from poplite.vertex.compute.typing.values import (
 from poplite.vertex.vertex import Field
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Loop:
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)

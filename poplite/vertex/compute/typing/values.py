@@ -80,7 +80,7 @@ class Local(NamedTuple):
 State = dict[str, Local]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Path:
     """Where the walk over the statements of a function stands.
 
