@@ -134,12 +134,14 @@ def put(
 
 def put_other(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, fills: Array, old: Array, fill: int, chosen: Array,
+    total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
 ) -> int:  # fmt: skip
     """Write other values in some elements, as the kernel."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        own = chosen[:, part]
-        elements[at[own]] = _other_than(fills[number, fill], old[:, part][own])
+        numbers = places[part] // elements.itemsize
+        for variant in range(kernels.VARIANTS):
+            own = chosen[:, part] & (numbers % kernels.VARIANTS == variant)
+            elements[at[own]] = _other_than(fills[number, variant, fill], old[:, part][own])
     return int(np.count_nonzero(chosen))
 
 
@@ -153,26 +155,28 @@ def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
 
 
 def judge(
-    replicas: int, fields: Array, count: int, total: int, fills: Array, holes: Array,
-    found: Array, old: Array, result: Array, first: Array, second: Array, held: Array,
-    num_held: int, runs: int,
+    replicas: int, fields: Array, count: int, total: int, fills: Array, ways: int,
+    holes: Array, found: Array, old: Array, result: Array, first: Array, second: Array,
+    held: Array, num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results, as the kernel."""
     begin, wrong = 0, 0
     others = (first, second)[:runs]
-    for row, pairs in zip(fields[:count], fills, strict=True):
+    for row, own in zip(fields[:count], fills, strict=True):
         part = slice(begin, int(row[kernels.FIELD_END]))
         begin = part.stop
         if not row[kernels.FIELD_WRITES]:
             continue
         value, runs_again = result[:, part], [each[:, part] for each in others]
         written = np.all([each == value for each in runs_again], axis=0)
-        is_other = [
-            each == _other_than(pair, value) for each, pair in zip(runs_again, pairs, strict=False)
-        ]
+        is_other = np.zeros(value.shape, np.bool_)
+        for pairs in own:
+            in_runs = zip(runs_again, pairs, strict=False)
+            is_other |= np.all([each == _other_than(pair, value) for each, pair in in_runs], axis=0)
         is_passed = np.isin(value, held[:num_held]) & (runs > 1)
+        is_passed &= bool(row[kernels.FIELD_PASSES])
         is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
-        is_hole &= np.all(is_other, axis=0)
+        is_hole &= is_other
         found[:, part] = np.select(
             [written, is_hole], [kernels.WRITTEN, kernels.HOLE], kernels.DEPENDENT
         )
