@@ -139,9 +139,7 @@ def _fills_of(fields: Sequence[Touched]) -> tuple[Values, int]:
     for each in fields:
         own = each.field.element
         sources = [own, *(other for other in types if other is not own)]
-        ways = [passed(kind, own, n, loops) for kind in sources for n in range(kernels.VARIANTS)]
-        found.append(
-            [ways[n % kernels.VARIANTS] if way is None else way for n, way in enumerate(ways)]
-        )
+        ways = [passed(kind, own, loops) for kind in sources]
+        found.append([ways[0] if way is None else way for way in ways])
     ways_of_each = kernels.VARIANTS * len(types)
     return np.array(found, np.int64).reshape(len(fields), ways_of_each, 3, 2), ways_of_each

@@ -21,7 +21,7 @@ from poplite.simulator.run.touched import ranges
 Array = npt.NDArray[Any]
 
 PIECES = 1 << 14
-"""Pieces of a list of copies that are moved at once."""
+"""Pieces of a list of copies that are moved at once, and elements that are compared at once."""
 
 CALLS_IN_NUMPY = 2_000
 """Calls of an engine before kernels are compiled that no file keeps: some 20 ms of NumPy."""
@@ -138,10 +138,11 @@ def put_other(
 ) -> int:  # fmt: skip
     """Write other values in some elements, as the kernel."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        numbers = places[part] // elements.itemsize
-        for variant in range(kernels.VARIANTS):
-            own = chosen[:, part] & (numbers % kernels.VARIANTS == variant)
-            elements[at[own]] = _other_than(fills[number, variant, fill], old[:, part][own])
+        spread = (places[part] // elements.itemsize & kernels.SPREAD_NUMBERS) * kernels.SPREAD
+        pairs = fills[number, (spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS, fill]
+        own = chosen[:, part]
+        others = _other_than(pairs.T, old[:, part])
+        elements[at[own]] = others[own]
     return int(np.count_nonzero(chosen))
 
 
@@ -169,10 +170,7 @@ def judge(
             continue
         value, runs_again = result[:, part], [each[:, part] for each in others]
         written = np.all([each == value for each in runs_again], axis=0)
-        is_other = np.zeros(value.shape, np.bool_)
-        for pairs in own:
-            in_runs = zip(runs_again, pairs, strict=False)
-            is_other |= np.all([each == _other_than(pair, value) for each, pair in in_runs], axis=0)
+        is_other = _hold_fills(value, runs_again, own)
         is_passed = np.isin(value, held[:num_held]) & (runs > 1)
         is_passed &= bool(row[kernels.FIELD_PASSES])
         is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
@@ -182,6 +180,20 @@ def judge(
         )
         wrong += int(np.count_nonzero(found[:, part] == kernels.DEPENDENT))
     return wrong
+
+
+def _hold_fills(value: Array, runs_again: list[Array], ways: Array) -> Array:
+    """Tell which results are in each run what a hole was filled with that held the same."""
+    found = np.zeros(value.shape, np.bool_)
+    changed = np.flatnonzero(np.any([each != value for each in runs_again], axis=0))
+    for begin in range(0, len(changed), PIECES):
+        some = changed[begin : begin + PIECES]
+        is_other = np.ones((len(ways), len(some)), np.bool_)
+        for run, each in enumerate(runs_again):
+            pairs = ways[:, run, :, np.newaxis].swapaxes(0, 1)
+            is_other &= each.flat[some] == _other_than(pairs, value.flat[some])
+        found.flat[some] = is_other.any(axis=0)
+    return found
 
 
 def mark(

@@ -18,8 +18,12 @@ FILL_WORDS = 6
 """Of each way in which an element is filled: two values for the first run again, two for the
 second, and two for Outputs."""
 
-VARIANTS = 2
-"""The first ways of each field: elements beside each other are filled in different ones."""
+VARIANTS = 16
+"""The first ways of each field, of which an element is filled in one; two of them mostly in
+different ones."""
+
+SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
+"""Which variant: a few bits of the product of the golden ratio and the number of an element."""
 
 HOLE, WRITTEN, DEPENDENT = range(3)
 """What runs make of an element: it holds what nothing has written, as it did before or passed on;
@@ -176,7 +180,8 @@ def put_other(
             while i < fields[row + FIELD_END]:
                 here = replica * total + i
                 if chosen[here] > 0:
-                    way = field * ways + (places[i] // size) % VARIANTS
+                    spread = (places[i] // size & SPREAD_NUMBERS) * SPREAD
+                    way = field * ways + (spread >> SPREAD_SHIFT) % VARIANTS
                     pair = way * FILL_WORDS + 2 * fill
                     value = other_than(fills, pair, old[here])
                     store(memory, replica * stride + places[i], size, value)
