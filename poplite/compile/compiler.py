@@ -42,6 +42,7 @@ from poplite.program import (
     distinct_steps,
 )
 from poplite.program.floating_point import SetMode
+from poplite.program.function import written_steps
 from poplite.source import here
 from poplite.text import of_type
 from poplite.vertex.vertex import Vertex
@@ -49,7 +50,11 @@ from poplite.vertex.vertex import Vertex
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
 MAX_STEPS = 1 << 22
-"""Most steps of one program; beyond it lies a mistake, such as a loop written out."""
+"""Most steps of one program with each function once; beyond it lies a mistake, such as a loop
+written out."""
+
+MAX_NUMBER = 1 << 62
+"""Greatest number of a step, where those of a function count in each place that calls it."""
 
 STRICT_LIMIT = 1_000_000
 """Connected elements up to which strict checks are on by default."""
@@ -246,11 +251,19 @@ def _named(programs: object) -> dict[str, Program]:
                 found=of_type(program),
                 fix="Engine(graph, {'main': Sequence(...)})",
             )
-        if program.num_steps > MAX_STEPS:
+        if program.num_steps > MAX_NUMBER:
             raise ControlProgramError(
-                f"program {name!r} has {program.num_steps:,} steps, more than {MAX_STEPS:,}",
+                f"program {name!r} has more than {MAX_NUMBER:,} steps, which have no numbers",
                 at=program.location,
-                fix="write loops as Repeat(count, body)",
+                fix="write calls of functions in calls of functions as Repeat(count, body)",
+            )
+        steps = program.num_steps
+        if steps > MAX_STEPS and (steps := written_steps(program)) > MAX_STEPS:
+            raise ControlProgramError(
+                f"program {name!r} has {steps:,} steps, more than {MAX_STEPS:,}",
+                at=program.location,
+                fix="write loops as Repeat(count, body), and what stands in many places as a "
+                "function",
             )
     if not programs:
         raise UnknownName(

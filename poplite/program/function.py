@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
 from poplite.program.base import Program, child, set_once
+from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
 
@@ -168,6 +169,32 @@ class FunctionCall(Call):
 
     def __repr__(self) -> str:
         return fitted(f"<Call '{{}}', {amount(self.num_steps, 'step')}>", self.function.name)
+
+
+def written_steps(program: Program) -> int:
+    """Return how many steps a program has with each function once, as it is compiled.
+
+    Args:
+        program: the program.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.program import Execute, Sequence
+    >>> graph = Graph()
+    >>> blur = graph.add_function(Sequence([Execute(graph.add_compute_set())] * 1_000), "blur")
+    >>> written_steps(Sequence([Call(blur)] * 5_000))
+    6000
+    """
+    written: dict[int, int] = {}
+    functions: dict[Function, None] = {}
+    for node in children_first(program):
+        if isinstance(node, FunctionCall):
+            functions[node.function] = None
+            written[id(node)] = 1
+        elif node.children:
+            written[id(node)] = sum(written[id(part)] for part in node.children)
+        else:
+            written[id(node)] = node.num_steps
+    return written[id(program)] + sum(written[id(each.program)] for each in functions)
 
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:

@@ -36,7 +36,7 @@ OVER = -1
 MOST_SLOTS = 1 << 27
 """What a vertex takes is not followed further where a loop might never end."""
 
-_PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
+_PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
 _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 

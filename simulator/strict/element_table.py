@@ -17,7 +17,8 @@ import numpy as np
 from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.touched import Touched
-from poplite.simulator.strict.patterns import FILLS, OUTPUT, Mask, values_of
+from poplite.simulator.strict.class_text import loops_of, passes_on
+from poplite.simulator.strict.patterns import FILLS, Mask, Values, passed
 from poplite.simulator.strict.shadow import Shadow
 
 
@@ -52,16 +53,14 @@ class ElementTable:
         self.found = np.full(shape, kernels.WRITTEN, np.uint8)
 
         rows = [
-            (end, each.size, each.field.reads, each.field.writes, 0)
+            (end, each.size, each.field.reads, each.field.writes, 0, _passes_on(each))
             for end, each in zip(ends, fields, strict=True)
         ]
         self._rows = np.array(rows, np.int64).reshape(-1, kernels.FIELD_WORDS)
         self._places = np.zeros(self.total, np.int64)
         for each, part in zip(fields, self.parts, strict=True):
             self._places[part] = each.elements * each.size
-        fills = *FILLS, OUTPUT
-        pairs = [[values_of(each.field.element, fill) for fill in fills] for each in fields]
-        self._fills = np.array(pairs, np.int64).reshape(-1, len(fills), 2)
+        self._fills, self._ways = _fills_of(fields)
         self._held = np.zeros(replicas * self.total, np.int64)
         self._bind(arena, shadow)
 
@@ -71,20 +70,21 @@ class ElementTable:
         table = self._rows, len(self._rows), self._places, self.total
         places = arena.layout.size_bytes, len(arena.parts), *table
         memory = arena.block, *places
+        fills = self._fills, self._ways
         old, result, (first, second) = self.old, self.result, self.others
         self.take_old = bind(kernels.take, *memory, 0, old)
         self.put_old = bind(kernels.put, *memory, 0, old)
         self.take_result = bind(kernels.take, *memory, 1, result)
         self.put_result = bind(kernels.put, *memory, 1, result)
         self.take_other = [bind(kernels.take, *memory, 1, each) for each in self.others]
-        self._put_other = bind(kernels.put_other, *memory, self._fills, old)
+        self._put_other = bind(kernels.put_other, *memory, *fills, old)
         self.put_in_holes = [
-            bind(kernels.put_other, *memory, self._fills, old, fill, self.holes) for fill in FILLS
+            bind(kernels.put_other, *memory, *fills, old, fill, self.holes) for fill in FILLS
         ]
         self.find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
         self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
         rows = self._rows, len(self._rows), self.total
-        tables = len(arena.parts), *rows, self._fills, self.holes, self.found
+        tables = len(arena.parts), *rows, *fills, self.holes, self.found
         self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
         self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
 
@@ -121,3 +121,25 @@ class ElementTable:
             INCOMPLETE when some of all elements are not, LOSSY when some were and are no longer.
         """
         return int(self._mark())
+
+
+def _passes_on(field: Touched) -> bool:
+    return field.field.writes and passes_on(field.cls, field.field.name)
+
+
+def _fills_of(fields: Sequence[Touched]) -> tuple[Values, int]:
+    """Return the values of each field, as kernels take them, and in how many ways they differ.
+
+    The first ways are the variants of its own type.  What it holds may be passed on from an element
+    of another type, which may even be the same element.
+    """
+    loops = loops_of({each.cls for each in fields})
+    types = list(dict.fromkeys(each.field.element for each in fields))
+    found = []
+    for each in fields:
+        own = each.field.element
+        sources = [own, *(other for other in types if other is not own)]
+        ways = [passed(kind, own, loops) for kind in sources]
+        found.append([ways[0] if way is None else way for way in ways])
+    ways_of_each = kernels.VARIANTS * len(types)
+    return np.array(found, np.int64).reshape(len(fields), ways_of_each, 3, 2), ways_of_each

@@ -21,7 +21,7 @@ from poplite.simulator.run.touched import ranges
 Array = npt.NDArray[Any]
 
 PIECES = 1 << 14
-"""Pieces of a list of copies that are moved at once."""
+"""Pieces of a list of copies that are moved at once, and elements that are compared at once."""
 
 CALLS_IN_NUMPY = 2_000
 """Calls of an engine before kernels are compiled that no file keeps: some 20 ms of NumPy."""
@@ -134,12 +134,15 @@ def put(
 
 def put_other(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array,
-    total: int, fills: Array, old: Array, fill: int, chosen: Array,
+    total: int, fills: Array, ways: int, old: Array, fill: int, chosen: Array,
 ) -> int:  # fmt: skip
     """Write other values in some elements, as the kernel."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
+        spread = (places[part] // elements.itemsize & kernels.SPREAD_NUMBERS) * kernels.SPREAD
+        pairs = fills[number, (spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS, fill]
         own = chosen[:, part]
-        elements[at[own]] = _other_than(fills[number, fill], old[:, part][own])
+        others = _other_than(pairs.T, old[:, part])
+        elements[at[own]] = others[own]
     return int(np.count_nonzero(chosen))
 
 
@@ -153,31 +156,44 @@ def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
 
 
 def judge(
-    replicas: int, fields: Array, count: int, total: int, fills: Array, holes: Array,
-    found: Array, old: Array, result: Array, first: Array, second: Array, held: Array,
-    num_held: int, runs: int,
+    replicas: int, fields: Array, count: int, total: int, fills: Array, ways: int,
+    holes: Array, found: Array, old: Array, result: Array, first: Array, second: Array,
+    held: Array, num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results, as the kernel."""
     begin, wrong = 0, 0
     others = (first, second)[:runs]
-    for row, pairs in zip(fields[:count], fills, strict=True):
+    for row, own in zip(fields[:count], fills, strict=True):
         part = slice(begin, int(row[kernels.FIELD_END]))
         begin = part.stop
         if not row[kernels.FIELD_WRITES]:
             continue
         value, runs_again = result[:, part], [each[:, part] for each in others]
         written = np.all([each == value for each in runs_again], axis=0)
-        is_other = [
-            each == _other_than(pair, value) for each, pair in zip(runs_again, pairs, strict=False)
-        ]
+        is_other = _hold_fills(value, runs_again, own)
         is_passed = np.isin(value, held[:num_held]) & (runs > 1)
+        is_passed &= bool(row[kernels.FIELD_PASSES])
         is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
-        is_hole &= np.all(is_other, axis=0)
+        is_hole &= is_other
         found[:, part] = np.select(
             [written, is_hole], [kernels.WRITTEN, kernels.HOLE], kernels.DEPENDENT
         )
         wrong += int(np.count_nonzero(found[:, part] == kernels.DEPENDENT))
     return wrong
+
+
+def _hold_fills(value: Array, runs_again: list[Array], ways: Array) -> Array:
+    """Tell which results are in each run what a hole was filled with that held the same."""
+    found = np.zeros(value.shape, np.bool_)
+    changed = np.flatnonzero(np.any([each != value for each in runs_again], axis=0))
+    for begin in range(0, len(changed), PIECES):
+        some = changed[begin : begin + PIECES]
+        is_other = np.ones((len(ways), len(some)), np.bool_)
+        for run, each in enumerate(runs_again):
+            pairs = ways[:, run, :, np.newaxis].swapaxes(0, 1)
+            is_other &= each.flat[some] == _other_than(pairs, value.flat[some])
+        found.flat[some] = is_other.any(axis=0)
+    return found
 
 
 def mark(

@@ -5,26 +5,42 @@ tells of each element that vertices may write::
 
     first run   again   and again
     7           7       7             written: the result is the same
-    0           NaN     24576         still unwritten: it holds what stood there before
-    0           NaN     24576         or what stood at another such element: that was passed on
-    3           NaN     24579         the result depends on what nothing has written
+    0           -24001  24000         still unwritten: it holds what stood there before
+    0           -24001  24000         or what stood at another such element: that was passed on
+    3           -23998  24003         the result depends on what nothing has written
+    1           0       1             and so does `n < 1`
 
-NaN is lost in no sum, a large number in few comparisons, divisions and shifts; integers are not
-larger, as loops may count with them.  An element that holds the value by chance gets the other
-one of the pair.
+The values of the two runs part on sign, size and parity; those of integers have all bits between
+them, and are not both multiples of anything.  An infinite value is lost in no sum.  There are
+sixteen variants, so that comparing two such elements shows as well::
+
+    integer     -24001 and 24000,  24052 and -24053,  -24105 and 24104 ...
+    unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
+    float       -inf and 24576,  24608 and -inf,  -inf and 24640 ...
+
+Loops may count with them, so they are no larger.  In loops in each other about a hundred turns of
+each are enough.  Where data decide how often a loop turns, floats are finite; where a `while` may
+wait for one certain number, as in `while n != 0`, no value is negative.  An element that holds the
+value by chance gets another one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite.jit.kernels.written import VARIANTS
+from poplite.simulator.strict.class_text import NO_LOOPS, Loops
 from poplite.types import ElementType
 
 Values = npt.NDArray[np.int64]
 """The bits of elements of any size."""
+
+Numbers = npt.NDArray[Any]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -34,40 +50,103 @@ FIRST, SECOND, OUTPUT = range(3)
 FILLS = FIRST, SECOND
 """Those for elements that nothing has written."""
 
-_FLOATS = ((np.nan, 1.40625), (24576.0, 20480.0), (-3.25, -5.25))
-
-_INTEGERS = ((1, 0), (0x7F7F, 0x5F5F), (4, 5))
-"""Types of one byte get the lower one."""
+_OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
 _TRUTHS = True, False
 
 
-def values_of(element: type[ElementType[Any]], fill: int) -> Values:
-    """Return the two values of a type, as bits.
+def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
+    """Return [low or high, variant, a value or another one]."""
+    columns = [np.broadcast_to(each, VARIANTS) for each in (*low, *high)]
+    return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
+
+
+# With the variant low values fall and high ones rise, or the other way: of two elements each is the
+# larger one once.
+_NTH = np.arange(VARIANTS)
+_WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
+_SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
+_SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
+
+# Odd numbers, none of them a multiple of what 2^15 - 1 or 2^7 - 1 is one of.
+_ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
+_UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
+_SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
+
+# A HALF holds all of them.
+_LARGE = 24576 + 32 * _NTH
+_INFINITE = _table((-np.inf, -32768), (_LARGE, _LARGE + 16))
+_FINITE = _table((-961.5 - 4 * _NTH, -959.5 - 4 * _NTH), (_LARGE, _LARGE + 16))
+_SHORT_FINITE = _table((-0.5 - _SHORT, 1.5 - _SHORT), (_SHORT - 1, _SHORT - 3))
+_POSITIVE = _table((_ODD, _OTHER), (_LARGE[::-1], _LARGE[::-1] + 16))
+
+
+def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOOPS) -> Numbers:
+    """Return the values of a type: for each variant one, and another.
 
     Args:
         element: the type.
         fill: what they are for.
+        loops: of the vertices that find them.
 
     >>> from poplite.types import HALF
-    >>> values_of(HALF, SECOND).astype(np.uint16).view(np.float16).tolist()
-    [24576.0, 20480.0]
+    >>> numbers_of(HALF, SECOND)[:2].tolist()
+    [[24576.0, 24592.0], [-inf, -32768.0]]
     """
-    kind, size = element.dtype.kind, element.size_bytes
-    if kind not in "fb":
-        values = np.array(_INTEGERS[fill]).astype(f"u{size}")
+    kind = element.dtype.kind
+    if kind == "b" or fill == OUTPUT:
+        both = _TRUTHS if kind == "b" else _OUTPUTS["f" if kind == "f" else "i"]
+        return np.broadcast_to(np.array(both), (VARIANTS, 2))
+    may_be_negative = loops.ends != "perhaps"
+    if kind != "f":
+        has_sign = kind == "i" and may_be_negative
+        tables = (_SHORT_SIGNED, _SIGNED) if has_sign else (_SHORT_UNSIGNED, _UNSIGNED)
+    elif may_be_negative:
+        tables = _SHORT_FINITE, _FINITE if loops.depth else _INFINITE
     else:
-        values = np.array(_FLOATS[fill] if kind == "f" else _TRUTHS, element.dtype).view(f"u{size}")
-    return values.astype(np.uint64).view(np.int64)
+        tables = _SHORT_UNSIGNED, _POSITIVE
+    is_short = element.size_bytes == 1 or loops.depth > 1
+    return np.asarray(tables[0 if is_short else 1][(fill + _NTH) % 2, _NTH])
+
+
+@cache
+def passed(
+    source: type[ElementType[Any]], element: type[ElementType[Any]], loops: Loops
+) -> Values | None:
+    """Return what an element of one type holds to which one of another was passed on.
+
+    Args:
+        source: the other type.
+        element: the type.
+        loops: of the vertices.
+
+    Returns:
+        For each variant two values for each of FILLS and OUTPUT; None where elements are not passed
+        on as they stand.
+    """
+    kinds = source.dtype.kind, element.dtype.kind
+    is_same_kind = kinds == ("f", "f") or set(kinds) <= {"i", "u"}
+    if not is_same_kind and source.size_bytes != element.size_bytes:
+        return None
+    to = element if is_same_kind else source
+    numbers = [numbers_of(source, fill, loops) for fill in (*FILLS, OUTPUT)]
+    return np.stack([_as_bits(each, to) for each in numbers], axis=1)
 
 
 def filled(element: type[ElementType[Any]], fill: int, old: Values) -> Values:
-    """Return other values than these.
+    """Return other values than these, in the first variant.
 
     Args:
         element: their type.
         fill: what they are for.
         old: what elements hold.
     """
-    one, other = values_of(element, fill)
+    one, other = _as_bits(numbers_of(element, fill), element)[0]
     return np.asarray(np.where(old == one, other, one))
+
+
+def _as_bits(numbers: Numbers, element: type[ElementType[Any]]) -> Values:
+    """Return numbers as the bits of elements, as C converts integers."""
+    exact = numbers if element.dtype.kind in "fb" else numbers.astype(np.int64)
+    size = element.size_bytes
+    return exact.astype(element.dtype).view(f"u{size}").astype(np.uint64).view(np.int64)

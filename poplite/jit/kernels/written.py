@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
-FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_WORDS = range(6)
+FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
 """Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
-how many of its elements nothing has written, in all replicas."""
+how many of its elements nothing has written, in all replicas; whether vertices may pass on to it
+what stands elsewhere."""
 
 FILL_WORDS = 6
-"""Of each field: two values for the first run again, two for the second, and two for Outputs."""
+"""Of each way in which an element is filled: two values for the first run again, two for the
+second, and two for Outputs."""
+
+VARIANTS = 16
+"""The first ways of each field, of which an element is filled in one; two of them mostly in
+different ones."""
+
+SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
+"""Which variant: a few bits of the product of the golden ratio and the number of an element."""
 
 HOLE, WRITTEN, DEPENDENT = range(3)
 """What runs make of an element: it holds what nothing has written, as it did before or passed on;
@@ -144,7 +153,7 @@ def other_than(fills: Int64s, pair: int, value: int) -> int:
 
 def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
-    total: int, fills: Int64s, old: Int64s, fill: int, chosen: Bytes,
+    total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
 ) -> int:  # fmt: skip
     """Write other values in some elements, and return how many they are.
 
@@ -156,7 +165,8 @@ def put_other(
         count: how many fields.
         places: of each element.
         total: how many elements.
-        fills: FILL_WORDS of each field.
+        fills: FILL_WORDS of each way of each field.
+        ways: in how many ways each field is filled.
         old: int64[replicas, elements], what the elements hold.
         fill: which pair of the three.
         chosen: uint8[replicas, elements], which of them.
@@ -167,10 +177,12 @@ def put_other(
         for field in range(count):
             row = field * FIELD_WORDS
             size = fields[row + FIELD_SIZE]
-            pair = field * FILL_WORDS + 2 * fill
             while i < fields[row + FIELD_END]:
                 here = replica * total + i
                 if chosen[here] > 0:
+                    spread = (places[i] // size & SPREAD_NUMBERS) * SPREAD
+                    way = field * ways + (spread >> SPREAD_SHIFT) % VARIANTS
+                    pair = way * FILL_WORDS + 2 * fill
                     value = other_than(fills, pair, old[here])
                     store(memory, replica * stride + places[i], size, value)
                     done += 1
@@ -208,9 +220,9 @@ def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
 
 
 def judge(
-    replicas: int, fields: Int64s, count: int, total: int, fills: Int64s, holes: Bytes,
-    found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s, held: Int64s,
-    num_held: int, runs: int,
+    replicas: int, fields: Int64s, count: int, total: int, fills: Int64s, ways: int,
+    holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s,
+    held: Int64s, num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results.
 
@@ -219,7 +231,8 @@ def judge(
         fields: FIELD_WORDS of each field.
         count: how many fields.
         total: how many elements.
-        fills: FILL_WORDS of each field.
+        fills: FILL_WORDS of each way of each field.
+        ways: in how many ways each field is filled, or an element that was passed on to it.
         holes: uint8[replicas, elements].
         found: uint8[replicas, elements], written: HOLE, WRITTEN or DEPENDENT.
         old: int64[replicas, elements], what elements held before.
@@ -240,7 +253,6 @@ def judge(
             row = field * FIELD_WORDS
             end = fields[row + FIELD_END]
             if fields[row + FIELD_WRITES] > 0:
-                pair = field * FILL_WORDS
                 for k in range(i, end):
                     here = replica * total + k
                     value = result[here]
@@ -248,12 +260,17 @@ def judge(
                     if first[here] == value and (runs == 1 or second[here] == value):
                         continue
                     found[here] = HOLE
-                    is_other = first[here] == other_than(fills, pair, value)
-                    if runs > 1 and second[here] != other_than(fills, pair + 2, value):
-                        is_other = False
+                    is_other = False
+                    for way in range(ways):
+                        pair = (field * ways + way) * FILL_WORDS
+                        if first[here] == other_than(fills, pair, value) and (
+                            runs == 1 or second[here] == other_than(fills, pair + 2, value)
+                        ):
+                            is_other = True
                     if is_other and holes[here] > 0 and old[here] == value:
                         continue
-                    if is_other and runs > 1 and is_among(value, held, num_held) > 0:
+                    is_passed = is_other and runs > 1 and fields[row + FIELD_PASSES] > 0
+                    if is_passed and is_among(value, held, num_held) > 0:
                         continue
                     found[here] = DEPENDENT
                     wrong += 1

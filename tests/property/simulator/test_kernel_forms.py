@@ -75,7 +75,8 @@ class Table:
         ends = np.cumsum([len(each) for each in places]).astype(np.int64)
         writes = random.integers(0, 2, len(places))
         reads = random.integers(0, 2, len(places))
-        rows = [ends, self.sizes, reads, writes, np.zeros(len(places))]
+        passes = random.integers(0, 2, len(places))
+        rows = [ends, self.sizes, reads, writes, np.zeros(len(places)), passes]
         self.rows = np.array(rows, np.int64).T.copy().reshape(-1, kernels.FIELD_WORDS)
         self.places = np.concatenate([np.zeros(0, np.int64), *places])
         self.total = len(self.places)
@@ -83,7 +84,8 @@ class Table:
         self.shadow = random.choice([0, 1, 1, 1], self.replicas * STRIDE).astype(np.uint8)
         self.holes = np.zeros((self.replicas, self.total), np.bool_)
         self.found = np.full((self.replicas, self.total), kernels.WRITTEN, np.uint8)
-        fills = random.integers(0, 3, (len(places), 3, 2))
+        self.ways = kernels.VARIANTS * int(random.integers(1, 3))
+        fills = random.integers(0, 3, (len(places), self.ways, 3, 2))
         fills[..., 1] = fills[..., 0] + 1
         self.fills = fills.astype(np.int64)
 
@@ -111,14 +113,15 @@ def test_both_forms_do_the_same(seed: int) -> None:
         same(kernels.put, *table.of(table.memory), only_results, table.values())
     old = table.values()
     for fill in range(3):
-        same(kernels.put_other, *table.of(table.memory), table.fills, old, fill, table.holes)
+        filling = *table.of(table.memory), table.fills, table.ways
+        same(kernels.put_other, *filling, old, fill, table.holes)
     held = np.zeros(old.size, np.int64)
     count = same(kernels.gather_held, table.holes, old, old.size, held)
     held[:count].sort()
     assert set(held[:count]) == set(old[table.holes])
     rows = table.rows, len(table.rows), table.total
     for runs in (1, 2):
-        tables = table.replicas, *rows, table.fills, table.holes, table.found
+        tables = table.replicas, *rows, table.fills, table.ways, table.holes, table.found
         same(kernels.judge, *tables, old, result, first, second, held, count, runs)
     same(kernels.mark, *table.of(table.shadow), table.holes, table.found)
 

@@ -25,6 +25,7 @@ from poplite.simulator.pricing.slot_function import (
     BlockCost,
     is_loop,
     slot_counting_text,
+    with_bounded_memory,
     with_its_memory,
     without_memory,
 )
@@ -271,6 +272,24 @@ end:
     assert "store i32" not in text
     assert "%v = freeze i32 zeroinitializer" in text
     assert "[ %next, %going.on.1 ]" in text  # where the block was cut
+
+
+def test_addresses_of_any_name_are_bounded() -> None:
+    blocks = function("""
+define void @priced(ptr %x) {
+entry:
+  %"$phi1.2" = getelementptr i32, ptr %x, i64 1
+  %v = load i32, ptr %"$phi1.2", align 4
+  store i32 %v, ptr %x, align 4
+  ret void
+}""")
+    arguments = ["ptr %x", "i64 %budget", "ptr %arena", "i64 %arena.bytes"]
+    arguments += ["ptr %copy", "i64 %copy.bytes"]
+    text = slot_counting_text(
+        "taken", arguments, blocks, {"entry": BlockCost(64)}, [], with_bounded_memory
+    )
+    llvm.parse_assembly(text).verify()
+    assert "%v = load i32, ptr %safe." in text
 
 
 def test_a_loop_that_counts_its_times_adds_what_they_take_at_the_end() -> None:

@@ -1,0 +1,230 @@
+"""What strict checks read off the text of vertex classes: what is passed on, and how loops end.
+
+::
+
+    self.y[i] = self.x[i]               y may get an element as it stands
+    self.y = self.y + self.x            y never does: what comes out is a result
+
+Two runs cannot tell `0 + x` from `x`; the text can.  Where it does not say for sure, a field may
+get elements as they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from poplite.vertex.compute import Checked, remembered
+from poplite.vertex.vertex import Vertex
+
+Ends = Literal["always", "by order", "perhaps"]
+"""Whether loops come to an end: there is no `while`; each `while` compares by order alone, as in
+`while n > 0`; or not even that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """The loops of some vertex classes whose turns data decide.
+
+    Attributes:
+        ends: whether they come to an end.
+        depth: how many of them stand in each other, at most.
+    """
+
+    ends: Ends
+    depth: int
+
+
+NO_LOOPS = Loops("always", 0)
+
+
+def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
+    """Return the loops of vertex classes, as if they were one.
+
+    Args:
+        vertices: the classes.
+    """
+    every = [remembered(vertex, "loops", _loops) for vertex in vertices]
+    ends = {each.ends for each in every}
+    worst: Ends = "perhaps" if "perhaps" in ends else "by order" if "by order" in ends else "always"
+    return Loops(worst, max((each.depth for each in every), default=0))
+
+
+def passes_on(vertex: type[Vertex], field: str) -> bool:
+    """Tell whether a field of a class may get an element of another as it stands.
+
+    Args:
+        vertex: the class.
+        field: name of the field.
+    """
+    found = remembered(vertex, "passes on", _fields_passed_to)
+    return found is None or field in found
+
+
+# -- loops -------------------------------------------------------------------------------------
+
+_ORDER = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+
+
+def _loops(checked: Checked) -> Loops:
+    return Loops(_ends(checked), _depth(checked))
+
+
+def _ends(checked: Checked) -> Ends:
+    trees = [each.text.tree for each in checked.functions()]
+    tests = [node.test for tree in trees for node in ast.walk(tree) if isinstance(node, ast.While)]
+    if not tests:
+        return "always"
+    return "by order" if all(map(_compares_by_order, tests)) else "perhaps"
+
+
+def _compares_by_order(test: ast.expr) -> bool:
+    match test:
+        case ast.BoolOp(ast.And(), parts):
+            return any(map(_compares_by_order, parts))
+        case ast.BoolOp(ast.Or(), parts):
+            return all(map(_compares_by_order, parts))
+        case ast.Compare(ops=ops):
+            return all(isinstance(op, _ORDER) for op in ops)
+    return False
+
+
+def _depth(checked: Checked) -> int:
+    """Return how many loops whose turns data may decide stand in each other, helpers included."""
+    tree = checked.text.tree
+    changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
+    is_helper = checked.function is not checked.vertex.compute
+    first = changed | (_parameters(tree) if is_helper else set())
+    names = _locals(tree, first, partial(_is_of_data, checked))
+
+    deepest, waiting = 0, list[tuple[ast.AST, int]]([(tree, 0)])
+    while waiting:
+        node, depth = waiting.pop()
+        depth += isinstance(node, ast.While)
+        depth += isinstance(node, ast.For) and _is_of_data(checked, node.iter, names)
+        helper = checked.facts.helpers.get(node) if isinstance(node, ast.Call) else None
+        deepest = max(deepest, depth + (_depth(helper) if helper is not None else 0))
+        waiting += ((each, depth) for each in ast.iter_child_nodes(node))
+    return deepest
+
+
+def _is_of_data(checked: Checked, node: ast.expr, names: set[str]) -> bool:
+    """Tell whether data may decide a number, or how many there are of what a loop goes over."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Constant() | ast.Call(func=ast.Name("len" | "enumerate" | "zip")):
+                pass
+            case ast.Name(name) as node:
+                if node not in checked.facts.constants and name in names:
+                    return True
+            case ast.Attribute(attr=name):
+                field = checked.vertex.fields.get(name)
+                if field is not None and field.is_edge and not field.depth:
+                    return True
+            case ast.BinOp(left=left, right=right):
+                waiting += left, right
+            case ast.UnaryOp(operand=operand):
+                waiting.append(operand)
+            case ast.Call(func=ast.Name("range"), args=limits):
+                waiting += limits
+            case _:
+                return True
+    return False
+
+
+# -- what is passed on -------------------------------------------------------------------------
+
+
+def _fields_passed_to(checked: Checked) -> frozenset[str] | None:
+    """Return the fields that may get an element as it stands; None where all may."""
+    found: set[str] = set()
+    for function in checked.functions():
+        tree = function.text.tree
+        names = _locals(tree, set() if function is checked else _parameters(tree), _is_element)
+        for target, value in _stores(tree):
+            if isinstance(target, ast.Name) or not _is_element(value, names):
+                continue
+            while isinstance(target, ast.Subscript):
+                target = target.value
+            match target:
+                case ast.Attribute(value=ast.Name("self"), attr=name):
+                    found.add(name)
+                case _:  # a vector by another name
+                    return None
+    return frozenset(found)
+
+
+def _stores(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what is assigned to, and what to it, but for results of operations."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _pairs(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield target, value
+            case ast.For(target=target, iter=over):
+                yield from _pairs(target, over)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if not isinstance(target, ast.Tuple):
+        yield target, value
+        return
+    has_parts = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+    parts = value.elts if has_parts else [value] * len(target.elts)  # type: ignore[attr-defined]
+    for each, part in zip(target.elts, parts, strict=True):
+        yield from _pairs(each, part)
+
+
+def _parameters(tree: ast.FunctionDef) -> set[str]:
+    return {argument.arg for argument in tree.args.args}
+
+
+def _augmented(tree: ast.AST) -> list[ast.AugAssign]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.AugAssign)]
+
+
+def _locals(
+    tree: ast.FunctionDef, first: set[str], test: Callable[[ast.expr, set[str]], bool]
+) -> set[str]:
+    """Return the locals to which something is assigned that meets a test.
+
+    Args:
+        tree: the function.
+        first: locals of which that is known.
+        test: takes what is assigned, and the locals known so far.
+    """
+    names, size, stores = set(first), -1, list(_stores(tree))
+    while size != len(names):
+        size = len(names)
+        names |= {
+            target.id
+            for target, value in stores
+            if isinstance(target, ast.Name) and test(value, names)
+        }
+    return names
+
+
+def _is_element(value: ast.expr, names: set[str]) -> bool:
+    """Tell whether an expression may be an element as it stands."""
+    match value:
+        case ast.Constant() | ast.BinOp() | ast.Compare():
+            return False
+        case ast.Name(name):
+            return name in names
+        case ast.UnaryOp(op, operand):
+            return isinstance(op, ast.UAdd) and _is_element(operand, names)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_element(body, names) or _is_element(orelse, names)
+        case ast.BoolOp(values=values) | ast.Tuple(elts=values):
+            return any(_is_element(each, names) for each in values)
+        case ast.Call(func=ast.Name("len")):
+            return False
+        case ast.Call(func=ast.Name("range"), args=limits):
+            return any(_is_element(each, names) for each in limits)
+    return True
