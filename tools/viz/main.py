@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz import graph, program, report, summary, tensor, tiles
-from poplite.tools.viz.flags import Commands, Run, set_run
+from poplite.tools.viz.flags import Commands, Run, fitted, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -71,10 +71,14 @@ def _printable(message: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
+    description, columns = (
+        "Draw the graphs and tile mappings of poplite programs.",
+        terminal_columns(),
+    )
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
-        description="Draw the graphs and tile mappings of poplite programs.",
-        epilog=EPILOG,
+        description=fitted(description, columns),
+        epilog=fitted(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version)

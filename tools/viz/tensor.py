@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
 
 
 def add(commands: Commands) -> None:
@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
             out.write(tensor_page(owned, command=by))
         case _:
             text = draw_tensor_text(
-                owned, width=arguments.width, style=out.style, full=not out.is_stdout
+                owned, width=drawn_width(arguments), style=out.style, full=not out.is_stdout
             )
             out.write(text)
     return 0
