@@ -19,13 +19,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 from poplite.errors import UnknownName, did_you_mean
 from poplite.source import here
 from poplite.text import clipped, fitted
-
-T = TypeVar("T")
 
 
 class ProgramType(enum.Enum):
@@ -153,12 +151,12 @@ class Programs(Mapping[str, Program]):
     def __contains__(self, name: object) -> bool:
         return name in self._trees()
 
-    def get(self, name: str, default: T | None = None) -> Program | T | None:
+    def get(self, name: str, default: Any = None, /) -> Any:
         """Return the tree of a program, or something else where there is none.
 
         Args:
             name: of the program.
-            default: what else.
+            default: what else, of any type.
         """
         return self._trees().get(name, default)
 

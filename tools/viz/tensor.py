@@ -38,7 +38,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.viz.tensor.svg import draw_tensor_svg
     from poplite.viz.tensor.text import draw_tensor_text
 
-    owned = ownership_of_variable(variable_named(graph.variables, arguments.name), arguments.view)
+    owned = ownership_of_variable(variable_named(graph.space, arguments.name), arguments.view)
     match out.format:
         case "svg":
             out.write(draw_tensor_svg(owned))

@@ -97,8 +97,9 @@ def coder_of(annotation: Any) -> Coder:
         return ChosenCoder(origin.__name__, {member.name: member for member in origin})
     if dataclasses.is_dataclass(annotation):
         cls: Any = annotation
-        hints, own = get_type_hints(cls), [f for f in dataclasses.fields(cls) if f.init]
-        return RecordCoder(cls, {field.name: coder_of(hints[field.name]) for field in own})
+        hints, taken = get_type_hints(cls), [f for f in dataclasses.fields(cls) if f.init]
+        own = [field.name for field in taken if field.metadata.get("saved", True)]
+        return RecordCoder(cls, {name: coder_of(hints[name]) for name in own})
     raise TypeError(f"{annotation} cannot be saved in an executable")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,8 @@ def test_unknown_names_come_with_the_nearest(report: pl.Report) -> None:
 
 
 def test_a_program_by_its_position(report: pl.Report) -> None:
-    assert report.step("a to b", program=np.int64(1)).executions == 5
+    second: Any = np.int64(1)
+    assert report.step("a to b", program=second).executions == 5
     for program in (True, 3, -1, 1.0):
         with pytest.raises(pl.UnknownName, match=f"there is no program {program}"):
             report.step("a to b", program=program)  # type: ignore[arg-type]
