@@ -574,7 +574,7 @@ def test_lines_with_callers_are_read_without_them_too(tmp_path: Path) -> None:
 
     def places(path: Path) -> dict[str, int | None]:
         found = [variable.location for variable in pl.Executable.load(path).layout.variables]
-        return {place.function: place.caller and place.caller.line for place in found}
+        return {place.function: place.caller.line if place.caller else None for place in found}
 
     graph = pl.Graph(pl.Target(tiles=1))
     line = sys._getframe().f_lineno + 1
