@@ -37,7 +37,6 @@ Vertices: Poplar user guide, "Understanding vertices".
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, MappingProxyType
@@ -47,6 +46,7 @@ from poplite.errors import ElementTypeError, UnknownField, did_you_mean
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
+from poplite.vertex.annotations import annotations_of
 from poplite.vertex.constraints import Constraint, parsed_constraints
 from poplite.vertex.fields import (
     ROLE_NAMES,
@@ -86,9 +86,6 @@ __all__ = [
 ]
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
-
-_CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
-"""How the annotation of a class variable starts, as text; its type may be unknown here."""
 
 
 class Vertex:
@@ -159,7 +156,7 @@ class Vertex:
         if cls.__init__ is not object.__init__:
             raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
         frame = sys._getframe(1)
-        own = dict(_own_annotations(cls, cls, frame))
+        own = dict(annotations_of(cls, cls, frame))
         fields = _fields_of_bases(cls, own, frame)
         fields |= {name: _field(cls, cls, name, each, {}) for name, each in own.items()}
         _check_nothing_hides(cls, fields)
@@ -244,7 +241,7 @@ def _fields_of_bases(
     owners: dict[str, type] = {}
     arguments = mixin_arguments(cls)
     for mixin in _mixins(cls):
-        for name, annotation in _own_annotations(cls, mixin, frame):
+        for name, annotation in annotations_of(cls, mixin, frame):
             if name in own or not _is_meant_as_field(annotation):
                 continue
             field = _field(cls, mixin, name, annotation, arguments.get(mixin, {}))
@@ -294,75 +291,6 @@ def _mixins(cls: type[Vertex]) -> Iterator[type]:
     """
     known = {each for base in cls.__bases__ if issubclass(base, Vertex) for each in base.__mro__}
     yield from (base for base in reversed(cls.__mro__[1:]) if base not in {*known, Generic, object})
-
-
-def _own_annotations(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Yield the annotations that stand in a class by name, without class variables.
-
-    Args:
-        cls: a vertex class that is being made.
-        owner: the same, or a base of it.
-        frame: the call that makes it.
-
-    Raises:
-        VertexDefinitionError: when a name in an annotation cannot be found.
-    """
-    namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
-    for name, annotation in inspect.get_annotations(owner).items():
-        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
-            if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
-                namespaces = namespaces or _defining_namespaces(owner, frame)
-                annotation = _resolve(cls, name, annotation, *namespaces)
-        if not _is_class_variable(annotation):
-            yield name, annotation
-
-
-def _is_class_variable(annotation: Any) -> bool:
-    if isinstance(annotation, str):
-        return _CLASS_VARIABLE.match(annotation) is not None
-    return ClassVar in (get_origin(annotation), annotation)
-
-
-def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Names visible where the class statement stands: module globals, enclosing locals.
-
-    Of the calls under way only those count whose functions enclose the class in the text: a
-    caller elsewhere may use the same names for other things.
-    """
-    frame: FrameType | None = caller
-    while frame is not None and not _is_of(frame.f_globals, cls):
-        frame = frame.f_back
-    # Those of `class Add[T](Vertex)`, which are neither the module's nor the class's.
-    own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
-    own |= vars(cls)
-    if frame is None:  # made by other means than a class statement
-        module = sys.modules.get(cls.__module__)
-        return dict(vars(module)) if module else {}, own
-    defining, enclosing = frame, dict(frame.f_locals)
-    while frame is not None:
-        function = f"{frame.f_code.co_qualname}.<locals>."
-        if frame.f_globals is defining.f_globals and cls.__qualname__.startswith(function):
-            enclosing = dict(frame.f_locals) | enclosing
-        frame = frame.f_back
-    return dict(defining.f_globals), enclosing | own
-
-
-def _is_of(globals_: dict[str, Any], cls: type) -> bool:
-    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
-    return bool(globals_.get("__name__", "builtins") == cls.__module__)
-
-
-def _resolve(
-    cls: type, name: str, text: str, globals_: dict[str, Any], locals_: dict[str, Any]
-) -> Any:
-    try:
-        return eval(text, globals_, locals_)  # the class's own annotation, as typing does
-    except Exception as error:
-        raise definition_error(
-            cls,
-            f"field '{name}': annotation {text!r} cannot be resolved: {error}",
-            "import the names it uses before the class, at run time",
-        ) from error
 
 
 def _is_meant_as_field(annotation: Any) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz import graph, program, report, summary, tensor, tiles
-from poplite.tools.viz.flags import Commands, Run, fitted, set_run, terminal_columns
+from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -77,8 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
-        description=fitted(description, columns),
-        epilog=fitted(EPILOG, columns),
+        description=_folded(description, columns),
+        epilog=_folded(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version)
@@ -87,6 +88,14 @@ def _parser() -> argparse.ArgumentParser:
         command.add(commands)
     _add_doctor(commands)
     return parser
+
+
+def _folded(text: str, width: int | None) -> str:
+    """Fold lines of help without a module of pictures, which takes long to load."""
+    if width is None:
+        return text
+    lines = (textwrap.wrap(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    return "\n".join("\n".join(each) for each in lines)
 
 
 class _Version(argparse.Action):
