@@ -17,6 +17,7 @@ What a module of poplite makes while it is imported, such as its vertex classes,
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -24,12 +25,12 @@ from types import CodeType, FrameType
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code that is part of the function around it."""
 
-_LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
-"""What files of Python's own library begin with."""
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+"""What files of Python's own library begin with.  They stand between the user's line and poplite in
+a `with` statement of `contextlib`, and where `typing`, `types` and `abc` make a class."""
 
-_BETWEEN = frozenset({"contextlib", "types", "typing"})
-"""Standard modules that stand between the user's line and poplite: in a `with` statement of
-`contextlib`, and where `typing` and `types` make a class."""
+_INSTALLED = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]")
+"""A folder of installed packages, in a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def here() -> SourceLocation:
         if module[:7] == "poplite" and module[7:8] in (".", ""):
             is_outside = code.co_name == "<module>"  # it is being imported
         else:
-            is_outside = module not in _BETWEEN
+            is_outside = not _is_standard(code.co_filename)
         if is_outside or frame.f_back is None:
             break
         frame = frame.f_back
@@ -129,9 +130,14 @@ def here() -> SourceLocation:
 def _is_users(frame: FrameType) -> bool:
     """Tell whether a frame is of the user's code, and of no library."""
     module, file = frame.f_globals.get("__name__", ""), frame.f_code.co_filename
-    if module.partition(".")[0] == "poplite" or file.startswith(_LIBRARIES):
+    if module.partition(".")[0] == "poplite" or file.startswith(_STANDARD):
         return False
-    return "site-packages" not in file and "dist-packages" not in file
+    return _INSTALLED.search(file) is None
+
+
+def _is_standard(file: str) -> bool:
+    """Tell whether a file is of Python's own library; packages may be installed below it."""
+    return file.startswith(_STANDARD) and _INSTALLED.search(file) is None
 
 
 _known: dict[

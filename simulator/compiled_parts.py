@@ -14,7 +14,7 @@ from functools import cache, cached_property, partial
 
 from poplite.errors import VertexCompileError
 from poplite.executable.descriptor import Columns
-from poplite.jit import digest
+from poplite.jit import digest, object_cache
 from poplite.jit.build import Builds, built
 from poplite.jit.job import Job
 from poplite.jit.native import kernel_job
@@ -129,7 +129,8 @@ def _own_job(kernel: str) -> Job:
 
 def _announced(job: Job) -> Job:
     if (announcer := progress.announcer()) is not None:
-        announcer.tell("poplite's own kernels, once on this machine")
+        is_kept = object_cache.write_fault() is None
+        announcer.tell("poplite's own kernels" + (", once on this machine" if is_kept else ""))
     return job
 
 

@@ -294,7 +294,9 @@ def _check_variables_mapped(
 def _unmapped(graph: Graph, variable: Variable, where: str) -> InvalidTileMapping:
     breaks, tiles = variable.mapping.pieces()
     mapping = TileMapping(graph.target.tiles, tiles, np.diff(breaks))
-    return unmapped_error(variable.name, mapping, graph.target.tiles, variable.location, where)
+    return unmapped_error(
+        variable.name, mapping, graph.target.tiles, variable.location, where, shape=variable.shape
+    )
 
 
 def _warn_of_empty(used: _Used) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poplite.cost.memory.plan import MemoryPlan
@@ -70,7 +70,7 @@ class Executable:
     def __post_init__(self) -> None:
         if len(self.programs) > 1:
             named = {
-                name: code.changed(of_program=f", of program '{name}'")
+                name: replace(code, of_program=f", of program '{name}'")
                 for name, code in self.programs.items()
             }
             object.__setattr__(self, "programs", named)

@@ -36,7 +36,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -138,20 +137,7 @@ class Code:
     num_runs: int | None
     num_loops: int
     num_functions: int
-    of_program: str = field(default="", init=False)
-
-    def changed(self, of_program: str | None = None, **parts: Any) -> Code:
-        """Return the code with other parts, which is of the same program unless that is one.
-
-        Args:
-            of_program: words for the program.
-            parts: other attributes by name.
-        """
-        code = replace(self, **parts)
-        object.__setattr__(
-            code, "of_program", self.of_program if of_program is None else of_program
-        )
-        return code
+    of_program: str = field(default="", metadata={"saved": False})
 
     @property
     def goes_on(self) -> npt.NDArray[np.bool_]:
@@ -182,7 +168,7 @@ class Code:
             rows: the CALL rows that have not returned.
         """
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())
-        return self.changed(step_numbers=self.step_numbers + before)
+        return replace(self, step_numbers=self.step_numbers + before)
 
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
         """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.

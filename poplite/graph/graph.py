@@ -395,7 +395,7 @@ class Graph(Displayed):
         True
         """
         at, call = here(), f"graph.tensor({clipped(name)})"
-        variable = variable_named(self.space.variables, name, call=call, at=at)
+        variable = variable_named(self.space, name, call=call, at=at)
         return Tensor(self.top_level_graph, variable.element_type, variable.view)
 
     def variable_of(self, storage: Storage) -> Variable:

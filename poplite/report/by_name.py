@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean, listed
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:
     from poplite.report.execution import ExecutionStep
@@ -42,7 +42,7 @@ def step_named(
         steps = tuple(step for step in steps if step.program_name == wanted)
         of_program = f" of program {wanted!r}"
     of_name = [step for step in steps if step.name == name]
-    found = [step for step in of_name if row in (None, step.row)]
+    found = [step for step in of_name if row is None or step.row == integer_or_none(row)]
     if len(found) == 1:
         return found[0]
     if of_name:
@@ -80,8 +80,9 @@ def _program(report: Report, program: object, call: str) -> str:
     names = list(report.compilation.programs)
     if isinstance(program, str) and program in names:
         return program
-    if isinstance(program, int) and 0 <= program < len(names):
-        return names[program]
+    number = integer_or_none(program)
+    if number is not None and 0 <= number < len(names):
+        return names[number]
     raise UnknownName(
         f"{call}: there is no program {clipped(program)}"
         + (did_you_mean(program, names) if isinstance(program, str) else ""),

@@ -19,8 +19,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from poplite.text import fitted
+from poplite.errors import UnknownName, did_you_mean
+from poplite.source import here
+from poplite.text import clipped, fitted
 
 
 class ProgramType(enum.Enum):
@@ -135,7 +138,27 @@ class Programs(Mapping[str, Program]):
         return self._made
 
     def __getitem__(self, name: str) -> Program:
-        return self._trees()[name]
+        trees = self._trees()
+        if name not in trees:
+            raise UnknownName(
+                f"there is no program {clipped(name)}"
+                + (did_you_mean(name, trees) if isinstance(name, str) else ""),
+                at=here(),
+                found="programs: " + ", ".join(map(repr, trees)),
+            )
+        return trees[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._trees()
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Return the tree of a program, or something else where there is none.
+
+        Args:
+            name: of the program.
+            default: what else, of any type.
+        """
+        return self._trees().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._trees())

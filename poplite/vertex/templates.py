@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import new_class
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin
 
@@ -43,10 +44,16 @@ def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
     Raises:
         VertexDefinitionError: for one that no element type can stand for.
     """
-    declared: tuple[Any, ...] = getattr(cls, "__parameters__", ())
-    inherited = (base.type_variables for base in _vertex_bases(cls))
-    if not declared and "__orig_bases__" not in vars(cls):
+    originals = vars(cls).get("__orig_bases__")
+    if originals is None:
+        inherited = (base.type_variables for base in _vertex_bases(cls))
         return next((variables for variables in inherited if variables), ())
+    # Not `cls.__parameters__`, which `Generic` sets last where it stands before Vertex.
+    own = [get_args(base) for base in originals if get_origin(base) is Generic]
+    of_bases = (
+        () if isinstance(base, type) else getattr(base, "__parameters__", ()) for base in originals
+    )
+    declared: tuple[Any, ...] = own[0] if own else tuple(dict.fromkeys(chain(*of_bases)))
     for variable in declared:
         if not isinstance(variable, TypeVar):
             raise definition_error(
@@ -67,6 +74,31 @@ def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
     for base in reversed(_vertex_bases(cls)):
         binding = dict(zip(base.type_variables, arguments.get(base, ()), strict=False))
         yield from (_bound(f, binding) for f in base.fields.values() if not f.is_implicit)
+
+
+def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
+    """Return what stands for the type variables of generic bases that are no vertex classes.
+
+    Args:
+        cls: the class that is being defined; of a base such as `Row[FLOAT]`, FLOAT stands for the
+            T of `class Row(Generic[T])`, and for that of what Row derives from.
+    """
+    found: dict[type, dict[TypeVar, Any]] = {}
+    waiting: list[tuple[type, dict[TypeVar, Any]]] = [(cls, {})]
+    while waiting:
+        owner, known = waiting.pop()
+        for original in vars(owner).get("__orig_bases__", owner.__bases__):
+            base = get_origin(original) or original
+            if base is Generic or hasattr(base, "type_variables"):
+                continue
+            pairs = zip(getattr(base, "__parameters__", ()), get_args(original), strict=False)
+            arguments = {
+                variable: known.get(each, each) if isinstance(each, TypeVar) else each
+                for variable, each in pairs
+            }
+            found.setdefault(base, arguments)
+            waiting.append((base, arguments))
+    return found
 
 
 def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:

@@ -37,7 +37,6 @@ Vertices: Poplar user guide, "Understanding vertices".
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, MappingProxyType
@@ -46,7 +45,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get
 from poplite.errors import ElementTypeError, UnknownField, did_you_mean
 from poplite.source import SourceLocation, here
 from poplite.text import clipped
-from poplite.types import INT, ElementType, element_type, spelled
+from poplite.types import INT, ElementType, FieldKind, element_type, spelled
+from poplite.vertex.annotations import annotations_of
 from poplite.vertex.constraints import Constraint, parsed_constraints
 from poplite.vertex.fields import (
     ROLE_NAMES,
@@ -62,7 +62,13 @@ from poplite.vertex.fields import (
     with_metadata,
 )
 from poplite.vertex.layouts import PLAIN, refusal_of_layouts, split_annotation
-from poplite.vertex.templates import inherited_fields, parameters, specialise
+from poplite.vertex.templates import (
+    inherited_fields,
+    mixin_arguments,
+    parameters,
+    refusal,
+    specialise,
+)
 
 __all__ = [
     "RESERVED_NAMES",
@@ -81,15 +87,13 @@ __all__ = [
 
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
 
-_CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
-"""How the annotation of a class variable starts, as text; its type may be unknown here."""
-
 
 class Vertex:
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  Fields of bases are theirs too,
     also of bases that are no vertex classes; one without `compute` is there to be derived from.
+    What a class declares itself takes the place of a base's field of that name.
     Plain class attributes that are numbers serve as constants inside `compute`.  What a
     `compute(self) -> bool` returns reaches the result of `Execute(compute_set, result)`.
 
@@ -146,29 +150,16 @@ class Vertex:
             if name in vars(cls):  # what stands there would be overwritten
                 raise definition_error(cls, f"name '{name}' is reserved", f"call it 'own_{name}'")
         cls.location, cls._specialised = here(), {}
-        if Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
-            raise definition_error(
-                cls, "Generic stands before Vertex", f"class {cls.__name__}(Vertex, Generic[T])"
-            )
+        cls.type_variables = parameters(cls)
+        if cls.type_variables and Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
+            raise definition_error(cls, "Generic stands before Vertex", _vertex_first(cls))
         if cls.__init__ is not object.__init__:
             raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
-        cls.type_variables = parameters(cls)
-        fields = {f.name: f for f in inherited_fields(cls)}
         frame = sys._getframe(1)
-        for mixin in _mixins(cls):
-            for name, annotation in _own_annotations(cls, mixin, frame):
-                if _role(annotation) is None:  # says what its own methods use
-                    continue
-                field = _field(cls, mixin, name, annotation)
-                if fields.setdefault(name, field) != field:
-                    raise definition_error(
-                        cls,
-                        f"its bases declare field '{name}' in two ways",
-                        f"declare '{name}' in one of them",
-                        found=f"{mixin.__name__} has {field}, another base {fields[name]}",
-                    )
-        for name, annotation in _own_annotations(cls, cls, frame):
-            fields[name] = _field(cls, cls, name, annotation)
+        own = dict(annotations_of(cls, cls, frame))
+        fields = _fields_of_bases(cls, own, frame)
+        fields |= {name: _field(cls, cls, name, each, {}) for name, each in own.items()}
+        _check_nothing_hides(cls, fields)
         cls.fields = with_metadata(cls, fields.values())
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
@@ -232,6 +223,67 @@ def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) 
     )
 
 
+def _fields_of_bases(
+    cls: type[Vertex], own: Mapping[str, Any], frame: FrameType
+) -> dict[str, Field]:
+    """Return the fields of all bases of a class by name, those of vertex classes first.
+
+    Args:
+        cls: the class that is being made.
+        own: what it declares itself; of these it does not matter how bases declare them.
+        frame: the call that makes it.
+
+    Raises:
+        VertexDefinitionError: when bases declare a field in two ways, and none of them derives
+            from the other.
+    """
+    fields = {field.name: field for field in inherited_fields(cls)}
+    owners: dict[str, type] = {}
+    arguments = mixin_arguments(cls)
+    for mixin in _mixins(cls):
+        for name, annotation in annotations_of(cls, mixin, frame):
+            if name in own or not _is_meant_as_field(annotation):
+                continue
+            field = _field(cls, mixin, name, annotation, arguments.get(mixin, {}))
+            known = fields.get(name, field)
+            if known != field and not issubclass(mixin, owners.get(name, cls)):
+                raise definition_error(
+                    cls,
+                    f"its bases declare field '{name}' in two ways",
+                    f"declare '{name}' in {cls.__name__} itself, or in one of them",
+                    found=f"{mixin.__name__} has {field}, another base {known}",
+                )
+            fields[name], owners[name] = field, mixin
+    return fields
+
+
+def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None:
+    """Refuse a value in a class whose name is a field of what that class derives from.
+
+    Raises:
+        VertexDefinitionError: for the first such field.
+    """
+    for name, field in fields.items():
+        for base in cls.__mro__:
+            if name in vars(base):
+                value = f"{name} = {clipped(vars(base)[name])}"
+                raise definition_error(
+                    cls,
+                    f"'{value}' hides field '{name}'",
+                    f"drop it, or call it 'own_{name}'",
+                    found=f"field {field}; class {base.__name__} has {value}",
+                )
+            if name in inspect.get_annotations(base):
+                break
+
+
+def _vertex_first(cls: type[Vertex]) -> str:
+    """Return the head of a class with its vertex bases before the others."""
+    originals: tuple[Any, ...] = getattr(cls, "__orig_bases__", cls.__bases__)
+    first = sorted(originals, key=lambda base: base is not Vertex)
+    return f"class {cls.__name__}({', '.join(map(spelled, first))})"
+
+
 def _mixins(cls: type[Vertex]) -> Iterator[type]:
     """Yield the bases of a class that are no vertex classes, those first that others derive from.
 
@@ -241,73 +293,11 @@ def _mixins(cls: type[Vertex]) -> Iterator[type]:
     yield from (base for base in reversed(cls.__mro__[1:]) if base not in {*known, Generic, object})
 
 
-def _own_annotations(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Yield the annotations that stand in a class by name, without class variables.
-
-    Args:
-        cls: a vertex class that is being made.
-        owner: the same, or a base of it.
-        frame: the call that makes it.
-
-    Raises:
-        VertexDefinitionError: when a name in an annotation cannot be found.
-    """
-    namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
-    for name, annotation in inspect.get_annotations(owner).items():
-        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
-            if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
-                namespaces = namespaces or _defining_namespaces(owner, frame)
-                annotation = _resolve(cls, name, annotation, *namespaces)
-        if not _is_class_variable(annotation):
-            yield name, annotation
-
-
-def _is_class_variable(annotation: Any) -> bool:
-    if isinstance(annotation, str):
-        return _CLASS_VARIABLE.match(annotation) is not None
-    return ClassVar in (get_origin(annotation), annotation)
-
-
-def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Names visible where the class statement stands: module globals, enclosing locals.
-
-    Of the calls under way only those count whose functions enclose the class in the text: a
-    caller elsewhere may use the same names for other things.
-    """
-    frame: FrameType | None = caller
-    while frame is not None and not _is_of(frame.f_globals, cls):
-        frame = frame.f_back
-    # Those of `class Add[T](Vertex)`, which are neither the module's nor the class's.
-    own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
-    own |= vars(cls)
-    if frame is None:  # made by other means than a class statement
-        module = sys.modules.get(cls.__module__)
-        return dict(vars(module)) if module else {}, own
-    defining, enclosing = frame, dict(frame.f_locals)
-    while frame is not None:
-        function = f"{frame.f_code.co_qualname}.<locals>."
-        if frame.f_globals is defining.f_globals and cls.__qualname__.startswith(function):
-            enclosing = dict(frame.f_locals) | enclosing
-        frame = frame.f_back
-    return dict(defining.f_globals), enclosing | own
-
-
-def _is_of(globals_: dict[str, Any], cls: type) -> bool:
-    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
-    return bool(globals_.get("__name__", "builtins") == cls.__module__)
-
-
-def _resolve(
-    cls: type, name: str, text: str, globals_: dict[str, Any], locals_: dict[str, Any]
-) -> Any:
-    try:
-        return eval(text, globals_, locals_)  # the class's own annotation, as typing does
-    except Exception as error:
-        raise definition_error(
-            cls,
-            f"field '{name}': annotation {text!r} cannot be resolved: {error}",
-            "import the names it uses before the class, at run time",
-        ) from error
+def _is_meant_as_field(annotation: Any) -> bool:
+    """Tell fields of a mixin from annotations that say what its own methods use."""
+    inner, _ = split_annotation(annotation)
+    kind = get_origin(inner) or inner
+    return _role(annotation) is not None or (isinstance(kind, type) and issubclass(kind, FieldKind))
 
 
 def _role(annotation: Any) -> Role | None:
@@ -315,7 +305,25 @@ def _role(annotation: Any) -> Role | None:
     return ROLES.get(get_origin(inner) or inner)
 
 
-def _field(cls: type[Vertex], owner: type, name: str, annotation: Any) -> Field:
+def _field(
+    cls: type[Vertex],
+    owner: type,
+    name: str,
+    annotation: Any,
+    arguments: Mapping[TypeVar, Any],
+) -> Field:
+    """Return the field of an annotation that stands in a class or in a mixin, its owner.
+
+    Args:
+        cls: the class that is being made.
+        owner: where the annotation stands.
+        name: the field's name.
+        annotation: its annotation.
+        arguments: what the class puts in the place of the owner's type variables.
+
+    Raises:
+        VertexDefinitionError: for a field that cannot be.
+    """
     role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
     if role is None:
@@ -336,6 +344,8 @@ def _field(cls: type[Vertex], owner: type, name: str, annotation: Any) -> Field:
     inner, depth = (get_args(annotation) or (None,))[0], 0
     while get_origin(inner) is Vector:
         inner, depth = get_args(inner)[0], depth + 1
+    variable = inner if isinstance(inner, TypeVar) else None
+    inner = inner if variable is None else arguments.get(variable, variable)
     limit = 1 if role == "state" else 2
     if depth > limit:
         raise definition_error(
@@ -350,10 +360,17 @@ def _field(cls: type[Vertex], owner: type, name: str, annotation: Any) -> Field:
         raise definition_error(cls, f"field '{name}' {why}", f"{name}: {form}")
     if inner in cls.type_variables:
         return Field(name, role, ElementType, depth, inner, layout)
-    return Field(name, role, _element(cls, name, role, inner), depth, layout=layout)
+    element = _element(cls, owner, name, role, inner)
+    why = refusal(variable, element) if variable else ""
+    if why:
+        what = f"field '{name}' of {owner.__name__} cannot be of {element!r}"
+        raise definition_error(cls, what, f"{owner.__name__} of another element type", found=why)
+    return Field(name, role, element, depth, layout=layout)
 
 
-def _element(cls: type[Vertex], name: str, role: Role, inner: Any) -> type[ElementType[Any]]:
+def _element(
+    cls: type[Vertex], owner: type, name: str, role: Role, inner: Any
+) -> type[ElementType[Any]]:
     try:
         return element_type(inner)
     except ElementTypeError as error:
@@ -361,7 +378,11 @@ def _element(cls: type[Vertex], name: str, role: Role, inner: Any) -> type[Eleme
         fix = f"{name}: {ROLE_NAMES[role]}[FLOAT], or of Vector[FLOAT]"
         if isinstance(inner, TypeVar):
             what = f"{inner.__name__}, a type variable that the class does not declare"
+            open_ones = getattr(owner, "__parameters__", ())
             fix = f"class {cls.__name__}(Vertex, Generic[{inner.__name__}])"
+            if owner is not cls and inner in open_ones:
+                fix = f"class {cls.__name__}(Vertex, {owner.__name__}"
+                fix += f"[{', '.join('FLOAT' for _ in open_ones)}])"
         raise definition_error(
             cls, f"field '{name}' holds {what}", fix, found=error.found
         ) from None

@@ -4,8 +4,7 @@
     connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-A function that takes blocks to the host is bound as it is; what fills them may return nothing
-(`filling.py`).
+What fills blocks may return nothing, what takes them to the host anything (`filling.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,15 @@ import numpy as np
 from poplite.errors import ElementTypeError, StreamConnectionError, TensorMetadataError
 from poplite.executable.transfers import Block, HostFunctionCall, Stream, Transfer
 from poplite.graph.host.streams import StreamCallback
-from poplite.simulator.host.filling import Array, Looking, Take, filler, function_name, returned
+from poplite.simulator.host.filling import (
+    Array,
+    Looking,
+    Take,
+    filler,
+    function_name,
+    returned,
+    sink,
+)
 from poplite.simulator.run.arena import Bytes
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -66,9 +73,10 @@ class Feed:
         self, callback: StreamCallback, stream: Stream, looking: Looking, *, works_ahead: bool
     ) -> None:
         self._callback, self._stream, self._looking = callback, stream, looking
-        self._fetch: Take = callback.fetch
+        self._what = f"stream '{stream.handle}'"
+        self._fetch = sink(callback.fetch, self._what)
         if stream.to_device:
-            self._fetch = filler(callback.fetch, looking, f"stream '{stream.handle}'")
+            self._fetch = filler(callback.fetch, looking, self._what)
         self._depth = stream.buffering_depth if stream.to_device and works_ahead else 0
         self._free: list[Array] = []
         self._ready: deque[Array] = deque()
@@ -81,7 +89,9 @@ class Feed:
             self._free.append(ready.popleft())
         else:
             self._fetch(block)
-        self._callback.complete()
+        complete: Callable[[], object] = self._callback.complete
+        if (result := complete()) is not None:
+            raise returned(result, f"{self._what}: {function_name(complete)}", "")
         # Unless the callback connected something else meanwhile, so that all was dropped.
         while ready is self._ready and len(ready) < self._depth:
             ahead = self._free.pop() if self._free else self._new()
@@ -189,7 +199,7 @@ def taker_of(
         )
     if stream.to_device:
         return filler(callback, looking, f"stream '{stream.handle}'")
-    return callback
+    return sink(callback, f"stream '{stream.handle}'")
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,7 @@ one byte in several blocks one after the other::
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ from poplite.source import here
 from poplite.text import clipped
 
 Array = npt.NDArray[Any]
+_NOT_RUN = (Awaitable, Generator, AsyncGenerator)
+"""What a call returns whose code is still to run."""
+
 Take = Callable[[Array], object]
 """Fills a block, or takes it."""
 
@@ -117,6 +120,26 @@ class Looking:
             )
 
 
+def sink(callback: Take, what: str) -> Take:
+    """Return a function of the user's that takes blocks, or an error where its code does not run.
+
+    What it returns does not matter otherwise: the block was passed, and `file.write` returns a
+    number.
+
+    Args:
+        callback: takes a block.
+        what: the stream, for the message.
+    """
+    name = function_name(callback)
+
+    def take(block: Array) -> None:
+        result = callback(block)
+        if isinstance(result, _NOT_RUN):
+            raise returned(result, f"{what}: {name}")
+
+    return take
+
+
 def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> Take:
     """Return a function of the user's as one whose result is looked at.
 
@@ -151,8 +174,18 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
     Args:
         result: what it returned.
         what: the callback.
-        assignment: what it does instead.
+        assignment: what it does instead; empty where it fills nothing.
     """
+    if isinstance(result, _NOT_RUN):
+        if isinstance(result, Coroutine | Generator):
+            result.close()  # or Python warns that nobody awaited it
+        kind = type(result).__name__.replace("_", " ")
+        return ElementTypeError(
+            f"{what} returned {'an' if kind.startswith('async') else 'a'} {kind}",
+            at=here(),
+            found="that is code that has not run, and nothing runs it",
+            fix="a function of `def` without `yield`, in the place of `async def`",
+        )
     shown = clipped(result)
     if isinstance(result, np.ndarray):
         shown = f"an array of {result.dtype}, shape {result.shape}"
@@ -160,5 +193,7 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
         f"{what} returned {shown}",
         at=here(),
         found="what a callback returns goes nowhere",
-        fix=f"fill what it is passed, {assignment}, and return nothing",
+        fix=f"fill what it is passed, {assignment}, and return nothing"
+        if assignment
+        else "no return",
     )

@@ -260,7 +260,7 @@ class HostTensors:
             return ByMoves(known[tensor])
         if self._graph is not None:
             found = variable_named(
-                self._graph.variables,
+                self._graph.space,
                 tensor,
                 call=call,
                 at=here(),

@@ -32,7 +32,6 @@ from poplite.errors import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.opcodes import RAISED, TRAPPED, Code
-from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
@@ -102,8 +101,7 @@ def raise_fault(
         raise_interpreted_fault(executable, code, row, fault, arena)
     finally:
         interpreted_vertices.move(step.restore, arena)
-    replica = _of_replica(record.replica, arena)
-    raise _only_compiled(vertex, record, replica, _step(executable, code, row))
+    raise _only_compiled(executable, code, row, record, arena)
 
 
 def _of_replica(replica: int, arena: Arena) -> str:
@@ -131,10 +129,8 @@ def _outside(
     step, vertex = executable.steps[number], executable.origins[number][record.vertex]
     assert isinstance(step, ComputeStep)
     cls = vertex.vertex_class
-    field, memory = list(cls.fields)[record.field], arena.parts[record.replica]
-    found = [f"the vertex was added at {vertex.location}"]
-    if behind := behind_field(step, record.vertex, field, None, executable.layout, memory):
-        found.insert(0, f"'{cls.__name__}.{field}' is {behind}")
+    found = _behind(executable, step, cls, record, arena)
+    found.append(f"the vertex was added at {vertex.location}")
     found.append("memory is undefined now, as fast checks save nothing")
     return TensorIndexError(
         f"{vertex}{_of_replica(record.replica, arena)}: {_index_text(cls, record)}",
@@ -145,18 +141,33 @@ def _outside(
     )
 
 
+def _behind(
+    executable: Executable, step: ComputeStep, cls: type[Vertex], record: Record, arena: Arena
+) -> list[str]:
+    """Return the line that names the tensor behind the field of a fault, if there is one."""
+    field, memory = list(cls.fields)[record.field], arena.parts[record.replica]
+    behind = behind_field(step, record.vertex, field, None, executable.layout, memory)
+    return [f"'{cls.__name__}.{field}' is {behind}"] if behind else []
+
+
 def _index_text(cls: type[Vertex], record: Record) -> str:
     field = list(cls.fields.values())[record.field]
     of = "rows or elements" if field.depth == 2 else "elements"
     return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
 
 
-def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str) -> PopliteError:
+def _only_compiled(
+    executable: Executable, code: Code, row: int, record: Record, arena: Arena
+) -> PopliteError:
     """Return the error of a vertex that does not stop as plain Python.
 
     `exp` and its like may differ in the last place between the forms, and so may a branch.
     """
+    number = code.ops[row, 1]
+    step, vertex = executable.steps[number], executable.origins[number][record.vertex]
+    assert isinstance(step, ComputeStep)
     cls = vertex.vertex_class
+    found: list[str] = []
     kind: type[PopliteError] = ApplicationRuntimeError
     what, cause = "compute raised an exception", "a condition"
     if record.field == TRAPPED:
@@ -164,11 +175,13 @@ def _only_compiled(vertex: NamedVertex, record: Record, replica: str, where: str
     elif record.field != RAISED:
         kind, cause = TensorIndexError, "an index"
         what = _index_text(cls, record)
+        found = _behind(executable, step, cls, record, arena)
+    found.append(f"the vertex was added at {vertex.location}; as plain Python it does not fault")
     return kind(
-        f"{vertex}{replica}: {what}",
+        f"{vertex}{_of_replica(record.replica, arena)}: {what}",
         at=cls.location,
-        where=where,
-        found=f"the vertex was added at {vertex.location}; as plain Python it does not fault",
+        where=_step(executable, code, row),
+        found="\n".join(found),
         fix=f"look for {cause} that hangs on the last digit of exp, log, sin, cos or tanh",
     )
 

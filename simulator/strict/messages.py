@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,7 +66,8 @@ class Place:
         """
         if phases not in self._launches:
             ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
-            self._launches[phases] = self.code.changed(
+            self._launches[phases] = replace(
+                self.code,
                 ops=np.array(ops, np.int64),
                 step_numbers=np.full(len(ops), self.step_number),
                 step_rows=np.zeros(0, np.int64),

@@ -159,6 +159,38 @@ def test_the_columns_of_the_terminal_are_taken(
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize("words", [["tensor", "x"], ["summary"], ["tiles"], ["graph"], ["program"]])
+def test_a_picture_in_a_narrow_terminal_says_what_it_takes(
+    words: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "both.py").write_text(
+        "import poplite\nfrom net import build\n"
+        "def both():\n    return build(), poplite.Sequence(poplite.Sequence())\n"
+    )
+    monkeypatch.setenv("COLUMNS", "37")
+    command = [words[0], "both.py:both", *words[1:]]
+    assert main(command) == 0
+    said = capsys.readouterr()
+    assert max(map(len, said.out.splitlines())) <= 60
+    assert said.err == ("poplite-viz: a picture takes 60 columns at least, and COLUMNS is 37\n")
+    assert main([*command, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_help_is_as_wide_as_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 50
+    assert "".join(EPILOG.split()) in "".join(said.split())
+
+
 class Terminal(io.StringIO):
     """Standard output that says it is a terminal."""
 

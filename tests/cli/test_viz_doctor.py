@@ -41,6 +41,19 @@ def test_says_what_is_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert f"{cache}  writable, 0 compiled" in said
 
 
+def test_is_as_wide_as_the_terminal(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 40
+    assert "try: chmod o-w" in said
+    assert str(cache) in said.replace("\n", "").replace(" ", "")
+
+
 def pretend(monkeypatch: pytest.MonkeyPatch, name: str, fault: Exception) -> None:
     """Let importing a module fail."""
     real = importlib.import_module

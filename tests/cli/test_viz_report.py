@@ -58,6 +58,21 @@ def test_a_report_is_as_wide_as_is_said(
         assert capsys.readouterr().out == fitted
 
 
+def test_a_report_in_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "37")
+    for words in (["run.json"], ["run.json", "later.json"]):
+        assert main(["report", *words]) == 0
+        said = capsys.readouterr()
+        assert max(map(len, said.out.splitlines())) <= 37
+        assert said.err == ""
+    assert main(["report", "run.json", "--by", "memory"]) == 0
+    said = capsys.readouterr()
+    assert max(map(len, said.out.splitlines())) <= 60
+    assert "a picture takes 60 columns at least, and COLUMNS is 37" in said.err
+
+
 def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path) -> None:
     assert main(["report", "run.json", "-q", "-o", "again.json"]) == 0
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "run.json").read_bytes()

@@ -128,6 +128,15 @@ def test_callers_of_a_library_are_no_users(tmp_path: Path) -> None:
     assert location.caller.function == "<lambda>"
 
 
+def test_a_folder_whose_name_only_contains_that_of_installed_packages(tmp_path: Path) -> None:
+    for folder, is_users in (("my-site-packages-x", True), ("site-packages", False)):
+        path = tmp_path / folder / "users.py"
+        path.parent.mkdir()
+        path.write_text("def call(make):\n    return make()\n")
+        caller = load(path).call(helper).caller
+        assert (caller is not None) == is_users
+
+
 def test_a_helper_in_a_message() -> None:
     def tile() -> pl.Target:
         return pl.Target(tiles=0)

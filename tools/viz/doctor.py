@@ -14,6 +14,7 @@ import stat
 import sys
 from dataclasses import dataclass
 
+from poplite.tools.viz.flags import fitted, terminal_columns
 from poplite.tools.viz.output import write_stdout
 
 
@@ -39,7 +40,7 @@ PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
 
 
 def doctor() -> int:
-    """Print what was found.
+    """Print what was found, as wide as the variable COLUMNS says.
 
     Returns:
         Exit code: 1 when something that poplite needs is missing.
@@ -55,7 +56,7 @@ def doctor() -> int:
         lines.append(f"{mark} {finding.name:<{width}}  {finding.state}")
         if finding.remedy:
             lines.append(f"  {'':<{width}}    try: {finding.remedy}")
-    write_stdout("\n".join(lines) + "\n")
+    write_stdout(fitted("\n".join(lines), terminal_columns()))
     faults = [finding.name for finding in findings if finding.fault]
     if faults:
         print(f"poplite-viz: not working: {', '.join(faults)}", file=sys.stderr)

@@ -14,10 +14,14 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 LEAST_WIDTH, USUAL_WIDTH = 60, 80
+
+LEAST_FOLDED = 30
+"""Columns of text that is folded; a picture needs LEAST_WIDTH."""
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -58,7 +62,8 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         "--width",
         type=_width,
         default=terminal_columns() or USUAL_WIDTH,
-        help=f"columns of text to fit (default: the variable COLUMNS, else {USUAL_WIDTH})",
+        help=f"columns of text to fit, {LEAST_WIDTH} at least (default: the variable COLUMNS, "
+        f"else {USUAL_WIDTH})",
     )
     parser.add_argument(
         "--color",
@@ -112,7 +117,7 @@ def _width(text: str) -> int:
 
 
 def terminal_columns() -> int | None:
-    """Return the width that the variable COLUMNS names, or the least one; None where it is not set.
+    """Return the width that the variable COLUMNS names; None where it is not set.
 
     >>> from unittest.mock import patch
     >>> with patch.dict(os.environ, COLUMNS="100"):
@@ -120,4 +125,38 @@ def terminal_columns() -> int | None:
     100
     """
     text = os.environ.get("COLUMNS", "")
-    return max(int(text), LEAST_WIDTH) if text.isdecimal() and int(text) else None
+    return (int(text) or None) if text.isdecimal() else None
+
+
+def drawn_width(arguments: argparse.Namespace) -> int:
+    """Return the columns of a picture as text; say so where a terminal has too few.
+
+    Args:
+        arguments: with `width` and `quiet`.
+
+    >>> drawn_width(argparse.Namespace(width=100, quiet=False))
+    100
+    """
+    width: int = arguments.width or USUAL_WIDTH
+    if width < LEAST_WIDTH and not arguments.quiet:
+        message = f"a picture takes {LEAST_WIDTH} columns at least, and COLUMNS is {width}"
+        print(f"poplite-viz: {message}", file=sys.stderr)
+    return max(width, LEAST_WIDTH)
+
+
+def fitted(text: str, width: int | None) -> str:
+    r"""Return text whose lines are folded where they are too wide, with a newline at its end.
+
+    Args:
+        text: any number of lines.
+        width: columns to fit; None leaves lines as long as they are.
+
+    >>> fitted("cycles", None)
+    'cycles\n'
+    """
+    from poplite.viz.draw.columns import folded
+
+    if width is None:
+        return f"{text}\n"
+    width = max(width, LEAST_FOLDED)
+    return "".join(f"{part}\n" for line in text.split("\n") for part in folded(line, width))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, drawn_width, set_run
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
@@ -81,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
     match out.format:
         case "txt":
-            out.write(draw_dataflow_text(flow, width=arguments.width, style=out.style))
+            out.write(draw_dataflow_text(flow, width=drawn_width(arguments), style=out.style))
         case "json":
             out.write(dataflow_json(flow))
         case "dot":

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
 from poplite.tools.viz import graph, program, report, summary, tensor, tiles
-from poplite.tools.viz.flags import Commands, Run, set_run
+from poplite.tools.viz.flags import Commands, Run, set_run, terminal_columns
 
 EPILOG = """\
 examples:
@@ -71,10 +72,14 @@ def _printable(message: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
+    description, columns = (
+        "Draw the graphs and tile mappings of poplite programs.",
+        terminal_columns(),
+    )
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
-        description="Draw the graphs and tile mappings of poplite programs.",
-        epilog=EPILOG,
+        description=_folded(description, columns),
+        epilog=_folded(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version)
@@ -83,6 +88,14 @@ def _parser() -> argparse.ArgumentParser:
         command.add(commands)
     _add_doctor(commands)
     return parser
+
+
+def _folded(text: str, width: int | None) -> str:
+    """Fold lines of help without a module of pictures, which takes long to load."""
+    if width is None:
+        return text
+    lines = (textwrap.wrap(line, width, subsequent_indent="    ") for line in text.split("\n"))
+    return "\n".join("\n".join(each) for each in lines)
 
 
 class _Version(argparse.Action):

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName, did_you_mean
-from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
 
 if TYPE_CHECKING:
     from poplite.program import Program
@@ -72,7 +72,7 @@ def _run(arguments: argparse.Namespace) -> int:
         case "json":
             out.write(program_json(trees[0]))
         case _:
-            counts, width, style = arguments.counts, arguments.width, out.style
+            counts, width, style = arguments.counts, drawn_width(arguments), out.style
             texts = [
                 draw_program_text(tree, counts=counts, width=width, style=style) for tree in trees
             ]

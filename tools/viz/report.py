@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import USUAL_WIDTH, Commands, add_output, set_run, terminal_columns
+from poplite.tools.viz.flags import (
+    Commands,
+    add_output,
+    drawn_width,
+    fitted,
+    set_run,
+    terminal_columns,
+)
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -50,22 +57,14 @@ def _run(arguments: argparse.Namespace) -> int:
                 found=f"--by {arguments.by}" if arguments.by else f"the format is {out.format}",
                 fix=f"poplite-viz report {arguments.report} {arguments.later}",
             )
-        out.write(_fitted(str(report.diff(Report.load(arguments.later))), arguments.width))
+        out.write(fitted(str(report.diff(Report.load(arguments.later))), arguments.width))
     elif out.format == "json":
         out.write(report.to_json())
     elif arguments.by is None and out.format == "txt":
-        out.write(_fitted(str(report), arguments.width))
+        out.write(fitted(str(report), arguments.width))
     else:
         _draw(report, arguments, out)
     return 0
-
-
-def _fitted(text: str, width: int | None) -> str:
-    from poplite.viz.draw.columns import folded
-
-    if width is None:
-        return f"{text}\n"
-    return "".join(f"{part}\n" for line in text.split("\n") for part in folded(line, width))
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
@@ -84,5 +83,4 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
     if out.format == "svg":
         out.write(draw_map_svg(chosen))
     else:
-        width = arguments.width or USUAL_WIDTH
-        out.write(draw_map_text(chosen, width=width, style=out.style))
+        out.write(draw_map_text(chosen, width=drawn_width(arguments), style=out.style))

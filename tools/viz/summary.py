@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, set_run
+from poplite.tools.viz.flags import Commands, add_picture, drawn_width, set_run
 
 
 def add(commands: Commands) -> None:
@@ -37,5 +37,5 @@ def _run(arguments: argparse.Namespace) -> int:
         case "json":
             out.write(summary_json(summary))
         case _:
-            out.write(draw_summary_text(summary, width=arguments.width, style=out.style))
+            out.write(draw_summary_text(summary, width=drawn_width(arguments), style=out.style))
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
 
 
 def add(commands: Commands) -> None:
@@ -38,7 +38,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from poplite.viz.tensor.svg import draw_tensor_svg
     from poplite.viz.tensor.text import draw_tensor_text
 
-    owned = ownership_of_variable(variable_named(graph.variables, arguments.name), arguments.view)
+    owned = ownership_of_variable(variable_named(graph.space, arguments.name), arguments.view)
     match out.format:
         case "svg":
             out.write(draw_tensor_svg(owned))
@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
             out.write(tensor_page(owned, command=by))
         case _:
             text = draw_tensor_text(
-                owned, width=arguments.width, style=out.style, full=not out.is_stdout
+                owned, width=drawn_width(arguments), style=out.style, full=not out.is_stdout
             )
             out.write(text)
     return 0

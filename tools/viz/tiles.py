@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, command, set_run
+from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
 
 
 def add(commands: Commands) -> None:
@@ -50,5 +50,5 @@ def _run(arguments: argparse.Namespace) -> int:
             variables = ["--variable", *arguments.variable] if arguments.variable else []
             out.write(tiles_page(load, command=command("tiles", arguments.target, *variables)))
         case _:
-            out.write(draw_tiles_text(load, width=arguments.width, style=out.style))
+            out.write(draw_tiles_text(load, width=drawn_width(arguments), style=out.style))
     return 0

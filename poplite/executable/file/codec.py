@@ -97,8 +97,9 @@ def coder_of(annotation: Any) -> Coder:
         return ChosenCoder(origin.__name__, {member.name: member for member in origin})
     if dataclasses.is_dataclass(annotation):
         cls: Any = annotation
-        hints, own = get_type_hints(cls), [f for f in dataclasses.fields(cls) if f.init]
-        return RecordCoder(cls, {field.name: coder_of(hints[field.name]) for field in own})
+        hints, taken = get_type_hints(cls), [f for f in dataclasses.fields(cls) if f.init]
+        own = [field.name for field in taken if field.metadata.get("saved", True)]
+        return RecordCoder(cls, {name: coder_of(hints[name]) for name in own})
     raise TypeError(f"{annotation} cannot be saved in an executable")
 
 
@@ -106,30 +107,48 @@ def portable(location: SourceLocation) -> list[Any]:
     """Return a line as a file holds it: below the working directory, else the file's name.
 
     Args:
-        location: the line.
+        location: the line, whose caller stands elsewhere (`callers`).
     """
     # Bytes of a path that are no UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
-    own = [
+    return [
         os.path.basename(file) if os.path.isabs(file) else file,
         location.line,
         location.function,
     ]
-    return own if location.caller is None else [*own, *portable(location.caller)]
 
 
-def location_of(data: Json) -> SourceLocation:
-    """Return the line that `portable` returned something for.
+def callers(location: SourceLocation) -> list[list[Any]]:
+    """Return the lines that called a line, the nearest first, as a file holds them.
 
     Args:
-        data: what stands in a file.
+        location: the line.
+    """
+    found, caller = [], location.caller
+    while caller is not None:
+        found.append(portable(caller))
+        caller = caller.caller
+    return found
+
+
+def location_of(data: Json, called: Json) -> SourceLocation:
+    """Return the line that `portable` and `callers` returned something for.
+
+    Args:
+        data: what stands in a file of the line.
+        called: what stands there of its callers.
 
     Raises:
         Malformed: when it is none.
     """
-    match data:
-        case [str() as file, int() as line, str() as function]:
-            return SourceLocation(file, line, function)
-        case [str() as file, int() as line, str() as function, _, _, _]:
-            return SourceLocation(file, line, function, location_of(data[3:]))
-    raise Malformed(f"{told(data)} is no line of a file")
+    if type(called) is not list:
+        raise Malformed(f"{told(called)} is no list of callers")
+    location = None
+    for each in [*reversed(called), data]:
+        match each:
+            case [str() as file, int() as line, str() as function]:
+                location = SourceLocation(file, line, function, location)
+            case _:
+                raise Malformed(f"{told(each)} is no line of a file")
+    assert location is not None
+    return location

@@ -295,7 +295,7 @@ class TableCoder(Coder):
 
 
 class RecordCoder(Coder):
-    """Dataclasses, by the fields that their constructor takes; defaults are left out."""
+    """Dataclasses, by those fields of the constructor that are saved; defaults are left out."""
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
         self.cls, self.name = cls, cls.__name__

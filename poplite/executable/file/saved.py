@@ -1,10 +1,12 @@
 """Executables as files: what stands in them, and loading them with suspicion.
 
-    manifest.json    {"format": 3, "classes": [...], "locations": [...], "executable": {...}}
+    manifest.json    {"format": 3, "classes": [...], "locations": [...], "callers": [...],
+                      "executable": {...}}
 
 What is loaded ends up in compiled code that trusts it, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
-new fields with defaults need no new one.
+new fields with defaults need no new one.  Lines that called others stand in an entry of their own,
+which is there when there are some, so that a poplite that knows no callers reads the file without.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 from poplite.errors import ElementTypeError, FileLoadError, PopliteError
 from poplite.executable.executable import Executable
 from poplite.executable.file.archive import Malformed, manifest_text, read_archive, write_archive
-from poplite.executable.file.codec import coder_of, location_of, portable
+from poplite.executable.file.codec import callers, coder_of, location_of, portable
 from poplite.executable.file.coders import Reader, Writer
 from poplite.executable.file.validate import validate
 from poplite.executable.file.vertex_classes import (
@@ -55,6 +57,9 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         "locations": [portable(location) for location in to.locations],
         "executable": data,
     }
+    called = [callers(location) for location in to.locations]
+    if any(called):
+        manifest["callers"] = called
     try:
         text = manifest_text(manifest)
     except Malformed as error:
@@ -105,7 +110,11 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
         raise Malformed("its manifest lists no classes or no locations")
     of = Reader(arrays, (), ())
     named = [coder_of(NamedClass).decode(each, of) for each in manifest["classes"]]
-    locations = [location_of(each) for each in manifest["locations"]]
+    lines = manifest["locations"]
+    called = manifest.get("callers", [[]] * len(lines))
+    if not isinstance(called, list) or len(called) != len(lines):
+        raise Malformed("its manifest does not list the callers of each location")
+    locations = list(map(location_of, lines, called))
     classes = found_classes(named, vertices, name)
     try:
         executable: Any = coder_of(Executable).decode(

@@ -107,14 +107,19 @@ def _misshapen(
         f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
         at=probe.at,
         found=f"declared {field}",
-        fix=_for_each_vertex(field.depth, given) if field.is_edge else of_state,
+        fix=_for_each_vertex(field, given) if field.is_edge else of_state,
     )
 
 
-def _for_each_vertex(depth: int, shape: tuple[int, ...]) -> str:
+def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
     """Return what makes an element, row or matrix for each vertex of what has another shape."""
-    if depth == 0 and math.prod(shape) == 1:
-        return "one element for each vertex; of one for all, t.reshape((1,)).broadcast(n, 0)"
+    depth = field.depth
+    if math.prod(shape) == 1:
+        part = ("one element", "a row", "a matrix")[depth]
+        if field.writes:
+            return f"{part} for each vertex, of a tensor with more elements"
+        broadcast = f"t.reshape({(1,) * (depth + 1)}).broadcast(n, 0)"
+        return f"{part} for each vertex; of one for all, {broadcast}"
     if depth == 0:
         return "one element for each vertex, such as t.flatten()"
     if depth == 1 and len(shape) < 2:

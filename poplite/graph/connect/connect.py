@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from difflib import get_close_matches
+from inspect import isfunction
 from typing import Any
 
 from poplite.errors import (
@@ -71,19 +73,36 @@ def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
             fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
     if not has_compute(value):
-        worker = ", worker: int" if issubclass(value, MultiVertex) else ""
-        raise VertexDefinitionError(
-            f"vertex class '{value.__name__}' has no compute",
-            at=at,
-            found=f"{value.__name__} is the base of vertex classes"
-            if value in (Vertex, MultiVertex)
-            else f"class {value.__name__} ({value.location})",
-            fix="declare fields and def compute(self) -> None in a class derived from Vertex"
-            if value in (Vertex, MultiVertex)
-            else f"def compute(self{worker}) -> None in it, or in a class derived from "
-            + value.__name__,
-        )
+        raise _no_compute(value, at)
     return value
+
+
+def _no_compute(cls: type[Vertex], at: SourceLocation) -> VertexDefinitionError:
+    what = f"vertex class '{cls.__name__}' has no compute"
+    if cls in (Vertex, MultiVertex):
+        return VertexDefinitionError(
+            what,
+            at=at,
+            found=f"{cls.__name__} is the base of vertex classes",
+            fix="declare fields and def compute(self) -> None in a class derived from Vertex",
+        )
+    methods = [
+        name
+        for base in cls.__mro__
+        if base not in (Vertex, MultiVertex, object)
+        for name, value in vars(base).items()
+        if isfunction(value) and name != "compute"
+    ]
+    nearest = get_close_matches("compute", methods, n=1)
+    if nearest:
+        what += f", but '{nearest[0]}' (did you mean 'compute'?)"
+    worker = ", worker: int" if issubclass(cls, MultiVertex) else ""
+    return VertexDefinitionError(
+        what,
+        at=at,
+        found=f"class {cls.__name__} ({cls.location})",
+        fix=f"def compute(self{worker}) -> None in it, or in a class derived from {cls.__name__}",
+    )
 
 
 def field_ref(field: object, at: SourceLocation) -> FieldRef:

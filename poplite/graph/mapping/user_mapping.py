@@ -12,7 +12,7 @@ from poplite.arrays.sweep import sorted_order
 from poplite.errors import SHOWN_FAULTS, InvalidTileMapping
 from poplite.graph.mapping.tile_mapping import TileMapping, ranges
 from poplite.source import SourceLocation
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped, element_range, integer_or_none
 
 
 def intervals_of(
@@ -144,6 +144,7 @@ def unmapped_error(
     at: SourceLocation | None,
     where: str = "",
     *,
+    shape: tuple[int, ...],
     view: bool = False,
 ) -> InvalidTileMapping:
     """Return the error for elements without a tile.
@@ -154,21 +155,28 @@ def unmapped_error(
         num_tiles: tiles of the graph.
         at: the user's line that made it.
         where: the program step that uses it.
+        shape: that of what the mapping is of.
         view: whether the mapping counts elements of a view, not of all of the variable.
 
     >>> answer = TileMapping(4, np.array([0, -1]), np.array([96, 32]))
-    >>> print(unmapped_error("bias", answer, 4, None))
+    >>> print(unmapped_error("bias", answer, 4, None, shape=(128,)))
     'bias': elements [96, 128) of 128 have no tile
       mapped so far: [0, 96) on tile 0; the graph has 4 tiles
       try: graph.set_tile_mapping(bias.flatten()[96:128], tile), or mapping="linear"
     """
     first = mapping.unmapped[0]
     tensor = "view" if view else name.rpartition("/")[2]
-    holes = ", ".join(f"[{hole.begin}, {hole.end})" for hole in mapping.unmapped[:SHOWN_FAULTS])
+    holes = ", ".join(
+        _range(hole.begin, hole.end, shape) for hole in mapping.unmapped[:SHOWN_FAULTS]
+    )
     more = len(mapping.unmapped) - SHOWN_FAULTS
-    mapped = [f"[{a}, {b})" for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)] + [
-        "..."
-    ] * (len(mapping.begin) > 3)
+    mapped = [
+        _range(int(a), int(b), shape)
+        for a, b in zip(mapping.begin[:3], mapping.end[:3], strict=True)
+    ] + ["..."] * (len(mapping.begin) > 3)
+    at_fault = _range(first.begin, first.end, shape)
+    if len(shape) < 2 or " to " in at_fault:
+        at_fault = f".flatten()[{first.begin}:{first.end}]"
     so_far = f"{', '.join(mapped)} on {_tiles(mapping)}" if mapped else "nothing"
     title = f"view of '{name}'" if view else f"'{name}'"
     rest = f" and {amount(more, 'more interval')}" if more > 0 else ""
@@ -177,9 +185,15 @@ def unmapped_error(
         at=at,
         where=where,
         found=f"mapped so far: {so_far}; the graph has {amount(num_tiles, 'tile')}",
-        fix=f"graph.set_tile_mapping({tensor}.flatten()[{first.begin}:{first.end}], tile), "
-        'or mapping="linear"',
+        fix=f'graph.set_tile_mapping({tensor}{at_fault}, tile), or mapping="linear"',
     )
+
+
+def _range(begin: int, end: int, shape: tuple[int, ...]) -> str:
+    """Return a range of elements in their own indices; of a vector, as an interval."""
+    if len(shape) < 2:
+        return f"[{begin}, {end})"
+    return element_range("", shape, begin, end).replace("''", "")
 
 
 def _tiles(mapping: TileMapping) -> str:

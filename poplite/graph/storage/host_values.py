@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from poplite.errors import ElementTypeError, SizeOverflowError, TensorMetadataError
 from poplite.source import SourceLocation
+from poplite.text import clipped
 from poplite.types import (
     ELEMENT_TYPES,
     FLOAT,
@@ -209,6 +210,7 @@ def _as_array(
         array = np.asarray(value)
     except ValueError:  # ragged lists
         array = np.empty(1, np.object_)
+        array[0] = value
     if array.dtype.kind == "O" and element.dtype.kind != "b":
         array = _without_objects(element, array, what, at)
     kind = array.dtype.kind
@@ -219,10 +221,24 @@ def _as_array(
         raise ElementTypeError(
             f"{what}: {shown} cannot be stored as {element!r}",
             at=at,
-            found=f"values of {array.dtype}, elements of {element.dtype}",
+            found=f"{_values_text(array, element)}, elements of {element.dtype}",
             fix="convert it yourself, e.g. with int(...) or array.astype(...)",
         )
     return array
+
+
+def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
+    """Return of what kind values are, in the user's words where NumPy has none for them."""
+    if array.dtype.kind == "U":
+        return "values of text"
+    kinds = {"b": bool, "f": int | float}
+    held, values = kinds.get(element.dtype.kind, int), array.ravel()
+    odd = [v for v in values.tolist() if not isinstance(v, held)] if values.dtype == object else []
+    if not odd:
+        return f"values of {array.dtype}"
+    if isinstance(odd[0], list | tuple):
+        return "lists of several lengths"
+    return f"{clipped(odd[0])} of type {type(odd[0]).__name__}"
 
 
 def _without_objects(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from poplite.errors import ElementTypeError, UnknownName, did_you_mean, listed
+from poplite.graph.storage.space import Space
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
 from poplite.text import clipped, shortened
@@ -17,7 +18,7 @@ NAME = 80
 
 
 def variable_named(
-    variables: Sequence[Variable],
+    space: Space,
     name: object,
     *,
     call: str = "",
@@ -28,7 +29,7 @@ def variable_named(
     """Return the variable or constant of a name.
 
     Args:
-        variables: of a graph.
+        space: the variables of a graph.
         name: with its scopes, or without where that is enough.
         call: what the user called, for messages.
         at: the user's line.
@@ -43,7 +44,7 @@ def variable_named(
     >>> graph = Graph()
     >>> with graph.scope("blocks"):
     ...     w = graph.add_variable("float32", (4,), "w")
-    >>> variable_named(graph.variables, "w"), variable_named(graph.variables, "blocks/w")
+    >>> variable_named(graph.space, "w"), variable_named(graph.space, "blocks/w")
     (<Variable 'blocks/w' float32[4]>, <Variable 'blocks/w' float32[4]>)
     """
     before = f"{call}: " if call else ""
@@ -51,20 +52,18 @@ def variable_named(
         raise ElementTypeError(
             f"{before}{clipped(name)} is no name", at=at, fix="the name of a variable, as text"
         )
-    known = {variable.name: variable for variable in variables}
-    if name in known:
-        return known[name]
-    behind = [variable for variable in variables if variable.name.endswith(f"/{name}")]
-    if len(behind) == 1:
-        return behind[0]
-    if behind:
+    found = space.named(name)
+    if len(found) == 1:
+        return found[0]
+    if found:
         raise UnknownName(
-            f"{before}{len(behind):,} variables of the graph are called {name!r}",
+            f"{before}{len(found):,} variables of the graph are called {name!r}",
             at=at,
-            found=listed([f"{_described(v)}  ({v.location})" for v in behind], "variables"),
-            fix=f"name it with its scopes: {behind[0].name!r}",
+            found=listed([f"{_described(v)}  ({v.location})" for v in found], "variables"),
+            fix=f"name it with its scopes: {found[0].name!r}",
         )
-    shown = [_described(variable) for variable in variables]
+    shown = [_described(variable) for variable in space.variables]
+    known = [variable.name for variable in space.variables]
     short = [full.rpartition("/")[2] for full in known]
     hint = did_you_mean(name, [*known, *short, *others])
     raise UnknownName(

@@ -59,6 +59,8 @@ class Space:
     """
 
     __slots__ = (
+        "_by_ending",
+        "_by_name",
         "_spent",
         "_table",
         "_table_version",
@@ -79,6 +81,8 @@ class Space:
         self._table: TileTable | None = None
         self._table_version = -1
         self._spent = 0
+        self._by_name: dict[str, Variable] = {}
+        self._by_ending: dict[str, list[Variable]] = {}
 
     def make(
         self,
@@ -118,6 +122,30 @@ class Space:
             self.num_constants -= made.constant
             self.names.release("variable", made.name)
         del self.variables[variable.storage.id :]
+        self._by_name.clear()
+        self._by_ending.clear()
+
+    def named(self, name: str) -> list[Variable]:
+        """Return the variable of a name; if there is none, those that have it behind a slash.
+
+        Args:
+            name: with its scopes, or with some of them.
+
+        >>> from poplite.graph import Graph
+        >>> graph = Graph()
+        >>> with graph.scope("blocks"):
+        ...     w = graph.add_variable("int32", (4,), "w")
+        >>> graph.space.named("w"), graph.space.named("ocks/w")
+        ([<Variable 'blocks/w' int32[4]>], [])
+        """
+        # Names are unique, never change, and are taken back only with all that were made later.
+        for variable in self.variables[len(self._by_name) :]:
+            self._by_name[variable.name] = variable
+            self._by_ending.setdefault(variable.name.rpartition("/")[2], []).append(variable)
+        if name in self._by_name:
+            return [self._by_name[name]]
+        alike = self._by_ending.get(name.rpartition("/")[2], [])
+        return [variable for variable in alike if variable.name.endswith(f"/{name}")]
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns some storage of this space."""

@@ -191,7 +191,7 @@ def complete_mapping(
     holes = [variable for variable in owners if not variable.mapping.is_complete]
     if holes and not mapping.is_complete:
         line, is_view = holes[0].location, view.shape != owners[0].shape
-        raise unmapped_error(name, mapping, space.num_tiles, line, view=is_view)
+        raise unmapped_error(name, mapping, space.num_tiles, line, shape=view.shape, view=is_view)
     own = tiles.renumbered(mapping)
     tiles.check_complete(name, own, mapping, at)
     return own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from keyword import iskeyword
 from typing import Any
 
 from poplite.errors import (
@@ -22,6 +23,7 @@ from poplite.program.sequence import check_appended, check_graph
 from poplite.source import here
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
+from poplite.view import Storage
 
 MOST_PRODUCTS = 2**50
 """Multiplications of two elements; cycles of more might not fit 64 bits."""
@@ -126,29 +128,49 @@ def check_operands(graph: Graph, left: Tensor, right: Tensor, program: Sequence)
 
 def _fitting(left: Tensor, right: Tensor) -> str:
     """Return how two tensors could be multiplied whose shapes do not fit."""
+    in_code = _is_variable(left) and _is_variable(right)
     pairs = [
         (one, other)
-        for one in _as_matrix(left, (1, left.num_elements))
-        for other in _as_matrix(right, (right.num_elements, 1))
+        for one in _as_matrix(left, (1, left.num_elements), "" if in_code else "left")
+        for other in _as_matrix(right, (right.num_elements, 1), "" if in_code else "right")
     ]
     for (one, shape), (other, other_shape) in pairs:
         if len(shape) == len(other_shape) == 2 and shape[1] == other_shape[0]:
-            return f"matmul(graph, {one}, {other}, program): {shape} by {other_shape}"
+            how = f"matmul(graph, {one}, {other}, program)" if in_code else f"{one}, by {other}"
+            return f"{how}: {shape} by {other_shape}"
     if max(left.rank, right.rank) > 2:
         return "one product for each pair of matrices, such as t[i] of a tensor of rank 3"
     depth = left.shape[-1] if left.shape else 1
-    return f"'{right.name}' of shape ({depth}, columns); no transposition of the two fits"
+    operand = f"'{right.name}'" if in_code else "a right operand"
+    return f"{operand} of shape ({depth}, columns); no transposition of the two fits"
 
 
-def _as_matrix(tensor: Tensor, vector: tuple[int, int]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the matrices that a tensor may be meant as, with what makes them of it."""
-    name, shape = tensor.name, tensor.shape
+def _is_variable(tensor: Tensor) -> bool:
+    """Tell whether a tensor is all of a variable, whose name may be that in the user's code."""
+    space, name = tensor.view.space, tensor.name
+    if not isinstance(space, Storage) or not name.isidentifier() or iskeyword(name):
+        return False
+    return tensor.num_elements > 0 and tensor.view == tensor.graph.variable_of(space).view
+
+
+def _as_matrix(
+    tensor: Tensor, vector: tuple[int, int], side: str
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the matrices that a tensor may be meant as, with what makes them of it.
+
+    Args:
+        tensor: one of the operands.
+        vector: its shape where it is a vector.
+        side: which one, for words; empty for code.
+    """
+    name, shape = f"the {side} operand" if side else tensor.name, tensor.shape
+    transposed, reshaped = (", transposed", ", reshaped to ") if side else (".T", ".reshape")
     if len(shape) == 2:
-        return [(name, shape), (f"{name}.T", shape[::-1])]
-    if len(shape) < 2:
-        return [(f"{name}.reshape({vector})", vector)]
-    rows = math.prod(shape[:-1]), shape[-1]
-    return [(f"{name}.reshape({rows})", rows)] if vector[0] == 1 else [(name, shape)]
+        return [(name, shape), (f"{name}{transposed}", shape[::-1])]
+    rows = vector if len(shape) < 2 else (math.prod(shape[:-1]), shape[-1])
+    if len(shape) > 2 and vector[0] != 1:
+        return [(name, shape)]
+    return [(f"{name}{reshaped}{rows}" if side else f"{name}{reshaped}({rows})", rows)]
 
 
 def check_plan(graph: Graph, plan: MatMulPlan, what: str) -> None:

@@ -27,6 +27,9 @@ Int64 = npt.NDArray[np.int64]
 Index = int | slice | EllipsisType
 """What may stand for an axis; an ellipsis stands for all axes not named."""
 
+MOST_PIECES = 1 << 24
+"""Pieces of a view; their positions take some hundred MB."""
+
 _FIX = "give integers and slices for the axes, for instance --view '2:5, ::2'"
 
 
@@ -130,7 +133,7 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
             found=f"the tensor's shape is {shape_text(shape)}",
             fix="widen the empty slice",
         )
-    return Selection(text, kept, *_runs(shape, [np.sort(picked) for picked in chosen]))
+    return Selection(text, kept, *_runs(shape, chosen, text))
 
 
 def _spelled(entries: tuple[Index, ...]) -> str:
@@ -162,28 +165,48 @@ def _spread(entries: tuple[Index, ...], shape: tuple[int, ...], text: str) -> li
     return [entry for entry in spread if isinstance(entry, int | slice)]
 
 
-def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str) -> Int64:
+def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str) -> range:
+    """Return the positions chosen on an axis, rising."""
     extent = shape[axis]
     if isinstance(entry, slice):
-        return np.arange(*entry.indices(extent))
+        chosen = range(*entry.indices(extent))
+        return chosen if chosen.step > 0 else chosen[::-1]
     if not -extent <= entry < extent:
         raise TensorIndexError(
             f"view [{text}]: index {entry} lies outside axis {axis} of {extent}",
             found=f"the tensor's shape is {shape_text(shape)}",
             fix=f"use an index from 0 to {extent - 1}",
         )
-    return np.array([entry % extent])
+    return range(entry % extent, entry % extent + 1)
 
 
-def _runs(shape: tuple[int, ...], chosen: list[Int64]) -> tuple[Int64, Int64]:
-    """Return maximal runs of the product of the positions chosen on each axis."""
+def _runs(shape: tuple[int, ...], chosen: list[range], text: str) -> tuple[Int64, Int64]:
+    """Return maximal runs of the product of the positions chosen on each axis.
+
+    Raises:
+        TensorIndexError: for more pieces than fit in memory.
+    """
     inner, block = len(shape), 1
     while inner and len(chosen[inner - 1]) == shape[inner - 1]:
         inner -= 1
         block *= shape[inner]
+    joined = 1
+    axes = list(chosen[:inner])
+    if inner and chosen[inner - 1].step == 1:  # one run, which does not reach the next one's begin
+        joined = len(axes[-1])
+        axes[-1] = axes[-1][:1]
+    pieces = math.prod(map(len, axes))
+    if pieces > MOST_PIECES:
+        raise TensorIndexError(
+            f"view [{text}] is {pieces:,} pieces, but at most {MOST_PIECES:,} can be drawn",
+            found=f"the tensor's shape is {shape_text(shape)}",
+            fix="fewer indices, or a step of 1 along the last axis",
+        )
     first = np.zeros(1, np.int64)
-    for axis in range(inner):
-        first = (first[:, None] * shape[axis] + chosen[axis]).ravel()
+    for axis, picked in enumerate(axes):
+        first = (first[:, None] * shape[axis] + np.array(picked)).ravel()
+    if joined > 1:
+        return first * block, np.full(len(first), joined * block)
     starts = np.ones(len(first), np.bool_)
     starts[1:] = np.diff(first) != 1
     at = np.flatnonzero(starts)

@@ -123,9 +123,7 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     '32 B on 1 of 1,472 tiles (3)'
     """
     graph = graph.top_level_graph
-    chosen = [
-        variable_named(graph.variables, name) for name in dict.fromkeys(names)
-    ] or graph.variables
+    chosen = [variable_named(graph.space, name) for name in dict.fromkeys(names)] or graph.variables
     tiles = graph.target.tiles
     # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
     pieces = [variable.mapping.pieces() for variable in chosen]

@@ -366,6 +366,18 @@ class TestRefused:
         other = graph.add_compute_set("other")
         graph.add_vertices(other, Scale, tile=[0, 0], x=t.reshape(reshaped), y=y, **state)
 
+    def test_a_remedy_for_one_element_works(self, graph: pl.Graph, cs: pl.ComputeSet) -> None:
+        one, y = variable(graph, pl.FLOAT), variable(graph, pl.FLOAT, 2, 1)
+        state = {"count": 1, "factors": [[1.0]] * 2}
+        text = self.refused(graph, cs, Scale, x=one, y=y, **state)
+        assert text.endswith(
+            "try: a row for each vertex; of one for all, t.reshape((1, 1)).broadcast(n, 0)"
+        )
+        x = one.reshape((1, 1)).broadcast(2, 0)
+        graph.add_vertices(graph.add_compute_set("other"), Scale, tile=[0, 0], x=x, y=y, **state)
+        text = self.refused(graph, cs, Scale, x=x, y=one, **state)
+        assert text.endswith("try: a row for each vertex, of a tensor with more elements")
+
     def test_types_and_graphs(
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor
     ) -> None:

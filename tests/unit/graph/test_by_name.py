@@ -25,6 +25,20 @@ def test_a_tensor_by_its_name(graph: pl.Graph) -> None:
     assert graph.create_virtual_graph(1).tensor("taps") == graph.tensor("blocks/taps")
 
 
+def test_names_of_variables_that_are_made_and_refused_later(graph: pl.Graph) -> None:
+    assert graph.tensor("head/w").name == "head/w"
+    with pytest.raises(pl.TensorCreationError):
+        graph.add_variable(pl.INT, (2,), "late", mapping=0, initial_value=[1, 2, 3])
+    with pytest.raises(pl.UnknownName):
+        graph.tensor("late")
+    with graph.scope("net"), graph.scope("blocks"):
+        late = graph.add_variable(pl.INT, (2,), "late", mapping=0)
+        w = graph.add_variable(pl.INT, (2,), "w", mapping=0)
+    assert graph.tensor("late") == graph.tensor("blocks/late") == late
+    assert graph.tensor("net/blocks/w") == w
+    assert graph.tensor("blocks/w") != w  # all of a name before a part of one
+
+
 def test_unknown_names_come_with_the_nearest(graph: pl.Graph) -> None:
     with pytest.raises(pl.UnknownName) as caught:
         graph.tensor("block/w")

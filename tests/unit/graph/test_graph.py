@@ -271,6 +271,25 @@ class TestTileMapping:
         assert partial.unmapped == [(96, 128)]
         assert graph.tile_mapping(bias[:96]).is_complete
 
+    def test_holes_of_a_matrix_are_in_its_own_indices(self, graph: Graph) -> None:
+        cells = graph.add_variable(FLOAT, (4, 6), "cells")
+        graph.set_tile_mapping(cells[:2], 0)
+        graph.set_tile_mapping(cells[2, :3], 1)
+        graph.set_tile_mapping(cells[3, 1:4], 1)
+        with pytest.raises(InvalidTileMapping) as caught:
+            graph.tile_mapping(cells)
+        assert caught.value.what == (
+            "'cells': elements [2, 3] to [3, 0], [3, 4:6] of 24 have no tile"
+        )
+        assert "mapped so far: [0:2, 0:6], [2, 0:3], [3, 1:4] on tiles 0-1" in caught.value.found
+        assert "set_tile_mapping(cells.flatten()[15:19], tile)" in caught.value.fix
+        graph.set_tile_mapping(cells.flatten()[15:19], 2)
+        with pytest.raises(InvalidTileMapping) as caught:
+            graph.tile_mapping(cells)
+        assert "set_tile_mapping(cells[3, 4:6], tile)" in caught.value.fix
+        graph.set_tile_mapping(cells[3, 4:6], 2)
+        assert graph.tile_mapping(cells).is_complete
+
     def test_a_hole_in_a_view_counts_the_elements_of_the_view(self, graph: Graph) -> None:
         with graph.scope("head"):
             bias = graph.add_variable(FLOAT, (128,), "bias", mapping=[[(0, 96)]])

@@ -38,9 +38,22 @@ def test_values_of_another_kind(kind: type, value: object) -> None:
         elements(kind, value, what="'a'")  # type: ignore[arg-type]
 
 
-def test_ragged_lists() -> None:
-    with pytest.raises(ElementTypeError, match="'a': .* cannot be stored as INT"):
-        elements(INT, [[1], [2, 3]], what="'a'")
+@pytest.mark.parametrize(
+    ("kind", "value", "found"),
+    [
+        (INT, [2**70, 1.5], "1.5 of type float, elements of int32"),
+        (BOOL, 2**70, f"{2**70} of type int, elements of bool"),
+        (BOOL, [True, 2**70], f"{2**70} of type int, elements of bool"),
+        (FLOAT, [None, 1], "None of type NoneType, elements of float32"),
+        (FLOAT, ["a", 1], "values of text, elements of float32"),
+        (INT, [[1], [2, 3]], "lists of several lengths, elements of int32"),
+        (INT, np.array([1, 2], object), "values of object, elements of int32"),
+    ],
+)
+def test_values_that_numpy_keeps_as_objects(kind: type, value: object, found: str) -> None:
+    with pytest.raises(ElementTypeError, match="'a': .* cannot be stored as") as caught:
+        elements(kind, value, what="'a'")  # type: ignore[arg-type]
+    assert caught.value.found == found
 
 
 @pytest.mark.parametrize(

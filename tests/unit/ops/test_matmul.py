@@ -319,6 +319,35 @@ def test_a_remedy_for_shapes_that_do_not_fit_works(
     assert eval(caught.value.fix.split(": ")[0], known).shape == product
 
 
+def test_remedies_for_tensors_that_are_no_variables_are_words() -> None:
+    graph = pl.Graph(BOW)
+    a = graph.add_variable(pl.FLOAT, (4, 6), "a", mapping="linear")
+    square = graph.add_variable(pl.FLOAT, (5, 6), "square", mapping="linear")
+    keyword = graph.add_variable(pl.FLOAT, (5, 6), "lambda", mapping="linear")
+    with graph.scope("blocks"):
+        scoped = graph.add_variable(pl.FLOAT, (5, 6), "w", mapping="linear")
+    joined = pl.concat([square[:2], scoped[:3]])
+    for right in (scoped, keyword, square[:3], joined):
+        with pytest.raises(pl.TensorCreationError) as caught:
+            pl.ops.matmul(graph, a, right, pl.Sequence())
+        assert caught.value.fix == (
+            f"the left operand, by the right operand, transposed: (4, 6) by (6, {len(right)})"
+        )
+    with pytest.raises(pl.TensorCreationError) as caught:
+        pl.ops.matmul(graph, a.T, square.T, pl.Sequence())
+    assert caught.value.fix == (
+        "the left operand, transposed, by the right operand: (4, 6) by (6, 5)"
+    )
+    with pytest.raises(pl.TensorCreationError) as caught:
+        pl.ops.matmul(graph, a[0], square.T, pl.Sequence())
+    assert caught.value.fix == (
+        "the left operand, reshaped to (1, 6), by the right operand: (1, 6) by (6, 5)"
+    )
+    with pytest.raises(pl.TensorCreationError) as caught:
+        pl.ops.matmul(graph, a, scoped[:, :5], pl.Sequence())
+    assert caught.value.fix.startswith("a right operand of shape (6, columns); no transposition")
+
+
 @pytest.mark.parametrize(
     ("left", "right", "remedy"),
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import poplite as pl
@@ -50,6 +53,27 @@ def test_unknown_names_come_with_the_nearest(report: pl.Report) -> None:
     assert caught.value.what == (
         "report.step('a to b'): there is no program 'offen' (did you mean 'often'?)"
     )
+    assert caught.value.found == "programs: 'once', 'often', 'twice'"
+
+
+def test_a_program_by_its_position(report: pl.Report) -> None:
+    second: Any = np.int64(1)
+    assert report.step("a to b", program=second).executions == 5
+    for program in (True, 3, -1, 1.0):
+        with pytest.raises(pl.UnknownName, match=f"there is no program {program}"):
+            report.step("a to b", program=program)  # type: ignore[arg-type]
+    with pytest.raises(pl.UnknownName, match="no step .* of that name is in row False"):
+        report.step("a to b", program="once", row=False)
+
+
+def test_a_program_by_its_name(report: pl.Report) -> None:
+    programs = report.compilation.programs
+    assert programs["often"] is programs.get("often")
+    assert "offen" not in programs
+    assert programs.get("offen") is None
+    with pytest.raises(pl.UnknownName) as caught:
+        programs["offen"]
+    assert caught.value.what == "there is no program 'offen' (did you mean 'often'?)"
     assert caught.value.found == "programs: 'once', 'often', 'twice'"
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,8 @@ import pytest
 import poplite as pl
 from helpers.running import both_forms
 from poplite.simulator import progress
+
+build: Any = importlib.import_module("poplite.jit.build")  # the package has a function of this name
 
 
 class Halve(pl.Vertex):
@@ -81,6 +86,28 @@ def test_compiling_is_told_when_it_takes_long(
     ]
     pl.Engine(graph, steps)  # compiled already
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_kernels_are_compiled_once_on_a_machine_where_they_are_kept(
+    is_kept: bool,
+    graph: pl.Graph,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    place = tmp_path / "cache"
+    if not is_kept:
+        place.write_text("a file in its place")
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(place))
+    monkeypatch.setattr(build, "_known", {})  # as in a new process
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    expected = contextlib.nullcontext() if is_kept else pytest.warns(pl.CacheWarning)
+    with expected:
+        pl.Engine(graph, program_of(graph)[1])
+    told = {line for line in capfd.readouterr().err.splitlines() if "own kernels" in line}
+    once = ", once on this machine" if is_kept else ""
+    assert told == {f"poplite: compiling poplite's own kernels{once}"}
 
 
 def test_quick_compiling_is_not_told(

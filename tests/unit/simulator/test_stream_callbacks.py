@@ -418,6 +418,54 @@ def test_the_array_itself_may_be_returned_and_a_sink_may_return_anything() -> No
     assert engine.read(x).tolist() == [7] * 4
 
 
+def test_code_that_has_not_run_is_refused() -> None:
+    engine, x = made()
+
+    async def later(array: Any) -> None:
+        array[:] = 1
+
+    def piecewise(array: Any) -> Any:
+        yield array
+
+    class Lazy(StreamCallback):
+        async def fetch(self, array: Any) -> None:  # type: ignore[override]
+            pass
+
+    engine.connect_stream("in", np.full(4, 7, Int))
+    for callback, said in (
+        (later, "callback 'later' returned a coroutine"),
+        (piecewise, "callback 'piecewise' returned a generator"),
+        (Lazy(), "callback 'Lazy.fetch' returned a coroutine"),
+    ):
+        engine.connect_stream_to_callback("out", callback)
+        with pytest.raises(pl.ElementTypeError) as caught:
+            engine.run()
+        assert caught.value.what.endswith(said)
+    engine.connect_stream("out", np.zeros(4, Int))
+    engine.connect_stream_to_callback("in", later)
+    with pytest.raises(pl.ElementTypeError, match="stream 'in': callback 'later' returned a cor"):
+        engine.run()
+
+
+@pytest.mark.parametrize("to_device", [False, True])
+def test_complete_returns_nothing(to_device: bool) -> None:
+    class Counts(StreamCallback):
+        def fetch(self, array: Any) -> None:
+            if to_device:
+                array[:] = 1
+
+        def complete(self) -> Any:
+            return 3
+
+    engine, _ = made()
+    engine.connect_stream("out" if to_device else "in", np.zeros(4, Int))
+    handle = "in" if to_device else "out"
+    engine.connect_stream_to_callback(handle, Counts())
+    message = f"stream '{handle}': callback 'Counts.complete' returned 3"
+    with pytest.raises(pl.ElementTypeError, match=message):
+        engine.run()
+
+
 def left_by(element: Any, size: int, filled: int, runs: int, **options: Any) -> list[str]:
     """The warnings of runs whose callback fills the first elements."""
     graph = pl.Graph(pl.Target(tiles=1))

@@ -117,6 +117,11 @@ REFUSED = {
         "a vector of 'y' takes one index at a time; here are 2",
         "self.y[row * columns + column], with a State of columns",
     ),
+    "tuple of one index": (
+        "self.out = self.x[0,]",
+        "a vector of 'x' takes one index at a time; here is a tuple of one",
+        "self.x[0]",
+    ),
     "tuple of three indices": (
         "self.out = self.rows[0, 1, 2]",
         "a list of vectors of 'rows' takes one index at a time; here are 3",

@@ -90,6 +90,24 @@ def test_bad_views_say_what_is_wrong(view: str, match: str) -> None:
         select((4, 6), view)
 
 
+def test_views_of_large_tensors() -> None:
+    shape = (10**6, 10**6)
+    for view, begin, length in (
+        (":", 0, 10**12),
+        ("::-1, :", 0, 10**12),
+        ("5:, :", 5 * 10**6, 10**12 - 5 * 10**6),
+        ("7, 3:999_999", 7 * 10**6 + 3, 10**6 - 4),
+    ):
+        chosen = select(shape, view)
+        assert (chosen.begin.tolist(), chosen.length.tolist()) == ([begin], [length])
+    chosen = select((10**12,), f"9:{10**11}")
+    assert (chosen.begin.tolist(), chosen.length.tolist()) == ([9], [10**11 - 9])
+    with pytest.raises(TensorIndexError, match=r"is 500,000,000,000 pieces, but at most 16,777,21"):
+        select(shape, ":, ::2")
+    with pytest.raises(TensorIndexError, match="is 500,000,000,000 pieces"):
+        select((10**12,), "::2")
+
+
 def test_a_scalar_is_selected_by_an_ellipsis() -> None:
     chosen = select((), "...")
     assert (chosen.begin.tolist(), chosen.length.tolist(), chosen.shape) == ([0], [1], ())

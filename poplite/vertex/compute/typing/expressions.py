@@ -195,9 +195,12 @@ class Expressions:
             fix = f"{ast.unparse(node.value)}[row * columns + column], with a State of columns"
             if whole.depth == 2:
                 fix = f"{ast.unparse(node.value)}[row][column]"
+        here = f"here are {len(indices)}"
+        if len(indices) == 1:
+            fix, here = f"{ast.unparse(node.value)}[{indices[0]}]", "here is a tuple of one"
         self._scope.refuse(
             node.slice,
-            f"{whole} takes one index at a time; here are {len(indices)}",
+            f"{whole} takes one index at a time; {here}",
             fix,
             found=f"declared: {whole.field}",
         )
