@@ -72,7 +72,8 @@ class UpsampleMethod(enum.Enum):
 class Tensor(Displayed):
     """An immutable, hashable view of elements of a graph's variables.
 
-    Tensors are equal when they view the same elements in the same shape and type.
+    Tensors are equal when they view the same elements in the same shape and type, however they
+    were made; without elements, when shape and type are the same.
 
     Attributes:
         graph: the graph that owns the variables.
@@ -708,11 +709,12 @@ class Tensor(Displayed):
         return (
             self.graph is other.graph
             and self.element_type is other.element_type
-            and self.view == other.view
+            and views.same_elements(self.view, other.view)
         )
 
     def __hash__(self) -> int:
-        return hash((id(self.graph), self.element_type, self.view))
+        view = self.view
+        return hash((id(self.graph), self.element_type, view.shape, views.sample(view)))
 
     def __bool__(self) -> NoReturn:
         raise no_values("a tensor has no truth value", self)

@@ -185,6 +185,19 @@ def test_reinterpret_changes_the_type_alone(t: Tensor) -> None:
     assert as_int.reinterpret(FLOAT) == t
 
 
+def test_equality_is_of_elements_and_not_of_how_they_were_joined(graph: Graph) -> None:
+    a = graph.add_variable(FLOAT, (2,), "a")
+    one, other = pl.concat([a.reverse(0), a]), pl.concat([a[1:2], a[0:1], a])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one, other, one.reshape((2, 2))}) == 2
+    assert one != other.reinterpret(INT)
+    assert one != pl.concat([a[1:2], a[1:2], a])
+    assert one[:0] == other[4:] == a[1:1]
+    assert one[:0] != other.reshape((2, 2))[:, :0]
+    assert one[:0] != other.reinterpret(INT)[:0]
+
+
 def test_equal_views_are_equal_tensors(graph: Graph, t: Tensor) -> None:
     assert t[1:3][:, 2] == t[:, 2][1:3]
     assert len({t[0], t[0], t[1]}) == 2
