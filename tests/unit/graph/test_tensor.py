@@ -40,6 +40,7 @@ SELECTIONS: list[tuple[str, Callable[[Tensor], Tensor], Any]] = [
     ("slice by interval", lambda t: t.slice((1, 3)), ARRAY[1:3]),
     ("slice by interval of a dimension", lambda t: t.slice((1, 3), 1), ARRAY[:, 1:3]),
     ("slice by pl.Interval", lambda t: t.slice(pl.Interval(1, 3), dim=1), ARRAY[:, 1:3]),
+    ("interval in brackets", lambda t: t[pl.Interval(1, 3)], ARRAY[1:3]),
     ("slice of leading dimensions", lambda t: t.slice([1, 1], [2, 4]), ARRAY[1:2, 1:4]),
     ("slice of some leading dimensions", lambda t: t.slice([1], [4]), ARRAY[1:4]),
     ("slice of nothing", lambda t: t.slice(2, 2), ARRAY[2:2]),
