@@ -26,7 +26,7 @@ from poplite.view.contiguous.regions import (
     storages,
 )
 from poplite.view.equality import same_elements, sample
-from poplite.view.parts import MOST_LEVELS, flattened
+from poplite.view.parts import MOST_LEVELS, one_level
 from poplite.view.slices import concat_slices
 from poplite.view.view import Cat, Storage, View, all_of, empty
 
@@ -45,7 +45,7 @@ __all__ = [
     "contains_aliases",
     "contains_constant",
     "empty",
-    "flattened",
+    "one_level",
     "intersects",
     "is_contiguous",
     "num_runs",

@@ -25,7 +25,7 @@ from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.errors import SizeOverflowError
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.regions import address_at
-from poplite.view.parts import cut, flat, opened
+from poplite.view.parts import cut, flat, levels, opened
 from poplite.view.view import NOWHERE, Cat, Storage, View
 
 Int64 = npt.NDArray[np.int64]
@@ -180,8 +180,7 @@ def _chunks(one: View, lines: View, rows: int) -> Iterator[Pair]:
 
 def _opened(a: View, b: View) -> Iterator[Pair]:
     """Cut the view with more levels further, and the other one where that is cut."""
-    level = [0 if isinstance(view.space, Storage) else view.space.levels for view in (a, b)]
-    if level[0] < level[1]:
+    if levels(a.space) < levels(b.space):
         a, b = b, a
     begin = 0
     for part in opened(a):

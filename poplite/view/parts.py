@@ -20,8 +20,8 @@ from poplite.view.view import Cat, Storage, View, placed
 MOST_LEVELS = 128
 """Concatenations within each other that are kept as they are."""
 
-MOST_PARTS = 2**16
-"""Parts that take the place of more levels: a fraction of a second."""
+MOST_STEPS = 2**16
+"""Cuts, and levels gone down, to put a single level in the place of many: half a second."""
 
 
 def flat(digits: Sequence[Digit], off: int, space: Storage | Cat) -> View:
@@ -98,39 +98,32 @@ def _within(
         yield placed((1,), (0,), position + i * step, cat)
 
 
-def parts(view: View) -> Iterator[View]:
-    """Cut a view with elements into views of one dimension on variables.
-
-    Yields:
-        Views that follow each other in row-major order, not joined where one continues another.
-
-    >>> from poplite.view.view import all_of
-    >>> from poplite.view.concat import concat
-    >>> a, b = all_of(Storage(0, 0, 4), (4,)), all_of(Storage(1, 5, 3), (3,))
-    >>> [(part.shape, part.off) for part in parts(concat([a, b], 0).reverse(0))]
-    [((3,), 2), ((4,), 3)]
-    """
-    stack = [iter([flat(view.flat_digits(), view.off, view.space)])]
-    while stack:
-        part = next(stack[-1], None)
-        if part is None:
-            stack.pop()
-        elif isinstance(part.space, Storage):
-            yield part
-        else:
-            stack.append(opened(part))
-
-
-def flattened(view: View) -> View | None:
+def one_level(view: View) -> View | None:
     """Return an equal view with at most one level of concatenation, or None of too many parts.
 
     >>> from poplite.view.view import all_of, layer
-    >>> flattened(layer(layer(all_of(Storage(0, 0, 6), (6,)).reverse(0)))).space
+    >>> one_level(layer(layer(all_of(Storage(0, 0, 6), (6,)).reverse(0)))).space
     <Storage variable 0, 6 elements at 0>
     """
     found: list[Part] = []
-    for part in parts(view):
-        if len(found) == MOST_PARTS:
+    whole = flat(view.flat_digits(), view.off, view.space)
+    stack, steps = [(levels(view.space), iter([whole]))], 0
+    while stack:
+        level, rest = stack[-1]
+        part = next(rest, None)
+        if part is None:
+            stack.pop()
+            continue
+        steps += 1 + level - levels(part.space)
+        if steps > MOST_STEPS:
             return None
-        found.append(Part(part.space, (), tuple(part.flat_digits()), part.shape[0], part.off))
+        if isinstance(part.space, Storage):
+            found.append(Part(part.space, (), tuple(part.flat_digits()), part.shape[0], part.off))
+        else:
+            stack.append((levels(part.space), opened(part)))
     return joined(found, 1, (view.num_elements,)).reshape(view.shape)
+
+
+def levels(space: Storage | Cat) -> int:
+    """Return how many concatenations stand within each other."""
+    return 0 if isinstance(space, Storage) else space.levels

@@ -48,7 +48,7 @@ from poplite.types import (
     decode,
     element_type,
 )
-from poplite.view import Intervals, View
+from poplite.view import MOST_LEVELS, Cat, Intervals, View
 from poplite.view.view import NOWHERE
 
 if TYPE_CHECKING:
@@ -154,8 +154,13 @@ class Tensor(Displayed):
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and type."""
+        space = view.space
+        if isinstance(space, Cat):
+            if space.levels > MOST_LEVELS:
+                view = shaping.of_one_level(view)
+            return Tensor(self.graph, self.element_type, view)
         made = Tensor(self.graph, self.element_type, view)
-        if view.space is NOWHERE:
+        if space is NOWHERE:
             made._cut_from = self.name
         return made
 
