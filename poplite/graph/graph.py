@@ -52,7 +52,7 @@ from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
 from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import Declaration, MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
@@ -198,7 +198,7 @@ class Graph(Displayed):
         new = Declaration(element_type, shape, name, mapping, metadata, here())
         value, replicas = initial_value, self.replication_factor
         variable = variables.add_variable(self.space, self._tiles, new, value, replicas)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def add_constant(
         self,
@@ -236,7 +236,7 @@ class Graph(Displayed):
         """
         new = Declaration(element_type, shape, name, mapping, metadata, here())
         variable = variables.add_constant(self.space, self._tiles, new, value)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def add_replication_index_constant(
         self, name: str = "", *, mapping: Literal["linear"] | MappingLike | None = None
@@ -396,7 +396,7 @@ class Graph(Displayed):
         """
         at, call = here(), f"graph.tensor({clipped(name)})"
         variable = variable_named(self.space.variables, name, call=call, at=at)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns some storage.
