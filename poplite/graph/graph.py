@@ -633,7 +633,7 @@ class Graph(Displayed):
         tensor: Tensor,
         intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = None,
         remove_aliased: bool = False,
-        report_aliases: bool = False,
+        report_aliases: bool | list[int] = False,
     ) -> memory_regions.SortedRegions:
         """Group elements of a tensor in the order of memory.
 
@@ -647,7 +647,8 @@ class Graph(Displayed):
                 all of it when left out.
             remove_aliased: list an element that occurs several times only once.
             report_aliases: tell which intervals hold the same memory; they are cut so that two
-                either do, or have none in common.
+                either do, or have none in common.  A list, as in Poplar, is filled with the
+                `aliases` of the result; what it held is gone.
 
         Raises:
             TensorIndexError: for an interval outside the tensor.
@@ -666,7 +667,11 @@ class Graph(Displayed):
         ([Interval(begin=3, end=6)], [0, 0])
         """
         check_own(self, tensor, "sorted_contiguous_regions", here())
-        return memory_regions.sorted_regions(tensor, intervals, remove_aliased, report_aliases)
+        report = isinstance(report_aliases, list) or report_aliases
+        groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
+        if isinstance(report_aliases, list) and groups.aliases is not None:
+            report_aliases[:] = groups.aliases.tolist()
+        return groups
 
     def sorted_contiguous_regions_by_tile(
         self, tensor: Tensor, remove_aliased: bool = False, report_aliases: bool = False
