@@ -424,16 +424,18 @@ class Graph(Displayed):
 
     # Tiles
 
-    def set_tile_mapping(self, target: Tensor | VertexInstance, mapping: MappingLike) -> None:
+    def set_tile_mapping(
+        self, target: Tensor | VertexInstance, mapping: Literal["linear"] | MappingLike
+    ) -> None:
         """Put elements of a tensor, or a vertex, on tiles.
 
         Later calls override earlier ones, element by element.
 
         Args:
             target: a tensor, whole or a view; or a vertex.
-            mapping: a tile number; for a tensor also, for each tile, a list of intervals
-                `(begin, end)` over the flattened view. Elements in no interval stay as they
-                were.
+            mapping: a tile number; for a tensor also "linear", in order over all tiles, or for
+                each tile a list of intervals `(begin, end)` over the flattened view. Elements
+                in no interval stay as they were.
 
         Raises:
             InvalidTileMapping: for a tile the graph does not have, an interval beyond the
@@ -1293,15 +1295,18 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is taken.
             GraphConnectionError: when the tensor may not be written, or is of another graph.
+            InvalidTileMapping: when elements of it have no tile.
             TensorCreationError: when the handle is no text.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
-        >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x"))
+        >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
         at = here()
         check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
-        named(self._parts.handles.writes, "host write", handle, write_handle(tensor, handle, at))
+        made = write_handle(tensor, handle, at)
+        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_write, {at}")
+        named(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
         """Let the host read a tensor by name: `engine.read(handle)`.
@@ -1313,14 +1318,16 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is taken.
             GraphConnectionError: when the tensor is of another graph.
+            InvalidTileMapping: when elements of it have no tile.
             TensorCreationError: when the handle is no text.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
-        >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x"))
+        >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
         at = here()
         check_own(self, tensor, "create_host_read", at, "graph.create_host_read('x', tensor)")
+        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_read, {at}")
         named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, at))
 
     @property

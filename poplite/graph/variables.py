@@ -23,12 +23,10 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
-    InvalidTileMapping,
     PopliteError,
     SizeOverflowError,
     TensorCreationError,
     TensorMetadataError,
-    did_you_mean,
 )
 from poplite.graph.clone import (
     Layout,
@@ -49,7 +47,7 @@ from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
-from poplite.graph.tensor.placement import Nested, paint_linearly, paint_mapping
+from poplite.graph.tensor.placement import Nested, paint_mapping
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import by_replica
@@ -318,19 +316,10 @@ def _map(
     space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
 ) -> None:
     """Put a new variable on tiles."""
-    if not isinstance(mapping, str):
-        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
-    elif mapping != "linear":
-        raise InvalidTileMapping(
-            f"'{variable.name}': mapping '{mapping}' is not known"
-            f"{did_you_mean(mapping, ['linear'])}",
-            at=at,
-            fix="mapping='linear', a tile number, or a list of intervals for each tile",
-        )
-    elif isinstance(tiles, AllTiles):
+    if mapping == "linear" and isinstance(tiles, AllTiles):  # nothing to look up
         variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
     else:
-        paint_linearly(space, tiles, variable.view)
+        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
 
 
 # Metadata

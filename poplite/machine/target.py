@@ -30,7 +30,14 @@ from numbers import Real
 from typing import Any, SupportsIndex
 
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
-from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Fact
+from poplite.machine.facts import (
+    ARCHITECTURES,
+    FACTS,
+    POPLAR_ARCHITECTURES,
+    Architecture,
+    Fact,
+    PoplarArchitecture,
+)
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
@@ -52,7 +59,8 @@ class Target:
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
-        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here.
+        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here. Poplar's
+            names of the first three, "ipu1", "ipu2" and "ipu21", are taken too.
         costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
@@ -78,13 +86,10 @@ class Target:
         clock_hz: float | None = None,
         exchange_bytes_per_cycle: int | None = None,
         ipus: int = 1,
-        architecture: Architecture = "gc200",
+        architecture: Architecture | PoplarArchitecture = "gc200",
         costs: Mapping[str, float] | Iterable[tuple[str, float]] = (),
     ) -> None:
-        if architecture not in ARCHITECTURES:
-            raise _refused(
-                "architecture", f"{clipped(architecture)} is not known", ARCHITECTURES[1]
-            )
+        architecture = _architecture(architecture)
         ipus = _count("ipus", ipus, 1)
         facts = FACTS[architecture]
         given = tiles, workers, tile_memory_bytes, clock_hz, exchange_bytes_per_cycle
@@ -284,6 +289,14 @@ class Target:
         return self.interleaved_memory_element
 
     getVectorWidth = vector_width
+
+
+def _architecture(name: object) -> Architecture:
+    """Return an architecture under the name that it has here."""
+    for known in ARCHITECTURES:
+        if name == known or (isinstance(name, str) and POPLAR_ARCHITECTURES.get(name) == known):
+            return known
+    raise _refused("architecture", f"{clipped(name)} is not known", ARCHITECTURES[1])
 
 
 def _known(name: str, architecture: Architecture) -> Fact:

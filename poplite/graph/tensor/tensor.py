@@ -791,5 +791,5 @@ def of_variable(graph: Graph, variable: Variable) -> Tensor:
     """
     made = Tensor(graph, variable.element_type, variable.view)
     if made.view.space is NOWHERE:
-        made._origin = Origin(variable.name, variable.metadata)
+        made._origin = Origin("", variable.metadata)
     return made
