@@ -42,6 +42,9 @@ from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
+MOST_TILES = 2**22
+"""Tiles of the largest machine, some 2,800 IPUs: every mapping has a few numbers for each."""
+
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that are arguments of their own."""
 
@@ -53,7 +56,7 @@ class Target:
     What is left out is as in the architecture.
 
     Args:
-        tiles: number of tiles of all IPUs together.
+        tiles: number of tiles of all IPUs together, at most 2**22.
         workers: hardware worker contexts of a tile.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
@@ -65,7 +68,8 @@ class Target:
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
-            tiles do not divide among the IPUs, the architecture is unknown, or a cost is below 0.
+            tiles are too many or do not divide among the IPUs, the architecture is unknown, or a
+            cost is below 0.
         UnknownName: when there is no constant that a cost is given for.
     """
 
@@ -101,6 +105,14 @@ class Target:
         values["costs"] = _costs(costs, architecture)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if self.tiles > MOST_TILES:
+            most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
+            raise InvalidMachineModel(
+                f"Target: {self.tiles:,} tiles, but the most is {MOST_TILES:,}",
+                at=here(),
+                found=f"on {amount(self.ipus, 'IPU')}; tiles counts those of all IPUs",
+                fix=f"Target({most})",
+            )
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
