@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from poplite.errors import refuse_copies
 from poplite.compile.compiler import Programs
 from poplite.compile.interpreting import Interpret, interpret_text
 from poplite.executable.actions import Stamp
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
 
 
+@refuse_copies("engine.executable.save(path), then pl.Engine(pl.Executable.load(path)) where it runs")
 class Engine:
     """Runs programs on the simulator.
 

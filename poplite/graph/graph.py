@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed
-from poplite.errors import GraphConnectionError
+from poplite.errors import GraphConnectionError, refuse_copies
 from poplite.graph import variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
@@ -93,6 +93,10 @@ class Parts:
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
 
 
+@refuse_copies(
+    "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
+    "keeps a compiled one"
+)
 class Graph(Displayed):
     """Variables, compute sets and vertices for one target.
 

@@ -11,7 +11,7 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from poplite.errors import TensorCreationError
+from poplite.errors import TensorCreationError, refuse_copies
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
 from poplite.graph.storage.host_values import ElementClass
@@ -29,6 +29,7 @@ ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
+@refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable:
     """Storage of a graph.
 
