@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from poplite.errors import refuse_copies
+from poplite.graph.storage.copies import refuse_copies
 from poplite.compile.compiler import Programs
 from poplite.compile.interpreting import Interpret, interpret_text
 from poplite.executable.actions import Stamp

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed
-from poplite.errors import GraphConnectionError, refuse_copies
+from poplite.errors import GraphConnectionError
 from poplite.graph import variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
@@ -46,6 +46,7 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
 from poplite.graph.storage.space import Space

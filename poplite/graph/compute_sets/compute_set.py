@@ -23,7 +23,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
-from poplite.errors import TensorIndexError, refuse_copies
+from poplite.errors import TensorIndexError
+from poplite.graph.storage.copies import refuse_copies
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of

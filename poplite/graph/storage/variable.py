@@ -11,9 +11,10 @@ from operator import index as whole_number
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from poplite.errors import TensorCreationError, refuse_copies
+from poplite.errors import TensorCreationError
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
 from poplite.text import clipped, fitted
