@@ -125,7 +125,7 @@ def loop_row(small: bool, samples: int) -> Row:
     sync = pl.Sync(pl.SyncType.INTERNAL)
     programs = {
         "while": pl.RepeatWhileTrue(pl.Sequence(), true, sync),
-        "repeat": pl.Repeat(1 << 62, sync),
+        "repeat": pl.Repeat(2**32 - 1, sync),
     }
     engine = pl.Engine(graph, programs)
 

@@ -24,6 +24,9 @@ from poplite.source import SourceLocation, here
 
 SHOWN_FAULTS = 5
 
+LONGEST_WORD, LONGEST_LINE, MOST_LINES = 256, 1024, 256
+"""Characters of a word and of a line, and lines of a part of a message, that are shown in full."""
+
 
 class _InParts(Exception):
     """What is told in four parts."""
@@ -37,6 +40,8 @@ class _InParts(Exception):
         found: str = "",
         fix: str = "",
     ) -> None:
+        # Names have any length; a message of megabytes says no more.
+        what, where, found, fix = (shortened_lines(part) for part in (what, where, found, fix))
         self.what, self.at, self.where, self.found, self.fix = what, at, where, found, fix
         super().__init__(self._message())
 
@@ -267,6 +272,10 @@ class InvalidOption(PopliteError, ValueError):
     poplar = "invalid_option"
 
 
+class CopyError(PopliteError, TypeError):
+    """A graph, what belongs to one, or an engine cannot be copied or pickled."""
+
+
 class FileLoadError(PopliteError, OSError):
     """A file cannot be read, run or written."""
 
@@ -345,5 +354,33 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("parital", ["partial", "first"])
     " (did you mean 'partial'?)"
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    near = [other for other in known if len(other) <= LONGEST_WORD]
+    close = difflib.get_close_matches(name[:LONGEST_WORD], near, n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def shortened_lines(text: str) -> str:
+    """Return a message in which no line is long: long words lose their middle, then the line.
+
+    >>> len(shortened_lines(f"{'x' * 10**6}: no tile")), shortened_lines("no tile")
+    (135, 'no tile')
+    """
+    if len(text) <= LONGEST_LINE:
+        return text
+    lines = text.splitlines()
+    more = ["..."] if len(lines) > MOST_LINES else []
+    return "\n".join([*map(_shortened_line, lines[:MOST_LINES]), *more])
+
+
+def _shortened_line(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    words = [_ends(word, LONGEST_WORD // 2) for word in line.split(" ")]
+    return _ends(" ".join(words), LONGEST_LINE)
+
+
+def _ends(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    half = (length - len("...")) // 2
+    return f"{text[:half]}...{text[-half:]}"

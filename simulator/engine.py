@@ -29,6 +29,7 @@ from poplite.executable.actions import Stamp
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host.streams import StreamCallback
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.replicas import tiles_text
 from poplite.simulator.accounts.accounts import Accounts
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
 
 
+@refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
 class Engine:
     """Runs programs on the simulator.
 

@@ -41,9 +41,11 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Execute,
     Program,
+    children_first,
     distinct_decisions,
     distinct_steps,
 )
+from poplite.program.function import FunctionCall
 from poplite.source import SourceLocation
 from poplite.text import amount
 from poplite.vertex.compute import check
@@ -100,6 +102,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: Edges
     """
     used = _used(programs)
     _check_graph(graph, used)
+    _check_functions(graph, programs)
     _check_connected(used)
     _check_vertices_mapped(graph, used)
     _check_results(used)
@@ -144,6 +147,24 @@ def _check_graph(graph: Graph, used: _Used) -> None:
             where=faults[0].where,
             found=listed([str(fault) for fault in faults], "objects"),
             fix="make compute sets, variables and the engine with one graph",
+        )
+
+
+def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
+    """Refuse functions of another graph; what they run may use nothing, and have no step."""
+    calls = {
+        node: name
+        for name, program in programs.items()
+        for node in children_first(program)
+        if isinstance(node, FunctionCall) and node.function.graph is not graph
+    }
+    for call, name in calls.items():
+        raise ControlProgramError(
+            f"{call}: the function belongs to another graph than {graph!r}",
+            at=call.location,
+            where=f"program '{name}'" if len(programs) > 1 else "",
+            found=f"it is of {call.function.graph!r} ({call.function.location})",
+            fix="graph.add_function(program), with the graph of the engine",
         )
 
 
@@ -216,7 +237,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
             what = f"rows {gaps} of field '{name}' are not connected"
             yield _Missing(what, field, name not in vertex.sizes)
         elif field.is_edge:
-            yield _Missing(f"field '{name}' is not connected", field)
+            yield _Missing(f"field '{name}' is not connected", field, field.depth == 2)
         else:
             yield _Missing(f"field '{name}' has no value", field, field.depth > 0)
 

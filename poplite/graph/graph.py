@@ -46,13 +46,14 @@ from poplite.graph.host.remote import HostFunction, RemoteBuffer, host_function_
 from poplite.graph.host.streams import DataStream, DataStreamType, ReplicatedStreamMode, stream_of
 from poplite.graph.host.transfer_checks import TypeLike
 from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.lookup import variable_named
 from poplite.graph.storage.names import Names, checked_name, checked_scope
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pair
 from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.variables import Declaration, MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
@@ -93,6 +94,10 @@ class Parts:
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
 
 
+@refuse_copies(
+    "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
+    "keeps a compiled one"
+)
 class Graph(Displayed):
     """Variables, compute sets and vertices for one target.
 
@@ -198,7 +203,7 @@ class Graph(Displayed):
         new = Declaration(element_type, shape, name, mapping, metadata, here())
         value, replicas = initial_value, self.replication_factor
         variable = variables.add_variable(self.space, self._tiles, new, value, replicas)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def add_constant(
         self,
@@ -236,7 +241,7 @@ class Graph(Displayed):
         """
         new = Declaration(element_type, shape, name, mapping, metadata, here())
         variable = variables.add_constant(self.space, self._tiles, new, value)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def add_replication_index_constant(
         self, name: str = "", *, mapping: Literal["linear"] | MappingLike | None = None
@@ -396,7 +401,7 @@ class Graph(Displayed):
         """
         at, call = here(), f"graph.tensor({clipped(name)})"
         variable = variable_named(self.space, name, call=call, at=at)
-        return Tensor(self.top_level_graph, variable.element_type, variable.view)
+        return of_variable(self.top_level_graph, variable)
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns some storage.
@@ -424,16 +429,18 @@ class Graph(Displayed):
 
     # Tiles
 
-    def set_tile_mapping(self, target: Tensor | VertexInstance, mapping: MappingLike) -> None:
+    def set_tile_mapping(
+        self, target: Tensor | VertexInstance, mapping: Literal["linear"] | MappingLike
+    ) -> None:
         """Put elements of a tensor, or a vertex, on tiles.
 
         Later calls override earlier ones, element by element.
 
         Args:
             target: a tensor, whole or a view; or a vertex.
-            mapping: a tile number; for a tensor also, for each tile, a list of intervals
-                `(begin, end)` over the flattened view. Elements in no interval stay as they
-                were.
+            mapping: a tile number; for a tensor also "linear", in order over all tiles, or for
+                each tile a list of intervals `(begin, end)` over the flattened view. Elements
+                in no interval stay as they were.
 
         Raises:
             InvalidTileMapping: for a tile the graph does not have, an interval beyond the
@@ -633,7 +640,7 @@ class Graph(Displayed):
         tensor: Tensor,
         intervals: Sequence[tuple[int, int]] | npt.NDArray[np.int64] | None = None,
         remove_aliased: bool = False,
-        report_aliases: bool = False,
+        report_aliases: bool | list[int] = False,
     ) -> memory_regions.SortedRegions:
         """Group elements of a tensor in the order of memory.
 
@@ -647,7 +654,8 @@ class Graph(Displayed):
                 all of it when left out.
             remove_aliased: list an element that occurs several times only once.
             report_aliases: tell which intervals hold the same memory; they are cut so that two
-                either do, or have none in common.
+                either do, or have none in common.  A list, as in Poplar, is filled with the
+                `aliases` of the result; what it held is gone.
 
         Raises:
             TensorIndexError: for an interval outside the tensor.
@@ -666,7 +674,11 @@ class Graph(Displayed):
         ([Interval(begin=3, end=6)], [0, 0])
         """
         check_own(self, tensor, "sorted_contiguous_regions", here())
-        return memory_regions.sorted_regions(tensor, intervals, remove_aliased, report_aliases)
+        report = isinstance(report_aliases, list) or report_aliases
+        groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
+        if isinstance(report_aliases, list) and groups.aliases is not None:
+            report_aliases[:] = groups.aliases.tolist()
+        return groups
 
     def sorted_contiguous_regions_by_tile(
         self, tensor: Tensor, remove_aliased: bool = False, report_aliases: bool = False
@@ -1288,15 +1300,18 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is taken.
             GraphConnectionError: when the tensor may not be written, or is of another graph.
+            InvalidTileMapping: when elements of it have no tile.
             TensorCreationError: when the handle is no text.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
-        >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x"))
+        >>> graph.create_host_write("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
         at = here()
         check_own(self, tensor, "create_host_write", at, "graph.create_host_write('x', tensor)")
-        named(self._parts.handles.writes, "host write", handle, write_handle(tensor, handle, at))
+        made = write_handle(tensor, handle, at)
+        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_write, {at}")
+        named(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
         """Let the host read a tensor by name: `engine.read(handle)`.
@@ -1308,14 +1323,16 @@ class Graph(Displayed):
         Raises:
             StreamConnectionError: when the handle is taken.
             GraphConnectionError: when the tensor is of another graph.
+            InvalidTileMapping: when elements of it have no tile.
             TensorCreationError: when the handle is no text.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
-        >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x"))
+        >>> graph.create_host_read("x", graph.add_variable("float32", (4,), "x", mapping=0))
         """
         at = here()
         check_own(self, tensor, "create_host_read", at, "graph.create_host_read('x', tensor)")
+        placement.check_mapped(self.space, tensor.view, tensor.name, f"create_host_read, {at}")
         named(self._parts.handles.reads, "host read", handle, HostHandle(tensor, at))
 
     @property

@@ -23,12 +23,10 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
-    InvalidTileMapping,
     PopliteError,
     SizeOverflowError,
     TensorCreationError,
     TensorMetadataError,
-    did_you_mean,
 )
 from poplite.graph.clone import (
     Layout,
@@ -48,9 +46,9 @@ from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
 from poplite.graph.tensor import indexing
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, metadata_of, variable_below
-from poplite.graph.tensor.placement import Nested, paint_linearly, paint_mapping
-from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.metadata import EXAMPLE, initial_metadata, variable_below
+from poplite.graph.tensor.placement import Nested, paint_mapping
+from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import by_replica
 from poplite.source import SourceLocation
@@ -103,7 +101,15 @@ def add_variable(
             _map(space, tiles, variable, new.mapping, new.at)
         if value is not None:
             value = _of_replicas(value, variable.name, replicas, new.at)
-            _store(space, variable.element_type, variable.view, value, variable.name, new.at)
+            _store(
+                space,
+                variable.element_type,
+                variable.view,
+                variable.metadata,
+                value,
+                variable.name,
+                new.at,
+            )
     except PopliteError:
         space.take_back(variable)
         raise
@@ -118,8 +124,7 @@ def add_constant(
     try:
         _attach(space, tiles, variable, new.metadata, new.at)
         kind, view = variable.element_type, variable.view
-        metadata = metadata_of(space, view) if kind is QUARTER else None
-        codes = None if metadata is None else initial_metadata(space, metadata)
+        codes = None if variable.metadata is None else initial_metadata(space, variable.metadata)
         _fix(variable, values_for(kind, view.shape, value, codes, variable.name, new.at))
         if new.mapping is not None:
             _map(space, tiles, variable, new.mapping, new.at)
@@ -196,7 +201,7 @@ def _clone(
         raise
     end = np.cumsum(place.length)
     variable.mapping.paint_many(end - place.length, end, place.tile)
-    return Tensor(source.graph, variable.element_type, place.view(variable.view))
+    return of_variable(source.graph, variable)._of(place.view(variable.view))
 
 
 def add_number(
@@ -314,19 +319,10 @@ def _map(
     if isinstance(mapping, int):  # what most ask for
         tile = tiles.checked(mapping, f"'{variable.name}'", at)
         variable.mapping.paint(0, variable.num_elements, tile)
-    elif not isinstance(mapping, str):
-        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
-    elif mapping != "linear":
-        raise InvalidTileMapping(
-            f"'{variable.name}': mapping '{mapping}' is not known"
-            f"{did_you_mean(mapping, ['linear'])}",
-            at=at,
-            fix="mapping='linear', a tile number, or a list of intervals for each tile",
-        )
-    elif isinstance(tiles, AllTiles):
+    elif mapping == "linear" and isinstance(tiles, AllTiles):  # nothing to look up
         variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
     else:
-        paint_linearly(space, tiles, variable.view)
+        paint_mapping(space, tiles, variable.view, mapping, variable.name, at)
 
 
 # Metadata
@@ -430,7 +426,9 @@ def set_values(tensor: Tensor, value: Value, replicas: int, at: SourceLocation) 
             if tensor.contains_constant()
             else "set the view before broadcast, upsample or concat with itself",
         )
-    _store(tensor.graph.space, tensor.element_type, tensor.view, value, tensor.name, at)
+    kind, metadata = tensor.element_type, tensor.metadata
+    below = None if metadata is None else metadata.view
+    _store(tensor.graph.space, kind, tensor.view, below, value, tensor.name, at)
 
 
 def values_for(
@@ -483,11 +481,16 @@ def _of_replicas(value: Value, name: str, replicas: int, at: SourceLocation) -> 
 
 
 def _store(
-    space: Space, kind: ElementClass, view: View, value: Value, name: str, at: SourceLocation
+    space: Space,
+    kind: ElementClass,
+    view: View,
+    metadata: View | None,
+    value: Value,
+    name: str,
+    at: SourceLocation,
 ) -> None:
     """Set the initial values of a view's elements; all are checked before any is stored."""
     owners = [space.variable_of(storage) for storage in storages(view)]
-    metadata = metadata_of(space, view) if kind is QUARTER else None
     given: Iterable[tuple[int | None, npt.ArrayLike]]
     if isinstance(value, Mapping):
         given = value.items()

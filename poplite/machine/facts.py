@@ -31,6 +31,10 @@ Evidence = Literal["document", "measured", "model", "derived", "assumed"]
 Architecture = Literal["gc2", "gc200", "bow", "c600"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
+PoplarArchitecture = Literal["ipu1", "ipu2", "ipu21"]
+POPLAR_ARCHITECTURES: Mapping[str, Architecture] = {"ipu1": "gc2", "ipu2": "gc200", "ipu21": "bow"}
+"""What Poplar calls them; source: Poplar API reference, "Target::createIPUTarget"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:

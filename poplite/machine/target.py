@@ -30,10 +30,20 @@ from numbers import Real
 from typing import Any, SupportsIndex
 
 from poplite.errors import InvalidMachineModel, InvalidTileMapping, UnknownName, did_you_mean
-from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Fact
+from poplite.machine.facts import (
+    ARCHITECTURES,
+    FACTS,
+    POPLAR_ARCHITECTURES,
+    Architecture,
+    Fact,
+    PoplarArchitecture,
+)
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
+
+MOST_TILES = 2**22
+"""Tiles of the largest machine, some 2,800 IPUs: every mapping has a few numbers for each."""
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
 """Constants that are arguments of their own."""
@@ -46,18 +56,20 @@ class Target:
     What is left out is as in the architecture.
 
     Args:
-        tiles: number of tiles of all IPUs together.
+        tiles: number of tiles of all IPUs together, at most 2**22.
         workers: hardware worker contexts of a tile.
         tile_memory_bytes: bytes of memory of a tile.
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
-        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here.
+        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here. Poplar's
+            names of the first three, "ipu1", "ipu2" and "ipu21", are taken too.
         costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
-            tiles do not divide among the IPUs, the architecture is unknown, or a cost is below 0.
+            tiles are too many or do not divide among the IPUs, the architecture is unknown, or a
+            cost is below 0.
         UnknownName: when there is no constant that a cost is given for.
     """
 
@@ -78,13 +90,10 @@ class Target:
         clock_hz: float | None = None,
         exchange_bytes_per_cycle: int | None = None,
         ipus: int = 1,
-        architecture: Architecture = "gc200",
+        architecture: Architecture | PoplarArchitecture = "gc200",
         costs: Mapping[str, float] | Iterable[tuple[str, float]] = (),
     ) -> None:
-        if architecture not in ARCHITECTURES:
-            raise _refused(
-                "architecture", f"{clipped(architecture)} is not known", ARCHITECTURES[1]
-            )
+        architecture = _architecture(architecture)
         ipus = _count("ipus", ipus, 1)
         facts = FACTS[architecture]
         given = tiles, workers, tile_memory_bytes, clock_hz, exchange_bytes_per_cycle
@@ -96,6 +105,14 @@ class Target:
         values["costs"] = _costs(costs, architecture)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if self.tiles > MOST_TILES:
+            most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
+            raise InvalidMachineModel(
+                f"Target: {self.tiles:,} tiles, but the most is {MOST_TILES:,}",
+                at=here(),
+                found=f"on {amount(self.ipus, 'IPU')}; tiles counts those of all IPUs",
+                fix=f"Target({most})",
+            )
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
@@ -284,6 +301,14 @@ class Target:
         return self.interleaved_memory_element
 
     getVectorWidth = vector_width
+
+
+def _architecture(name: object) -> Architecture:
+    """Return an architecture under the name that it has here."""
+    for known in ARCHITECTURES:
+        if name == known or (isinstance(name, str) and POPLAR_ARCHITECTURES.get(name) == known):
+            return known
+    raise _refused("architecture", f"{clipped(name)} is not known", ARCHITECTURES[1])
 
 
 def _known(name: str, architecture: Architecture) -> Fact:

@@ -18,6 +18,9 @@ from poplite.program.base import Program, child, deciding, parts, set_once
 from poplite.source import here
 from poplite.text import amount, clipped, fitted, of_type
 
+MOST_TIMES = 2**32 - 1
+"""The largest number of a Repeat, which Poplar keeps in 32 bits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Repeat(Program):
@@ -28,7 +31,8 @@ class Repeat(Program):
         body: what runs.
 
     Raises:
-        ControlProgramError: when `count` is no whole number from 0, or `body` no program.
+        ControlProgramError: when `count` is no whole number from 0 to 2**32 - 1, or `body` no
+            program.
 
     >>> Repeat(100, Program())
     <Repeat 100 times, 0 steps>
@@ -43,13 +47,15 @@ class Repeat(Program):
             times = whole_number(count)
         except TypeError:
             times = -1
-        if not 0 <= times < 1 << 63:
+        if not 0 <= times <= MOST_TIMES:
             raise ControlProgramError(
                 f"Repeat: {clipped(count)} times, but a whole number from 0 is needed",
                 at=here(),
-                found=f"{of_type(count)}; counts are 0 to 2**63 - 1",
+                found=f"{of_type(count)}; counts are 0 to 2**32 - 1",
                 fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
                 if isinstance(given, Tensor)
+                else "Repeat(2**16, Repeat(2**16, body)), one inside the other"
+                if times > MOST_TIMES
                 else "Repeat(100, body)",
             )
         part = child(body, "Repeat, body")

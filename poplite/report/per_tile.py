@@ -157,4 +157,12 @@ class LazySequence(Sequence[T_co]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return the items: what makes them is code of this process."""
+        return _of_items, (tuple(self),)
+
     __hash__ = None  # type: ignore[assignment]
+
+
+def _of_items(items: tuple[T_co, ...]) -> LazySequence[T_co]:
+    return LazySequence(len(items), items.__getitem__)

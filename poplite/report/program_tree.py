@@ -132,6 +132,10 @@ class Programs(Mapping[str, Program]):
                 self._rows.update(((program, node.row), node) for node in leaves)
         return self._rows[name, row]
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return the trees: what makes them is code of this process."""
+        return _of_trees, (dict(self._trees()),)
+
     def _trees(self) -> Mapping[str, Program]:
         if self._made is None:
             self._made = self._make()
@@ -165,3 +169,7 @@ class Programs(Mapping[str, Program]):
 
     def __len__(self) -> int:
         return len(self._trees())
+
+
+def _of_trees(trees: dict[str, Program]) -> Programs:
+    return Programs(lambda: trees)

@@ -36,6 +36,7 @@ Vertices: Poplar user guide, "Understanding vertices".
 
 from __future__ import annotations
 
+import copyreg
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -88,7 +89,27 @@ __all__ = [
 RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_workers"})
 
 
-class Vertex:
+if TYPE_CHECKING:
+    VertexType = type  # type checkers infer less of classes that have a metaclass of their own
+else:
+
+    class VertexType(type):
+        """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`."""
+
+
+def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
+    """Return by which name, or of which template and element types, a class is found."""
+    template = cls.__bases__[0]
+    for elements, made in getattr(template, "_specialised", {}).items():
+        if made is cls:
+            return specialise, (template, elements)
+    return cls.__qualname__
+
+
+copyreg.pickle(VertexType, _pickled)
+
+
+class Vertex(metaclass=VertexType):
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  Fields of bases are theirs too,

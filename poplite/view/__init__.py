@@ -7,7 +7,8 @@
 
 `view` is the operations, `concat` and `slices` concatenation, `contiguous` the runs of
 addresses, `aliases` who shares elements, `strided_sets` the number theory behind that,
-`address_sets` the same for many views at once; the arithmetic is in `poplite.arrays.digits`.
+`address_sets` the same for many views at once, `equality` who shows the same elements, `parts`
+views cut into what stands on variables; the arithmetic is in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import Interval, Intervals
@@ -24,6 +25,8 @@ from poplite.view.contiguous.regions import (
     runs_of_many,
     storages,
 )
+from poplite.view.equality import same_elements, sample
+from poplite.view.parts import MOST_LEVELS, one_level
 from poplite.view.slices import concat_slices
 from poplite.view.view import Cat, Storage, View, all_of, empty
 
@@ -31,6 +34,7 @@ __all__ = [
     "Cat",
     "Interval",
     "Intervals",
+    "MOST_LEVELS",
     "Storage",
     "View",
     "address_at",
@@ -41,12 +45,15 @@ __all__ = [
     "contains_aliases",
     "contains_constant",
     "empty",
+    "one_level",
     "intersects",
     "is_contiguous",
     "num_runs",
     "run_lists",
     "runs",
     "runs_of_many",
+    "same_elements",
+    "sample",
     "storages",
     "all_of",
 ]

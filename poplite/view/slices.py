@@ -128,23 +128,17 @@ class Pieces(Sequence[View]):
             (outer, extent * inner), (first, pack(digits)), int(self.off[key]), self.template.space
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Pieces | tuple):
-            return NotImplemented
-        if self is other:
-            return True
-        if len(self) != len(other):
-            return False
-        if isinstance(other, Pieces) and self._alike() == other._alike():
-            return bool((self.off == other.off).all() and (self.extent == other.extent).all())
-        return all(one == another for one, another in zip(self, other, strict=True))
+    def are_cut_as(self, other: Pieces) -> bool:
+        """Tell whether other pieces stand at the same places of their space."""
+        return (
+            len(self) == len(other)
+            and self._cut() == other._cut()
+            and bool((self.off == other.off).all() and (self.extent == other.extent).all())
+        )
 
-    def _alike(self) -> tuple[object, ...]:
-        (outer, _, inner), view = self.template.shape, self.template
-        return outer, inner, view.dims, view.space
-
-    def __hash__(self) -> int:
-        return hash((len(self), self[0], self[-1]))
+    def _cut(self) -> tuple[object, ...]:
+        (outer, _, inner), dims = self.template.shape, self.template.dims
+        return outer, inner, dims
 
     def __repr__(self) -> str:
         return f"<{len(self):,} Pieces of {self.template!r}>"

@@ -86,7 +86,7 @@ NOWHERE = Storage(-1, 0, 0)
 
 
 class View:
-    """An immutable view; equal views name the same elements in the same shape.
+    """An immutable view; equal ones are made alike (`equality` compares their elements).
 
     Attributes:
         shape: size of each dimension.
@@ -253,11 +253,13 @@ class View:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
             return NotImplemented
+        space = self.space
         return self is other or (
             self.shape == other.shape
             and self.off == other.off
-            and self.space == other.space
+            and (space is other.space or isinstance(space, Cat))
             and self.flat_digits() == other.flat_digits()
+            and space == other.space
         )
 
     def __hash__(self) -> int:
@@ -286,15 +288,16 @@ class Cat:
         period: elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
+        levels: concatenations within each other, this one among them.
         storages: every storage below, in order of first use; some perhaps not reached.
     """
 
     __slots__ = (
-        "_hash",
         "alias_free",
         "breaks",
         "kids",
         "leaves",
+        "levels",
         "num_elements",
         "outer",
         "period",
@@ -315,6 +318,7 @@ class Cat:
         self.period = int(breaks[-1])
         self.outer = outer
         self.num_elements = outer * self.period
+        self.levels: int = 1 + max([0 if isinstance(s, Storage) else s.levels for s in spaces])
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
@@ -322,7 +326,6 @@ class Cat:
         # `contiguous.concatenated`, whose `Leaves` stand above.
         self.alias_free: bool | None = None
         self.leaves: object = None
-        self._hash: int | None = None
 
     def kid_at(self, position: int) -> tuple[View, int, int]:
         """Return the kid at a position of the period, and the [begin, end) of its chunk."""
@@ -333,21 +336,46 @@ class Cat:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cat):
             return NotImplemented
-        return self is other or (
-            self.outer == other.outer
-            and self.num_elements == other.num_elements
-            and self.kids == other.kids
-        )
+        return self is other or _made_alike(self, other)
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            # All kids take part in `==`; the ends tell most apart without visiting them.
-            self._hash = hash((self.outer, len(self.kids), self.kids[0], self.kids[-1]))
-        return self._hash
+        return hash((self.outer, self.num_elements, len(self.kids)))
 
     def __repr__(self) -> str:
         times = f"{self.outer:,} times, {self.num_elements:,} elements"
         return f"<Cat of {len(self.kids):,} views, {times}>"
+
+
+def _made_alike(a: Cat, b: Cat) -> bool:
+    """Compare two spaces level by level, each pair once: what is joined with itself is shared."""
+    todo: list[tuple[Storage | Cat, Storage | Cat]] = [(a, b)]
+    done: set[tuple[int, int]] = set()
+    while todo:
+        one, other = todo.pop()
+        if one is other:
+            continue
+        if isinstance(one, Storage) or isinstance(other, Storage):
+            return False
+        if (id(one), id(other)) in done:
+            continue
+        done.add((id(one), id(other)))
+        if one.outer != other.outer or one.num_elements != other.num_elements:
+            return False
+        if not isinstance(one.kids, tuple):
+            if isinstance(other.kids, tuple) or not one.kids.are_cut_as(other.kids):
+                return False
+            todo.append((one.kids.template.space, other.kids.template.space))
+            continue
+        if not isinstance(other.kids, tuple) or len(one.kids) != len(other.kids):
+            return False
+        for kid, its in zip(one.kids, other.kids):  # noqa: B905  (as in `flat_digits`)
+            if kid.shape != its.shape or kid.off != its.off:
+                return False
+            if kid.dims != its.dims and kid.flat_digits() != its.flat_digits():
+                return False
+            if kid.space is not its.space:
+                todo.append((kid.space, its.space))
+    return True
 
 
 def all_of(storage: Storage, shape: Shape) -> View:

@@ -71,3 +71,19 @@ def test_the_closest_name_is_offered() -> None:
     assert did_you_mean("wieght", ["weights", "bias"]) == " (did you mean 'weights'?)"
     assert did_you_mean("q", ["weights", "bias"]) == ""
     assert did_you_mean("q", []) == ""
+
+
+@pytest.mark.parametrize("name", ["n" * 10**6, "n " * 10**6, "n\n" * 10**6])
+def test_names_of_any_length_make_short_messages(name: str) -> None:
+    error = PopliteError(f"'{name}' has no tile", where=name, found=f"{name}\nmapped", fix=name)
+    assert len(str(error)) < 10_000
+    assert len(did_you_mean(name, [name, "partial"])) == 0
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_only_long_words_lose_their_middle() -> None:
+    what = f"{'a' * 300}{'b' * 10**6}{'c' * 300}: elements [96, 128) of 128 have no tile"
+    text = str(PopliteError(what, found="mapped so far: nothing"))
+    assert text.startswith("aaa")
+    assert "bbb" not in text
+    assert text.endswith("ccc: elements [96, 128) of 128 have no tile\n  mapped so far: nothing")

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from poplite.display import Displayed
 from poplite.errors import TensorIndexError
+from poplite.graph.storage.copies import refuse_copies
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 
+@refuse_copies("graph.add_compute_set, and its vertices once more")
 class ComputeSet(Displayed):
     """Vertices that run at once.
 

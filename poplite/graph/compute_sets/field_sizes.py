@@ -198,12 +198,20 @@ def check_row(ref: FieldRef, row: Tensor, at: SourceLocation) -> None:
         at: the user's line.
 
     Raises:
-        GraphConnectionError: with both numbers.
+        TensorIndexError: for a row beyond the size.
+        GraphConnectionError: for a row that is too long, with both numbers.
     """
     size = ref.vertex.sizes.get(ref.field.name)
     if size is not None and ref.index is not None and ref.index >= size:
-        what = f"is given row {ref.index:,}"
-        raise _differs(ref.vertex, ref.field, what, f"has size {size:,}", at)
+        raise TensorIndexError(
+            f"{ref.vertex}: field '{ref.field.name}' is given row {ref.index:,}, but has size "
+            f"{size:,}",
+            at=at,
+            found=f"declared {ref.field}; vertex added at {ref.vertex.location}",
+            fix=f"a row from 0 to {size - 1:,}, or a larger size in graph.set_field_size"
+            if size
+            else "a larger size in graph.set_field_size",
+        )
     check_limit(ref.vertex, ref.field, row.num_elements, f"row {ref.index} ('{row.name}')", at)
 
 

@@ -341,7 +341,9 @@ def _metadata_edges(
             rows = value if isinstance(value, tuple) else (value,)
             views = [row.view for row in rows]
             check_alike(f"{vertex}: field '{name}'", vertex.graph.space, *views)
-            metadata = next((row.metadata for row in rows if row.has_metadata()), None)
+            # Rows without elements may have another one, which says nothing of the others.
+            filled_first = sorted(rows, key=lambda row: row.view.num_elements == 0)
+            metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
             if metadata is None:  # of no elements, so that any will do
                 any_ = QuarterMetadata("F143")
                 made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0, at)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from poplite.errors import TensorCreationError
 from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import VariableMapping, Version
+from poplite.graph.storage.copies import refuse_copies
 from poplite.graph.storage.host_values import ElementClass
 from poplite.source import SourceLocation
 from poplite.text import clipped, fitted
@@ -29,6 +30,7 @@ ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
+@refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable:
     """Storage of a graph.
 

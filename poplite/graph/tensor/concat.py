@@ -93,8 +93,7 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     for i, item in enumerate(items):
         _check_joinable(items[0], item, i, d)
     indexing.check_size(sum([item.num_elements for item in items]), items[0], _FEWER)
-    view = views.concat([item.view for item in items], d)
-    return Tensor(items[0].graph, items[0].element_type, view)
+    return items[0]._of(views.concat([item.view for item in items], d))
 
 
 def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
@@ -111,8 +110,7 @@ def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
     if float(size.sum(dtype=np.float64)) * tensor.num_elements >= indexing.MOST_ELEMENTS:
         others = tensor.num_elements // max(tensor.shape[dim], 1)
         indexing.check_size(sum(size.tolist()) * others, tensor, _FEWER)
-    view = views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis)
-    return Tensor(tensor.graph, tensor.element_type, view)
+    return tensor._of(views.concat_slices(tensor.view, slices.begin, slices.end, dim, axis))
 
 
 def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:

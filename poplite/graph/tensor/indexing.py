@@ -5,7 +5,7 @@ clamped and may step (also backwards), `None` adds a dimension, `...` stands for
 dimensions not named.  `t.slice()` and the other methods follow Poplar: whole numbers from
 0, and an error for anything outside.
 
-    t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)
+    t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)      t[pl.Interval(1, 5)]
 
 Index arrays are refused: a view has no gather.  Source: NumPy manual, "Basic indexing";
 Poplar API reference, `Tensor::slice`.
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
+from poplite.arrays.intervals import Interval
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -341,7 +342,7 @@ def select(key: object, tensor: NamedView) -> View:
     """Apply NumPy's basic indexing.
 
     Args:
-        key: what stands in the brackets.
+        key: what stands in the brackets; an `Interval` is a range of the first dimension.
         tensor: the tensor indexed.
 
     Returns:
@@ -354,6 +355,8 @@ def select(key: object, tensor: NamedView) -> View:
     >>> select((slice(None), -1), pl.Graph().add_variable(pl.INT, (4, 6))).shape
     (4,)
     """
+    if isinstance(key, Interval):  # a tuple, but not of two indices
+        return ranges(key, None, None, tensor)
     items = key if isinstance(key, tuple) else (key,)
     shape = tensor.view.shape
     named, ellipses = len(items), 0

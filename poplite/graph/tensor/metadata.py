@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from poplite.errors import TensorMetadataError
 from poplite.source import here
 from poplite.types import QuarterMetadata
-from poplite.view import View, address_at, storages
+from poplite.view import View, address_at, same_elements, storages
 
 if TYPE_CHECKING:
     from poplite.graph.storage.space import Space
@@ -108,8 +108,10 @@ def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
         one: of a variable; None where it has none.
         other: of another.
     """
-    if one == other or one is None or other is None:
-        return one == other
+    if one is None or other is None:
+        return one is other
+    if same_elements(one, other):
+        return True
     value = _constant(space, one)
     return value is not None and value == _constant(space, other)
 

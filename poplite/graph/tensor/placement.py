@@ -18,7 +18,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64, merge, overlay
 from poplite.arrays.sweep import sorted_order
-from poplite.errors import TensorCreationError, warn
+from poplite.errors import InvalidTileMapping, TensorCreationError, did_you_mean, warn
 from poplite.graph.mapping.tile_mapping import TileMapping, remapped
 from poplite.graph.mapping.tile_table import Cut, cut_runs, cut_strided, split
 from poplite.graph.mapping.user_mapping import intervals_of, unmapped_error
@@ -26,7 +26,7 @@ from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.source import SourceLocation
-from poplite.text import amount
+from poplite.text import amount, clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
 from poplite.view.contiguous.few_runs import FEW, few_runs
@@ -78,12 +78,13 @@ def paint_mapping(
         space: the variables of the graph.
         tiles: numbers of the tiles that are meant.
         view: of the graph's variables.
-        mapping: a tile, or for each tile intervals.
+        mapping: a tile, for each tile intervals, or "linear".
         name: the view's, for messages.
         at: the user's line.
 
     Raises:
-        InvalidTileMapping: for a tile the graph does not have, and as `intervals_of`.
+        InvalidTileMapping: for a tile the graph does not have, another word, and as
+            `intervals_of`.
     """
     storage = view.space
     if isinstance(storage, Storage) and storage.constant and any_mapped(space, view):
@@ -100,6 +101,16 @@ def paint_mapping(
 def _paint_checked(
     space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
 ) -> None:
+    if isinstance(mapping, str):
+        if mapping != "linear":
+            raise InvalidTileMapping(
+                f"'{name}': mapping {clipped(mapping)} is not known"
+                f"{did_you_mean(mapping, ['linear'])}",
+                at=at,
+                fix="mapping='linear', a tile number, or a list of intervals for each tile",
+            )
+        paint_linearly(space, tiles, view)
+        return
     if not _is_nested(mapping):
         paint_view(space, view, tiles.checked(mapping, f"'{name}'", at))
         return
@@ -110,7 +121,7 @@ def _paint_checked(
 
 
 def _is_nested(mapping: object) -> TypeGuard[Nested]:
-    if isinstance(mapping, int | str):
+    if isinstance(mapping, int):
         return False
     return isinstance(mapping, TileMapping | Sequence)
 
@@ -195,6 +206,28 @@ def complete_mapping(
     own = tiles.renumbered(mapping)
     tiles.check_complete(name, own, mapping, at)
     return own
+
+
+def check_mapped(space: Space, view: View, name: str, user: str) -> None:
+    """Refuse a view with elements that have no tile.
+
+    Args:
+        space: the variables of the graph.
+        view: of the graph's variables.
+        name: the view's, for messages.
+        user: what needs them on tiles, for messages.
+
+    Raises:
+        InvalidTileMapping: when there are such.
+    """
+    owners = [space.variable_of(storage) for storage in storages(view)]
+    holes = [variable for variable in owners if not variable.mapping.is_complete]
+    mapping = mapping_of(space, view) if holes else None
+    if mapping is not None and not mapping.is_complete:
+        line, is_view = holes[0].location, view.shape != owners[0].shape
+        raise unmapped_error(
+            name, mapping, space.num_tiles, line, user, shape=view.shape, view=is_view
+        )
 
 
 def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) -> TileMapping:

@@ -30,7 +30,7 @@ from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
-from poplite.view import Intervals, Storage, View, all_of, runs
+from poplite.view import Intervals, Storage, View, all_of, runs, same_elements
 from poplite.view.simplify import simplification, walk
 from poplite.view.view import NOWHERE
 
@@ -127,7 +127,7 @@ Interval(begin=20, end=21)]
                 raise _wrong_size(
                     f"{name}: {described(what)}", what.num_elements, self.num_elements
                 )
-            if forward and what.view == self._view:
+            if forward and same_elements(what.view, self._view):
                 return what._of(self._simple)
             return what._of(walk(what.view, self._steps, forward=forward))
         bounds = _bounds(what, name)

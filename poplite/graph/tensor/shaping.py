@@ -19,6 +19,7 @@ from typing import Any
 from poplite.errors import (
     ElementTypeError,
     PopliteError,
+    SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
 )
@@ -35,6 +36,7 @@ from poplite.graph.tensor.indexing import (
 from poplite.source import here
 from poplite.text import amount
 from poplite.types import ElementType
+from poplite.view import MOST_LEVELS, View, one_level
 
 
 def permutes(values: Iterable[object], rank: int) -> bool:
@@ -283,3 +285,20 @@ def of_other_size(
         found=described(tensor),
         fix="use a type of equal size, or a vertex that casts",
     )
+
+
+def of_one_level(view: View) -> View:
+    """Return the elements of a view of too many concatenations within each other as one.
+
+    Raises:
+        SizeOverflowError: when that would have too many parts.
+    """
+    found = one_level(view)
+    if found is None:
+        raise SizeOverflowError(
+            f"more than {MOST_LEVELS} concatenations and reshapes within each other",
+            at=here(),
+            found=f"its {view.num_elements:,} elements are in too many pieces to be joined at once",
+            fix="copy an intermediate tensor to a variable (pl.Copy), and go on from that",
+        )
+    return found

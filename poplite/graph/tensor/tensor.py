@@ -28,7 +28,7 @@ import enum
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, overload
 
 import numpy as np
 
@@ -48,13 +48,14 @@ from poplite.types import (
     decode,
     element_type,
 )
-from poplite.view import Intervals, View
+from poplite.view import MOST_LEVELS, Cat, Intervals, View
 from poplite.view.view import NOWHERE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
+    from poplite.graph.storage.variable import Variable
 
     IntArray = npt.NDArray[np.integer[Any]]
 
@@ -68,11 +69,19 @@ class UpsampleMethod(enum.Enum):
     REPEAT = "repeat"
 
 
+class Origin(NamedTuple):
+    """What a tensor was cut from: its name, and the metadata of its QUARTER elements, if any."""
+
+    name: str
+    metadata: View | None
+
+
 @refuse_operators
 class Tensor(Displayed):
     """An immutable, hashable view of elements of a graph's variables.
 
-    Tensors are equal when they view the same elements in the same shape and type.
+    Tensors are equal when they view the same elements in the same shape and type, however they
+    were made; without elements, when shape and type are the same.
 
     Attributes:
         graph: the graph that owns the variables.
@@ -84,9 +93,9 @@ class Tensor(Displayed):
     <Tensor 't' float32[2, 6] on no tile, 48 B>
     """
 
-    # A view of no elements views no variable: `_cut_from` keeps the name, and is set there only.
-    __slots__ = ("_cut_from", "element_type", "graph", "view")
-    _cut_from: str
+    # A view of no elements views no variable: `_origin` keeps what it was, and is set there only.
+    __slots__ = ("_origin", "element_type", "graph", "view")
+    _origin: Origin
     # NumPy functions and operators refuse a tensor instead of making object arrays of it.
     __array_ufunc__ = None
 
@@ -113,11 +122,11 @@ class Tensor(Displayed):
     @property
     def name(self) -> str:
         """Name of the variable viewed, or of several; without elements, that of what was cut."""
-        return text.name(self) or getattr(self, "_cut_from", "")
+        return self._cut_from().name if self.view.space is NOWHERE else text.name(self)
 
     @property
     def metadata(self) -> Tensor | None:
-        """Format and scale of a QUARTER tensor; None of any other, and of no elements.
+        """Format and scale of a QUARTER tensor; None of any other.
 
         One tensor of one QUARTER_METADATA element, whatever is done to the view.  Unless it is
         a constant, a program may change it.
@@ -132,7 +141,7 @@ class Tensor(Displayed):
         """
         if not self.element_type.requires_metadata:
             return None
-        below = metadata_of(self.graph.space, self.view)
+        below = self._cut_from().metadata
         return None if below is None else Tensor(self.graph, QUARTER_METADATA, below)
 
     def has_metadata(self) -> bool:
@@ -153,10 +162,23 @@ class Tensor(Displayed):
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and type."""
+        space = view.space
+        if isinstance(space, Cat):
+            if space.levels > MOST_LEVELS:
+                view = shaping.of_one_level(view)
+            return Tensor(self.graph, self.element_type, view)
         made = Tensor(self.graph, self.element_type, view)
-        if view.space is NOWHERE:
-            made._cut_from = self.name
+        if space is NOWHERE:
+            made._origin = self._cut_from()
         return made
+
+    def _cut_from(self) -> Origin:
+        """Return name and metadata of what the elements are, or would be."""
+        if self.view.space is NOWHERE:
+            return getattr(self, "_origin", Origin("", None))
+        may_be_codes = self.element_type.size_bytes == QUARTER.size_bytes
+        below = metadata_of(self.graph.space, self.view) if may_be_codes else None
+        return Origin(self.name, below)
 
     # Selecting elements
 
@@ -169,7 +191,7 @@ class Tensor(Displayed):
         elif type(key) is slice and key.step is None:
             begin, end = key.start, key.stop
             are_plain = type(begin) is int and type(end) is int and view.shape
-            if are_plain and 0 <= begin < end <= view.shape[0]:
+            if are_plain and 0 <= begin < end <= view.shape[0] and view.space is not NOWHERE:
                 return Tensor(self.graph, self.element_type, view.slice(begin, end, 0))
         return self._of(indexing.select(key, self))
 
@@ -489,7 +511,10 @@ class Tensor(Displayed):
             raise shaping.of_other_size(new, self.element_type, self)
         if new is QUARTER:
             check_alike(f"reinterpret as {new!r}", self.graph.space, self.view)
-        return Tensor(self.graph, new, self.view)
+        made = Tensor(self.graph, new, self.view)
+        if self.view.space is NOWHERE:
+            made._origin = self._cut_from()
+        return made
 
     # What is read, and whether it can be written
 
@@ -708,11 +733,12 @@ class Tensor(Displayed):
         return (
             self.graph is other.graph
             and self.element_type is other.element_type
-            and self.view == other.view
+            and views.same_elements(self.view, other.view)
         )
 
     def __hash__(self) -> int:
-        return hash((id(self.graph), self.element_type, self.view))
+        view = self.view
+        return hash((id(self.graph), self.element_type, view.shape, views.sample(view)))
 
     def __bool__(self) -> NoReturn:
         raise no_values("a tensor has no truth value", self)
@@ -753,3 +779,17 @@ class Tensor(Displayed):
     getDebugStr = debug_str
     outputRegions = output_regions
     dumpRegions = dump_regions
+
+
+def of_variable(graph: Graph, variable: Variable) -> Tensor:
+    """Return the tensor of all elements of a variable, in its shape.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    >>> of_variable(x.graph, x.graph.variables[0]) == x
+    True
+    """
+    made = Tensor(graph, variable.element_type, variable.view)
+    if made.view.space is NOWHERE:
+        made._origin = Origin("", variable.metadata)
+    return made

@@ -10,7 +10,8 @@ those that count the repetitions of the space first, padded with digits (1, 0)::
     extent   2 | 3    2 | 2
     stride   3 | 1    4 | 2              position 8 = (1, 3): 11 + 1 * 4 + 0 * 2 = 15
 
-A kid that stands on another `Cat` becomes as many leaves as it has runs.
+A kid that stands on another `Cat` becomes as many leaves as it has runs; where many `Cat` stand on
+each other, they are joined to one before (`parts`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, digits_of, flat_digits
+from poplite.view.parts import one_level
 from poplite.view.slices import Pieces
 from poplite.view.view import Cat, Storage, View
 
 Int64 = npt.NDArray[np.int64]
+
+FEW_LEVELS = 2
+"""Concatenations within each other that are lowered one after the other, the lowest first."""
 
 
 class Leaves:
@@ -144,6 +149,11 @@ def leaves_of(cat: Cat) -> Leaves:
     >>> leaves.base.tolist(), leaves.extent.tolist(), leaves.stride.tolist()
     ([10], [[6]], [[2]])
     """
+    if cat.leaves is None and cat.levels > FEW_LEVELS:
+        single = one_level(View((1, cat.num_elements), (0, 1), 0, cat))
+        if single is not None:
+            space = single.space
+            cat.leaves = _lower(space if isinstance(space, Cat) else Cat((single,), 1))
     if cat.leaves is None:
         for space in below(cat):
             if space.leaves is None:

@@ -17,7 +17,7 @@ from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
+from poplite.program import Call, Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.types import FLOAT, INT
 from poplite.vertex import InOut, Input, Output, State, Vector, Vertex
 
@@ -308,3 +308,13 @@ class TestRaces:
             GraphCycleError, match=r"field 'rows\[1\]' .*Rows 1 on tile 1, field 'rows\[0\]'"
         ):
             check(graph, Execute(cs))
+
+
+def test_functions_of_another_graph_are_refused_though_they_use_nothing_of_it() -> None:
+    graph, other = Graph(), Graph()
+    empty = other.add_function(Sequence(), "empty")
+    with pytest.raises(ControlProgramError, match="Call 'empty': the function belongs to anoth"):
+        check_program(graph, {"main": Repeat(2, Sequence(Call(empty)))}, edge_table)
+    outer = graph.add_function(Sequence(Call(empty)))
+    with pytest.raises(ControlProgramError, match=r"(?s)Call 'empty'.*program 'two'"):
+        check_program(graph, {"one": Sequence(), "two": Call(outer)}, edge_table)

@@ -138,13 +138,20 @@ def test_an_engine_asks_for_sizes(scene: Scene) -> None:
         pl.Engine(scene.graph, pl.Execute(scene.cs))
 
 
+def test_a_list_that_nothing_tells_the_size_of_is_refused_as_such(scene: Scene) -> None:
+    scene.vertex(y=scene.y[:1], shift=0, weights=[])
+    with pytest.raises(
+        pl.NoSizeSpecified, match="(?s)field 'rows' is not connected.*set_field_size"
+    ):
+        pl.Engine(scene.graph, pl.Execute(scene.cs))
+
+
 def test_conflicting_sizes_name_both(scene: Scene) -> None:
     graph, x = scene.graph, scene.x
     vertex = scene.vertex()
     graph.set_field_size(vertex["rows"], 2)
     refusals: list[tuple[Callable[[], None], str]] = [
         (lambda: graph.set_field_size(vertex["rows"], 3), "is given size 3, but has size 2 "),
-        (lambda: graph.connect(vertex["rows"][2], x), "is given row 2, but has size 2 "),
         (lambda: graph.connect(vertex["rows"], [x]), "is given 1 row, but has size 2 "),
         (
             lambda: graph.connect(vertex["rows"], x.reshape((3, 4))),
@@ -154,6 +161,10 @@ def test_conflicting_sizes_name_both(scene: Scene) -> None:
     for refused, why in refusals:
         with pytest.raises(pl.GraphConnectionError, match=f"on tile 1: field 'rows' {why}"):
             refused()
+    with pytest.raises(
+        pl.TensorIndexError, match=r"'rows' is given row 2, but has size 2(?s:.*)0 to 1"
+    ):
+        graph.connect(vertex["rows"][2], x)
     graph.set_field_size(vertex["weights"], 4)
     with pytest.raises(pl.GraphConnectionError, match="'weights' is given 3 values, but has size "):
         graph.set_initial_value(vertex["weights"], [1, 2, 3])

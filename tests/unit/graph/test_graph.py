@@ -253,8 +253,22 @@ class TestTileMapping:
         ):
             graph.add_variable(INT, (2,), "x", mapping="liner")  # type: ignore[arg-type]
         x = graph.add_variable(INT, (2,), "x")
-        with pytest.raises(InvalidTileMapping, match="'x': 'linear' is neither"):
-            graph.set_tile_mapping(x, "linear")  # type: ignore[arg-type]
+        with pytest.raises(InvalidTileMapping, match="'x': mapping 'linea' is not known.*linear"):
+            graph.set_tile_mapping(x, "linea")  # type: ignore[arg-type]
+
+    def test_linear_spreads_any_view_in_order(self, graph: Graph) -> None:
+        x, y = (graph.add_variable(INT, (2, 6), name) for name in "xy")
+        graph.set_tile_mapping(x, "linear")
+        assert graph.tile_mapping(x) == graph.tile_mapping(
+            graph.add_variable(INT, (2, 6), mapping="linear")
+        )
+        graph.set_tile_mapping(concat([y.T, x.T[:2]]), "linear")
+        assert graph.tile_mapping(y.T) == [[(0, 4)], [(4, 8)], [(8, 12)], []]
+        assert graph.tile_mapping(x[:, :2]) == [[], [], [], [(0, 4)]]
+        part = graph.create_virtual_graph([1, 3])
+        part.set_tile_mapping(x[0], "linear")
+        assert graph.tile_mapping(x[0]) == [[], [(0, 3)], [], [(3, 6)]]
+        graph.set_tile_mapping(x[:0], "linear")
 
     def test_a_hole_is_refused_in_four_parts(self, graph: Graph) -> None:
         bias = graph.add_variable(FLOAT, (128,), "bias")

@@ -70,6 +70,18 @@ def test_aliases_cut_intervals_until_they_are_equal_or_apart(graph: pl.Graph) ->
     assert graph.sorted_contiguous_regions(windows).aliases is None
 
 
+def test_a_list_for_aliases_is_filled_as_in_poplar(graph: pl.Graph) -> None:
+    row = graph.add_variable(pl.FLOAT, (8,), "row")
+    windows = pl.concat([row[0:4], row[2:6]])
+    aliases = [7]
+    groups = graph.getSortedContiguousRegions(windows, [(0, 8)], False, aliases)
+    cells = list(zip([tuple(i) for group in groups for i in group], aliases, strict=True))
+    assert sorted(cells) == [((0, 2), 0), ((2, 4), 2), ((4, 6), 2), ((6, 8), 6)]
+    once = graph.getSortedContiguousRegions(windows, [(0, 8)], True, aliases)
+    assert aliases == [begin for group in once for begin, _ in group] == [0, 6]
+    assert graph.sorted_contiguous_regions(row, [], False, aliases) == aliases == []
+
+
 def test_an_interval_given_twice_repeats_its_memory(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.FLOAT, (4,), "x")
     assert graph.sorted_contiguous_regions(x, [(0, 3), (1, 2)]) == [[(0, 3)], [(1, 2)]]

@@ -191,6 +191,44 @@ def test_no_elements_are_read_as_values_and_written(graph: pl.Graph) -> None:
         assert engine.read(empty).shape == (0,)
 
 
+def test_views_without_elements_keep_their_metadata(graph: pl.Graph) -> None:
+    x = quarters(graph, "x", F152)
+    none = graph.add_variable(pl.QUARTER, (0, 2), "none", mapping=0, metadata=F143)
+    for empty in (x[3:3], x[3:3].reshape((0, 4)), x.broadcast(0, 0), pl.concat([x[:0], x[1:1]])):
+        assert empty.metadata == x.metadata
+        assert graph.clone(empty).has_metadata()
+    assert none.T[0:1].metadata == none.metadata != x.metadata
+    codes = x.reinterpret(pl.UNSIGNED_CHAR)
+    assert not codes[:0].has_metadata()
+    assert codes[:0].reinterpret(pl.QUARTER).metadata == x.metadata
+    assert x[:0].reinterpret(pl.UNSIGNED_CHAR).reinterpret(pl.QUARTER).metadata == x.metadata
+    assert x[:0] == none[:, 0]
+
+
+def test_values_of_no_elements_are_stored_with_metadata(graph: pl.Graph) -> None:
+    x = graph.add_variable(pl.QUARTER, (0,), "x", metadata=F152, initial_value=[])
+    k = graph.add_constant(pl.QUARTER, (0,), [], "k", metadata=F152)
+    graph.set_initial_value(x, [])
+    graph.set_initial_value(quarters(graph, "y")[2:2], [])
+    assert x.shape == k.shape == (0,)
+    assert x.metadata != k.metadata
+    with pytest.raises(pl.TensorCreationError, match="1 value"):
+        graph.set_initial_value(x, [1.0])
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_rows_without_elements_do_not_say_what_others_mean(interpret: bool) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    none = graph.add_variable(pl.QUARTER, (0,), "none", mapping=0, metadata=F152)
+    x = graph.add_variable(pl.QUARTER, (4,), "x", mapping=0, metadata=F143, initial_value=0.25)
+    total = graph.add_variable(pl.FLOAT, (), "total", mapping=0)
+    add = graph.add_compute_set("add")
+    graph.add_vertex(add, AddRows, tile=0, rows=[none, x], total=total)
+    engine = pl.Engine(graph, pl.Execute(add), interpret=interpret)
+    engine.run()
+    assert engine.read(total) == 1.0
+
+
 @pytest.mark.parametrize("interpret", [False, True])
 def test_vertices_decode_and_encode(graph: pl.Graph, interpret: bool) -> None:
     x, y = quarters(graph, "x"), quarters(graph, "y", F152)

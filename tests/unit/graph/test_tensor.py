@@ -40,6 +40,7 @@ SELECTIONS: list[tuple[str, Callable[[Tensor], Tensor], Any]] = [
     ("slice by interval", lambda t: t.slice((1, 3)), ARRAY[1:3]),
     ("slice by interval of a dimension", lambda t: t.slice((1, 3), 1), ARRAY[:, 1:3]),
     ("slice by pl.Interval", lambda t: t.slice(pl.Interval(1, 3), dim=1), ARRAY[:, 1:3]),
+    ("interval in brackets", lambda t: t[pl.Interval(1, 3)], ARRAY[1:3]),
     ("slice of leading dimensions", lambda t: t.slice([1, 1], [2, 4]), ARRAY[1:2, 1:4]),
     ("slice of some leading dimensions", lambda t: t.slice([1], [4]), ARRAY[1:4]),
     ("slice of nothing", lambda t: t.slice(2, 2), ARRAY[2:2]),
@@ -183,6 +184,19 @@ def test_reinterpret_changes_the_type_alone(t: Tensor) -> None:
     assert as_int.view == t.view
     assert as_int != t
     assert as_int.reinterpret(FLOAT) == t
+
+
+def test_equality_is_of_elements_and_not_of_how_they_were_joined(graph: Graph) -> None:
+    a = graph.add_variable(FLOAT, (2,), "a")
+    one, other = pl.concat([a.reverse(0), a]), pl.concat([a[1:2], a[0:1], a])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one, other, one.reshape((2, 2))}) == 2
+    assert one != other.reinterpret(INT)
+    assert one != pl.concat([a[1:2], a[1:2], a])
+    assert one[:0] == other[4:] == a[1:1]
+    assert one[:0] != other.reshape((2, 2))[:, :0]
+    assert one[:0] != other.reinterpret(INT)[:0]
 
 
 def test_equal_views_are_equal_tensors(graph: Graph, t: Tensor) -> None:

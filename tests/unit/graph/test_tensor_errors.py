@@ -39,6 +39,8 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: t["x" * 99], TensorIndexError, r"with str 'x{36}\.\.\."),
     (lambda t: t[::0], TensorIndexError, r"begin None, end None, step 0"),
     (lambda t: t[1.5:], TensorIndexError, r"begin 1.5, end None, step None"),
+    (lambda t: t[pl.Interval(1, 5)], TensorIndexError, r"slice \[1, 5\) in dimension 0 of size 4"),
+    (lambda t: t[pl.Interval(1, 3), 0], TensorIndexError, r"indexed with Interval Interval\(beg"),
     # Poplar's selections
     (lambda t: t.slice(0, 5), TensorIndexError, r"slice \[0, 5\) in dimension 0 of size 4"),
     (lambda t: t.slice(3, 2, 1), TensorIndexError, r"slice \[3, 2\) in dimension 1 of size 6"),

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import poplite as pl
-from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence
+from poplite.machine.facts import ARCHITECTURES, FACTS, Architecture, Evidence, PoplarArchitecture
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -103,3 +103,13 @@ def test_names_that_there_are_not() -> None:
     with pytest.raises(pl.InvalidMachineModel, match="architecture='mk3' is not known") as caught:
         pl.Target(architecture="mk3")  # type: ignore[arg-type]
     assert caught.value.fix == "Target(architecture='gc200')"
+
+
+@pytest.mark.parametrize(("poplar", "own"), [("ipu1", "gc2"), ("ipu2", "gc200"), ("ipu21", "bow")])
+def test_poplars_names_of_architectures_are_taken(
+    poplar: PoplarArchitecture, own: Architecture
+) -> None:
+    assert pl.Target(architecture=poplar) == pl.Target(architecture=own)
+    assert pl.Target(architecture=poplar).architecture == own
+    with pytest.raises(pl.InvalidMachineModel, match="architecture='ipu3' is not known"):
+        pl.Target(architecture="ipu3")  # type: ignore[arg-type]

@@ -183,3 +183,13 @@ def test_vectors_and_memory_elements() -> None:
     assert (len(offsets), offsets[1], target.tile_memory_bytes) == (39, 16_384, 39 * 16_384)
     # ipu-stack, memory.rs: interleaved from 0x80000 on, in memory that begins at 0x4c000.
     assert offsets[target.interleaved_memory_element] == 0x80000 - 0x4C000
+
+
+@pytest.mark.parametrize("sizes", [{"tiles": 10**12}, {"tiles": 2**22 + 1}, {"ipus": 10**9}])
+def test_more_tiles_than_mappings_are_made_for_are_refused(sizes: dict[str, int]) -> None:
+    with pytest.raises(InvalidMachineModel, match=r"tiles, but the most is 4,194,304") as caught:
+        Target(**sizes)  # type: ignore[arg-type]
+    (name,) = sizes
+    largest = Target(**{name: int(caught.value.fix.split("=")[1][:-1])})  # type: ignore[arg-type]
+    assert largest.tiles <= 2**22
+    assert Target(tiles=2**22).tiles == 2**22

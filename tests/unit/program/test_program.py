@@ -73,7 +73,7 @@ class TestTree:
         with pytest.raises(ControlProgramError, match="Execute: .* is no compute set"):
             Execute(x)  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("count", [-1, 2.5, "3", 2**63])
+    @pytest.mark.parametrize("count", [-1, 2.5, "3", 2**32, 2**63])
     def test_repeat_counts_are_whole_numbers_from_0(self, count: object) -> None:
         with pytest.raises(ControlProgramError, match=f"Repeat: {count!r} times, but a whole"):
             Repeat(count, Program())  # type: ignore[arg-type]

@@ -723,7 +723,7 @@ def test_interrupt_is_seen_between_steps_and_leaves_the_engine_usable() -> None:
     compute_set = graph.add_compute_set()
     for i in range(4):
         graph.add_vertex(compute_set, Spin, tile=i, rounds=1, x=x[i])
-    endless = pl.Repeat(1 << 50, pl.Execute(compute_set))
+    endless = pl.Repeat(2**32 - 1, pl.Execute(compute_set))
     engine = pl.Engine(graph, {"endless": endless, "once": pl.Execute(compute_set)})
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 (the timer must not fire outside)

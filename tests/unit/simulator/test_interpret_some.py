@@ -294,7 +294,7 @@ def test_a_run_is_stopped_in_the_middle_of_a_vertex_set(checks: Checks) -> None:
     for k in range(200):
         graph.add_vertex(step, Third, tile=0, x=n[k])
     options = {"debug.allowOutOfMemory": True}
-    programs = {"long": pl.Repeat(1 << 40, pl.Execute(step)), "once": pl.Execute(step)}
+    programs = {"long": pl.Repeat(2**32 - 1, pl.Execute(step)), "once": pl.Execute(step)}
     engine = pl.Engine(graph, programs, checks=checks, interpret=["step"], options=options)
     threading.Timer(0.3, engine.stop).start()
     begin = time.monotonic()

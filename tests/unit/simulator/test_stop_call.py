@@ -89,7 +89,7 @@ PROGRAMS: dict[str, Callable[[Bench], pl.Program]] = {
     "nested loops": lambda b: pl.Repeat(3, pl.Loop(pl.Sequence(b.count, pl.Loop(b.count)))),
     "endless while": lambda b: pl.RepeatWhileTrue(pl.Sequence(), b.one, pl.Sequence()),
     "while of steps": lambda b: pl.RepeatWhileTrue(b.count, b.one, pl.Sync(pl.SyncType.GLOBAL)),
-    "repeat": lambda b: pl.Repeat(1 << 40, b.count),
+    "repeat": lambda b: pl.Repeat(2**32 - 1, b.count),
     "in a function": lambda b: pl.Call(b.graph.add_function(pl.Loop(b.count))),
     "prints": lambda b: pl.Loop(pl.PrintTensor(b.n)),
 }

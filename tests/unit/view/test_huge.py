@@ -100,6 +100,44 @@ def test_a_concatenation_of_large_variables_is_answered() -> None:
     assert not is_contiguous(wide)
 
 
+def test_equality_walks_no_elements() -> None:
+    graph = Graph()
+    a, b = graph.add_variable(FLOAT, (10**6, 10**6)), graph.add_variable(FLOAT, (10**6, 10**6))
+    wide = concat([a, b], 1)
+    assert wide == concat([a.T, b.T], 0).T
+    assert concat([a.T, b.T], 1) == concat([a, b], 0).T
+    three = concat([a.T, b, a], 0)
+    assert three[: 2 * 10**6].T == concat([a.T, b], 0).T
+    assert wide.reverse(1) == concat([b.reverse(1), a.reverse(1)], 1)
+
+
+def test_one_other_element_among_many_is_found() -> None:
+    graph = Graph()
+    a = graph.add_variable(FLOAT, (10**6, 10**6)).T.flatten()
+    one = graph.add_variable(FLOAT, (1,))
+    place = 123_456_789_012
+    other = concat([a[:place], one, a[place + 1 :]])
+    same = concat([other[: place + 1], other[place + 1 :]])
+    assert other != a
+    assert hash(other) == hash(a)  # nothing is sampled there
+    assert same == other
+    undone = concat([other[place:].reverse(0), other[:place].reverse(0)]).reverse(0)
+    assert undone == other
+    assert undone != a
+
+
+def test_repetitions_of_both_are_compared_once() -> None:
+    graph = Graph()
+    x = graph.add_variable(FLOAT, (100,))
+    r = x.reverse(0)
+    one, other = concat([r, x]), concat([x[50:].reverse(0), x[:50].reverse(0), x])
+    wrong = concat([x[50:].reverse(0), x[48:49], x[49:50], x[:48].reverse(0), x])
+    for t, equal in ((other, True), (wrong, False)):
+        assert (t.broadcast(10**12, 0) == one.broadcast(10**12, 0)) is equal
+        assert (t.upsample(10**12, 0) == one.upsample(10**12, 0)) is equal
+        assert (concat([one.broadcast(10**9, 0), t]) == one.broadcast(10**9 + 1, 0)) is equal
+
+
 def test_a_repr_is_cheap() -> None:
     tensor = Graph().add_variable(FLOAT, (SIDE, SIDE), "big")
     assert repr(tensor.T) == "<Tensor 'big' float32[32768, 32768] on no tile, 4,294,967,296 B>"

@@ -1,0 +1,226 @@
+"""Whether two views show the same elements in the same order, however they were made.
+
+    a, r = all_of(storage, (2,)), a.reverse(0)      concat([r, a]) and concat([a[1], a[0], a])
+
+Three questions, the quickest first:
+
+1. are they made alike?  On one variable that decides: digits are written in one way only;
+2. do they agree at a few places?  Those the hash is made of;
+3. do they agree everywhere?  Both are cut further and further, until parts of equal sizes are
+   made alike, or stand on variables and are not.  Where that takes many steps, the runs of
+   addresses of both are compared, some at a time.
+
+Nothing is listed beyond the first difference, and what both repeat is compared once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
+from poplite.errors import SizeOverflowError
+from poplite.view.contiguous.chunks import chunks
+from poplite.view.contiguous.regions import address_at
+from poplite.view.parts import cut, flat, levels, opened
+from poplite.view.view import NOWHERE, Cat, Storage, View
+
+Int64 = npt.NDArray[np.int64]
+Pair = tuple[View, View]
+
+STEPS = 2**12
+"""Comparisons of parts before runs are compared: some 20 ms."""
+
+MOST_STREAMED = 2**30
+"""Elements of views whose runs are compared: at most some ten seconds."""
+
+
+def sample(view: View) -> tuple[int, ...]:
+    """Return the addresses of at most eight elements: the ends, and some between.
+
+    >>> from poplite.view.view import all_of
+    >>> sample(all_of(Storage(0, 10, 100), (100,)))
+    (10, 11, 35, 43, 60, 76, 108, 109)
+    """
+    space = view.space
+    if space is NOWHERE:
+        return ()
+    last = view.num_elements - 1
+    if last < 8:
+        places: Iterable[int] = range(last + 1)
+    else:
+        size = last + 1
+        places = (0, 1, size // 4, size // 3, size // 2, size * 2 // 3, last - 1, last)
+    if isinstance(space, Storage):
+        digits, base = view.flat_digits(), space.base + view.off
+        return tuple([base + locate(digits, i) for i in places])
+    return tuple([address_at(view, i) for i in places])
+
+
+def same_elements(a: View, b: View) -> bool:
+    """Tell whether two views of one graph show the same elements in the same shape.
+
+    Views without elements do where their shapes are equal.
+
+    >>> from poplite.view.concat import concat
+    >>> from poplite.view.view import all_of
+    >>> x = all_of(Storage(0, 0, 2), (2,))
+    >>> r = x.reverse(0)
+    >>> same_elements(concat([r, x], 0), concat([x.slice(1, 2, 0), x.slice(0, 1, 0), x], 0))
+    True
+    """
+    if a == b:
+        return True
+    if a.shape != b.shape:
+        return False
+    # On variables digits are written in one way only.
+    if isinstance(a.space, Storage) and isinstance(b.space, Storage):
+        return False
+    if NOWHERE in (a.space, b.space) or sample(a) != sample(b):
+        return False
+    one, other = (flat(view.flat_digits(), view.off, view.space) for view in (a, b))
+    found = _compared(one, other, STEPS)
+    if found is None and one.shape[0] <= MOST_STREAMED:
+        try:
+            return _same_runs(one, other)
+        except SizeOverflowError:  # a space below has too many runs to be listed
+            pass
+    return bool(_compared(one, other, None)) if found is None else found
+
+
+def _compared(a: View, b: View, most: int | None) -> bool | None:
+    """Compare part by part, or return None after so many steps."""
+    stack: list[Iterator[Pair]] = [iter([(a, b)])]
+    steps = 0
+    while stack:
+        pair = next(stack[-1], None)
+        if pair is None:
+            stack.pop()
+            continue
+        if steps == most:
+            return None
+        steps += 1
+        one, other = _without_repeats(*pair)
+        if one == other:
+            continue
+        if isinstance(one.space, Storage) and isinstance(other.space, Storage):
+            return False
+        stack.append(_ordered(one, other) or _columns(one, other) or _opened(one, other))
+    return True
+
+
+def _without_repeats(a: View, b: View) -> Pair:
+    """Leave out the repetitions that both views have at the same places."""
+    mine, others = a.flat_digits(), b.flat_digits()
+    if not any([stride == 0 for _, stride in mine]):
+        return a, b
+    repeated = dict(zip(place_values(others), others, strict=True))
+    dropped: dict[int, int] = {}
+    for place, (extent, stride) in zip(place_values(mine), mine, strict=True):
+        times, step = repeated.get(place, (1, 1))
+        if stride == 0 == step:
+            dropped[place] = math.gcd(extent, times)
+    if not dropped:
+        return a, b
+    return _dropped(a, mine, dropped), _dropped(b, others, dropped)
+
+
+def _dropped(view: View, digits: list[Digit], times: dict[int, int]) -> View:
+    places = place_values(digits)
+    kept = [(e // times.get(p, 1), s) for p, (e, s) in zip(places, digits, strict=True)]
+    return flat(coalesce([digit for digit in kept if digit[0] > 1]), view.off, view.space)
+
+
+def _ordered(a: View, b: View) -> Iterator[Pair] | None:
+    """Where both read their spaces in the same order, each place once, compare these in theirs."""
+    digits = a.flat_digits()
+    if digits != b.flat_digits() or digits[:1] == [(a.shape[0], 1)]:
+        return None
+    upwards = sorted([(abs(stride), extent) for extent, stride in digits], reverse=True)
+    if coalesce([(extent, stride) for stride, extent in upwards]) != [(a.shape[0], 1)]:
+        return None
+    below = sum([(extent - 1) * stride for extent, stride in digits if stride < 0])
+    one, other = (View(v.shape, (1,), v.off + below, v.space) for v in (a, b))
+    return iter([(one, other)])
+
+
+def _columns(a: View, b: View) -> Iterator[Pair] | None:
+    """Where one reads rows of concatenated chunks, compare chunk by chunk, all rows at once."""
+    for one, other in ((a, b), (b, a)):
+        space, digits = one.space, one.flat_digits()
+        if not isinstance(space, Cat) or space.outer == 1 or one.off % space.period:
+            continue
+        rows, rest = divmod(one.shape[0], space.period)
+        if rest or digits != [(one.shape[0], 1)] or rows == 1:
+            continue
+        dims = regroup(other.flat_digits(), (rows, space.period))
+        if dims is None:
+            continue
+        lines = View((rows, space.period), dims, other.off, other.space)
+        return _chunks(one, lines, rows)
+    return None
+
+
+def _chunks(one: View, lines: View, rows: int) -> Iterator[Pair]:
+    space = one.space
+    assert isinstance(space, Cat)
+    first = one.off // space.period
+    for k in range(len(space.kids)):
+        begin, end = int(space.breaks[k]), int(space.breaks[k + 1])
+        kid = space.kids[k].slice(first, first + rows, 0)
+        other = lines.slice(begin, end, 1)
+        yield (
+            flat(kid.flat_digits(), kid.off, kid.space),
+            flat(other.flat_digits(), other.off, other.space),
+        )
+
+
+def _opened(a: View, b: View) -> Iterator[Pair]:
+    """Cut the view with more levels further, and the other one where that is cut."""
+    if levels(a.space) < levels(b.space):
+        a, b = b, a
+    begin = 0
+    for part in opened(a):
+        end = begin + part.shape[0]
+        yield from _merged([part], cut(b, begin, end))
+        begin = end
+
+
+def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
+    """Cut two lists of views of as many elements together into pairs of equal sizes."""
+    left, right = left[::-1], right[::-1]
+    while left:
+        one, other = left.pop(), right.pop()
+        size, others = one.shape[0], other.shape[0]
+        if size > others:
+            left += (cut(one, 0, others) + cut(one, others, size))[::-1]
+            right.append(other)
+        elif size < others:
+            right += (cut(other, 0, size) + cut(other, size, others))[::-1]
+            left.append(one)
+        else:
+            yield one, other
+
+
+def _same_runs(a: View, b: View) -> bool:
+    """Compare all runs of addresses, some at a time; the same elements have the same runs."""
+    nothing = np.empty(0, np.int64)
+    streams = chunks(a), chunks(b)
+    left: tuple[Int64, Int64] = nothing, nothing
+    right = left
+    while True:
+        if not len(left[0]):
+            left = next(streams[0], left)
+        if not len(right[0]):
+            right = next(streams[1], right)
+        count = min(len(left[0]), len(right[0]))
+        if not count:
+            return len(left[0]) == len(right[0])
+        for one, other in zip(left, right, strict=True):
+            if not np.array_equal(one[:count], other[:count]):
+                return False
+        left = left[0][count:], left[1][count:]
+        right = right[0][count:], right[1][count:]

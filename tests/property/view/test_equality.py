@@ -1,0 +1,131 @@
+"""Tensors are equal where they show the same elements, however they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poplite as pl
+from poplite.testing import random_tensor, random_variables
+from poplite.testing.addressed import AddressedTensor
+from poplite.view import Storage, addresses, equality, one_level
+
+SOURCES = random_variables(Random(0))
+GRAPH = SOURCES[0].tensor.graph
+WAYS = ("parts", "runs", "either")
+randoms = st.randoms(use_true_random=False)
+
+
+@contextmanager
+def compared_by(way: str) -> Iterator[None]:
+    """Take every comparison that structure and samples do not decide on one way."""
+    steps = {"parts": 10**9, "runs": 0, "either": 5}[way]
+    with patch.object(equality, "STEPS", steps):
+        yield
+
+
+def drawn(random: Random) -> AddressedTensor:
+    """A tensor of some elements after up to 9 operations."""
+    while True:
+        made = random_tensor(random, SOURCES, 9)
+        if made.tensor.num_elements:
+            return made
+
+
+def made_otherwise(random: Random, tensor: pl.Tensor, change: bool = False) -> pl.Tensor:
+    """The same elements in the same shape, of pieces that are turned round one by one.
+
+    Args:
+        random: decides where they are cut.
+        tensor: with elements.
+        change: whether one element, at most, is another one.
+    """
+    flat = tensor.flatten()
+    inner = [random.randrange(len(flat) + 1) for _ in range(random.randint(0, 4))]
+    cuts = sorted({0, len(flat), *inner})
+    pieces = [flat[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    turned = [
+        pl.concat([piece[len(piece) // 2 :], piece[: len(piece) // 2]])
+        if random.random() < 0.5
+        else piece.reverse(0)
+        for piece in pieces
+    ]
+    joined = pl.concat([*turned, SOURCES[0].tensor.flatten()])
+    back, begin = [], 0
+    for piece, one in zip(pieces, turned, strict=True):
+        size = len(piece)
+        again = joined[begin : begin + size]
+        half = size - size // 2
+        is_reversed = one == piece.reverse(0)
+        back.append(again.reverse(0) if is_reversed else pl.concat([again[half:], again[:half]]))
+        begin += size
+    result = pl.concat(back)
+    if change:
+        place = random.randrange(len(flat))
+        other = SOURCES[2].tensor.flatten()[random.randrange(60)]
+        result = pl.concat([result[:place], other.expand([0]), result[place + 1 :]])
+    return result.reshape(tensor.shape)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(random=randoms)
+def test_a_tensor_made_otherwise_is_equal_and_hashes_alike(way: str, random: Random) -> None:
+    t = drawn(random).tensor
+    again = made_otherwise(random, t)
+    np.testing.assert_array_equal(addresses(again.view), addresses(t.view))
+    with compared_by(way):
+        assert again == t
+        assert t == again
+    assert hash(again) == hash(t)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(random=randoms)
+def test_tensors_of_other_elements_are_never_equal(way: str, random: Random) -> None:
+    t = drawn(random).tensor
+    other = made_otherwise(random, t, change=True)
+    same = bool((addresses(other.view) == addresses(t.view)).all())
+    with compared_by(way), patch.object(equality, "sample", lambda view: ()):
+        assert (other == t) == same
+        assert (t == other) == same
+
+
+@given(randoms)
+def test_what_both_repeat_is_left_out(random: Random) -> None:
+    t = drawn(random).tensor
+    other = made_otherwise(random, t, change=random.random() < 0.5)
+    for dim in range(t.rank):
+        times = random.randint(1, 4)
+        if random.random() < 0.5:
+            t, other = t.broadcast(times, dim), other.broadcast(times, dim)
+        else:
+            t, other = t.upsample(times, dim), other.upsample(times, dim)
+        order = random.sample(range(t.rank), t.rank)
+        t, other = t.dim_shuffle(order), other.dim_shuffle(order)
+    with patch.object(equality, "sample", lambda view: ()):
+        assert (t == other) == bool((addresses(t.view) == addresses(other.view)).all())
+
+
+@given(randoms)
+def test_a_rearrangement_undone_is_the_tensor(random: Random) -> None:
+    t = drawn(random).tensor
+    rearranger = GRAPH.simplifying_rearranger(random.choice([t, made_otherwise(random, t)]))
+    undone = rearranger.undo(rearranger.rearrange(t)).reshape(t.shape)
+    assert undone == t
+    assert hash(undone) == hash(t)
+
+
+@given(randoms)
+def test_one_level_shows_the_elements_in_order(random: Random) -> None:
+    made = drawn(random)
+    level = one_level(made.tensor.view)
+    assert level is not None
+    np.testing.assert_array_equal(addresses(level), addresses(made.tensor.view))
+    assert isinstance(level.space, Storage) or level.space.levels <= 2
