@@ -53,7 +53,7 @@ NO_STEP = -1
 """Stands where a tile needs nothing that is not always there."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
 class Held:
     """Something that lies in the memory of some tiles.
 
