@@ -109,7 +109,7 @@ def bytes_of(variable: Variable, num_tiles: int) -> Spread:
         variable: any.
         num_tiles: tiles of the graph.
     """
-    tile = variable.mapping.only_tile
+    tile = variable.only_tile
     if tile is not None:
         return _at_tile(tile, variable.num_elements * variable.element_type.size_bytes)
     breaks, tiles = variable.mapping.pieces()
