@@ -1,11 +1,11 @@
 """Connecting many vertices in one call, all or nothing.
 
-The rules are those of single vertices (`poplite.graph.connect.rules`), found out for all at once::
+The rules are those of single vertices (`poplite.graph.connect.rules`), checked for all at once::
 
-    names, missing fields  ->  how many vertices  ->  tiles  ->  element types
-    ->  field by field  ->  what is written  ->  constants made of numbers  ->  a VertexBlock
+    names, missing fields  ->  number of vertices  ->  tiles  ->  element types
+    ->  field by field  ->  written elements  ->  constants made of numbers  ->  a VertexBlock
 
-Where a rule is broken, it is applied to the first vertex at fault, for which it raises.
+When a rule is broken, it is applied to the first faulty vertex, for which it raises the error.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -55,7 +55,7 @@ from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex
 
 Values = Mapping[str, Any]
-"""What the user gave, by field."""
+"""The user's values, by field name."""
 
 
 def block_of(
@@ -66,29 +66,12 @@ def block_of(
     values: Values,
     at: SourceLocation,
 ) -> VertexBlock:
-    """Return vertices with all their fields connected; the compute set does not have them yet.
-
-    Args:
-        tiles: numbers of the tiles that are meant.
-        compute_set: where they will go.
-        vertex_class: their class, or a template.
-        tile: a tile number, or one for each vertex.
-        values: what goes behind each field, by name.
-        at: the user's line.
-
-    Raises:
-        UnknownField: for a name the class does not declare.
-        GraphConnectionError: for a field left out, fields for other numbers of vertices, and as
-            for single vertices.
-        ElementTypeError: for another element type, or something that is no tensor.
-        InvalidTileMapping: for a tile the graph does not have.
-        SizeOverflowError: for a number outside the range of its field.
-    """
+    """Return vertices with all their fields connected, not yet added to the compute set."""
     probe = Probe(compute_set, vertex_class, at)
     tile = listed_tiles(probe, tile)
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
     if isinstance(first, int | np.integer) and 0 <= first < tiles.num_tiles:
-        # For messages before all are checked.
+        # For messages about other faults, before all tiles are checked.
         probe.vertex.tile = tiles.checked(first, probe.name, at)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
@@ -118,7 +101,7 @@ def block_of(
         for name, each in edges.items()
         if fields[name].element.requires_metadata
     }
-    # Nothing is refused from here on, so that nothing is left behind by a call that fails.
+    # Nothing is refused from here on: a call that fails makes no constants.
     constants: list[Tensor] = []
     for name, number in numbers.items():
         made = _constant(probe, fields[name], number, placed)
@@ -126,7 +109,7 @@ def block_of(
         of_each = isinstance(number, np.ndarray)
         edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
-        if addresses is None:  # there are no elements, so that any metadata will do
+        if addresses is None:  # no elements, so any metadata will do
             made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0, at)
             edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
         else:
@@ -139,11 +122,11 @@ def block_of(
 _ANY = QuarterMetadata("F143")
 
 
-# -- which fields, how many vertices, what class ---------------------------------------------
+# -- fields, number of vertices, class -------------------------------------------------------
 
 
 def _check_complete(probe: Probe, values: Values) -> None:
-    """Refuse names that are no fields, and fields that are left out."""
+    """Refuse names that are not fields, and missing fields."""
     for name, value in values.items():
         field = check_declared(probe.vertex, name, probe.at)
         if name in RESERVED_NAMES:
@@ -160,7 +143,7 @@ def _check_complete(probe: Probe, values: Values) -> None:
 
 
 def _common_count(probe: Probe, tile: object, values: Values) -> int:
-    """Return for how many vertices all values are."""
+    """Return the number of vertices that all values are for."""
     counts: dict[str, int] = {}
     if tile is not None and np.ndim(tile) == 1:  # type: ignore[arg-type]
         counts["tile"] = len(tile)  # type: ignore[arg-type]
@@ -189,7 +172,7 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
 
 
 def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
-    """Find the element types of a template, and return the fields."""
+    """Deduce the element types of a template, and return the fields."""
     vertex = probe.vertex
     if vertex.template is not None:
         shown = {
@@ -270,7 +253,7 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
 
 
 def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | None:
-    """Return where the metadata of a QUARTER field is; None where any will do."""
+    """Return the addresses of the metadata of a QUARTER field; None where any will do."""
     addresses, faulty = metadata_of(probe.graph.space, edges)
 
     def check(k: int) -> None:
@@ -283,11 +266,11 @@ def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | N
     return addresses
 
 
-# -- what numbers become ---------------------------------------------------------------------
+# -- constants made of numbers ---------------------------------------------------------------
 
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
-    """Make the constant of a number: an element for each vertex, or one a tile for all."""
+    """Make the constant of a number: an element for each vertex, or one on each tile for all."""
     space = probe.graph.space
     if isinstance(number, np.ndarray):
         return add_numbers(space, field.element, number, *tiles.runs(), probe.at)
@@ -300,7 +283,7 @@ def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Va
 
 
 def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
-    """Return the edges that lead each vertex to its own number, or to that of its tile."""
+    """Return the edges of each vertex to its own number, or to the one of its tile."""
     first = numbers.storage.base
     if of_each:
         return _one_each(counting(first, tiles.count))
