@@ -431,16 +431,16 @@ def _store(
 ) -> None:
     """Set the initial values of a view's elements; all are checked before any is stored."""
     owners = [space.variable_of(storage) for storage in storages(view)]
-    given: Iterable[tuple[int | None, npt.ArrayLike]]
+    by_number: Iterable[tuple[int | None, npt.ArrayLike]]
     if isinstance(value, Mapping):
-        given = value.items()
+        by_number = value.items()
     else:
         differ = {n for variable in owners for n in variable.replica_values}
         if metadata is not None:
             differ.update(variable_below(space, metadata).replica_values)
-        given = [(number, value) for number in (None, *sorted(differ))]
+        by_number = [(number, value) for number in (None, *sorted(differ))]
     checked = []
-    for number, own in given:
+    for number, own in by_number:
         codes = None if metadata is None else initial_metadata(space, metadata, number or 0)
         checked.append((number, values_for(kind, view.shape, own, codes, name, at)))
     for number, values in checked:

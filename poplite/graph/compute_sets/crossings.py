@@ -98,7 +98,7 @@ NO_CROSSINGS = Crossings(_NO_RUNS, _NO_RUNS, (_NONE, _NONE), (_NONE, _NONE), {},
 
 def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     """Find the overlaps of a compute set; `fields` are all that have elements."""
-    if _all_apart(fields):
+    if _all_disjoint(fields):
         return NO_CROSSINGS
     written, read = (_listed(chosen) for chosen in _candidates(fields))
     writes = _sorted(written)
@@ -122,7 +122,7 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     return Crossings(written, read, double, pairs, _own(read, readers[is_own]), shared)
 
 
-def _all_apart(fields: Sequence[FieldEdges]) -> bool:
+def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
     """Tell whether it is easy to see that no two edges overlap, as in most small sets."""
     spans = sorted(field.edges.envelope() for field in fields)
     return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
@@ -199,8 +199,8 @@ def _double_writes(written: Listed, writes: _Sorted) -> tuple[Int64, Int64]:
     holder = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
     second = np.flatnonzero(begin[1:] < furthest[:-1]) + 1
     first, second = order[holder[second - 1]], order[second]
-    apart = edges[first, 0] != edges[second, 0]
-    return first[apart], second[apart]
+    differ = edges[first, 0] != edges[second, 0]
+    return first[differ], second[differ]
 
 
 def _meet_writes(writes: _Sorted, reads: _Sorted) -> tuple[Int64, Int64]:
@@ -239,9 +239,9 @@ def _of_each_run(runs: Listed, of_fields: Sequence[bool]) -> Mask:
     return np.repeat(np.array(of_fields, np.bool_), np.diff(runs.stops, prepend=0))
 
 
-def _run(kernel: Callable[..., int], *given: Int64 | int) -> int:
+def _run(kernel: Callable[..., int], *arguments: Int64 | int) -> int:
     """Run a kernel, compiled unless there are few numbers."""
-    arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in given]
+    arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in arguments]
     if max(len(x) for x in arrays if not isinstance(x, int)) <= FEW:
         return int(kernel(*arrays))
     return native(kernel)(*[x if isinstance(x, int) else address(x) for x in arrays])

@@ -42,7 +42,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
             if field.is_edge
             else f"graph.set_initial_value(vertex['{field.name}'], value)",
         )
-    count = _size_given(vertex, field, size, at)
+    count = _checked_size(vertex, field, size, at)
     before, held = vertex.sizes.get(field.name), _held(vertex, field)
     rows = vertex.rows.get(field.name, {})
     if before is not None and before != count:
@@ -66,7 +66,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
             vertex.waiting = {**vertex.waiting, field.name: [0] * count}
 
 
-def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
+def _checked_size(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
     count = integer_or_none(size)
     if count is None or not 0 <= count <= LARGEST_COUNT:
         raise TensorIndexError(
@@ -80,8 +80,8 @@ def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLo
 
 def _held(vertex: VertexInstance, field: Field) -> int | None:
     """Return the number of rows or values that a field has now; None where it has nothing."""
-    for given in (vertex.connections, vertex.state, vertex.waiting):
-        value = given.get(field.name)
+    for held in (vertex.connections, vertex.state, vertex.waiting):
+        value = held.get(field.name)
         if isinstance(value, Tensor):
             return value.shape[0] if field.depth else 1
         if value is not None:
@@ -193,10 +193,10 @@ def check_limit(
 
 
 def _differs(
-    vertex: VertexInstance, field: Field, given: str, has: str, at: SourceLocation
+    vertex: VertexInstance, field: Field, new: str, has: str, at: SourceLocation
 ) -> GraphConnectionError:
     return GraphConnectionError(
-        f"{vertex}: field '{field.name}' {given}, but {has}",
+        f"{vertex}: field '{field.name}' {new}, but {has}",
         at=at,
         found=f"declared {field}; vertex added at {vertex.location}",
         fix="connect as many rows, or give as many values, as graph.set_field_size says",

@@ -26,7 +26,7 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, Vertex
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.bulk_checks import Probe, doubly_written, metadata_of
 from poplite.graph.connect.bulk_inputs import (
-    Given,
+    FieldValue,
     count_of,
     edges_of,
     has_constants,
@@ -189,27 +189,27 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
 # -- rules -----------------------------------------------------------------------------------
 
 
-def _check_items(probe: Probe, field: Field, given: Given) -> None:
+def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
     """Refuse tensors of another graph, element type or rank."""
 
     def check(k: int) -> None:
-        _check_item(probe, field, given, k)
+        _check_item(probe, field, value, k)
 
-    if not isinstance(given, Tensor | Slices):
+    if not isinstance(value, Tensor | Slices):
         probe.check_each(check)
         return
-    tensor = given if isinstance(given, Tensor) else given.tensor
+    tensor = value if isinstance(value, Tensor) else value.tensor
     if tensor.graph is not probe.graph or tensor.element_type is not field.element:
         probe.refuse(range(probe.count), check)
-    elif isinstance(given, Slices) and field.depth == 0:
-        others = tensor.num_elements // max(tensor.shape[given.dim], 1)
-        probe.refuse(np.flatnonzero(given.sizes() * others != 1), check)
-    elif isinstance(given, Slices) and tensor.rank != field.depth:
+    elif isinstance(value, Slices) and field.depth == 0:
+        others = tensor.num_elements // max(tensor.shape[value.dim], 1)
+        probe.refuse(np.flatnonzero(value.sizes() * others != 1), check)
+    elif isinstance(value, Slices) and tensor.rank != field.depth:
         probe.refuse(range(probe.count), check)
 
 
-def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
-    item = item_of(given, k)
+def _check_item(probe: Probe, field: Field, value: FieldValue, k: int) -> None:
+    item = item_of(value, k)
     if field.depth == 2 and isinstance(item, tuple):
         for row in item:
             check_tensor(probe.vertex, field, row, 1, probe.at)
@@ -218,7 +218,7 @@ def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
 
 
 def _check_lengths(
-    probe: Probe, field: Field, length: Series, given: Any, rows: Series | None = None
+    probe: Probe, field: Field, length: Series, value: Any, rows: Series | None = None
 ) -> None:
     """Refuse vectors longer than the layout of a field can count."""
     if not length.count or length.high <= field.layout.limit:
@@ -228,7 +228,7 @@ def _check_lengths(
         owner = np.repeat(owner, rows.array())
 
     def check(k: int) -> None:
-        check_sizes(probe.vertex, field, item_of(given, k), probe.at)
+        check_sizes(probe.vertex, field, item_of(value, k), probe.at)
 
     probe.refuse(np.unique(owner[length.array() > field.layout.limit]), check)
 
@@ -252,12 +252,12 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
     probe.refuse(doubly_written(probe.graph.space, written, constants), check)
 
 
-def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | None:
+def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Series | None:
     """Return the addresses of the metadata of a QUARTER field; None where any will do."""
     addresses, faulty = metadata_of(probe.graph.space, edges)
 
     def check(k: int) -> None:
-        item = item_of(given, k)
+        item = item_of(value, k)
         rows = item if isinstance(item, tuple) else (item,)
         views = [row.view for row in rows if isinstance(row, Tensor)]
         check_alike(f"{probe.vertex}: field '{name}'", probe.graph.space, *views)

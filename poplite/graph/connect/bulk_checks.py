@@ -116,9 +116,9 @@ def doubly_written(space: Space, written: Mapping[str, Edges], constants: Iterab
     """
     filled = [edges for edges in written.values() if edges.num_elements]
     faulty = [_of_constants(space, written[name]) for name in constants]
-    apart = all(_is_one_run(edges) or edges.surely_disjoint() for edges in filled)
+    disjoint = all(_is_one_run(edges) or edges.surely_disjoint() for edges in filled)
     spans = [edges.envelope() for edges in filled]
-    if not apart or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
+    if not disjoint or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
         faulty.append(_overlapping(filled))
     return np.unique(np.concatenate([NOBODY, *faulty]))
 

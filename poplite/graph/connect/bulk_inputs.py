@@ -47,7 +47,7 @@ from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
 from poplite.view import View, concat_slices, runs, storages
 
-Given = Tensor | Slices | Sequence[object]
+FieldValue = Tensor | Slices | Sequence[object]
 """The value of one field of many vertices; a list has tensors or lists of tensors."""
 
 Array = npt.NDArray[Any]
@@ -89,7 +89,7 @@ def _count_of_array(probe: Probe, field: Field, array: Array) -> int | None:
 
 
 def _misshapen(
-    probe: Probe, field: Field, what: str, given: tuple[int, ...] = ()
+    probe: Probe, field: Field, what: str, actual: tuple[int, ...] = ()
 ) -> GraphConnectionError:
     shape = ("(n,)", "(n, length)", "(n, rows, length)")[field.depth]
     of_state = f"an array of shape {shape}" + (", or a list of lists" if field.depth else "")
@@ -97,7 +97,7 @@ def _misshapen(
         f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
         at=probe.at,
         found=f"declared {field}",
-        fix=_for_each_vertex(field, given) if field.is_edge else of_state,
+        fix=_for_each_vertex(field, actual) if field.is_edge else of_state,
     )
 
 
@@ -124,31 +124,31 @@ def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
 # Tensors
 
 
-def tensors_of(given: Given) -> Iterator[object]:
+def tensors_of(value: FieldValue) -> Iterator[object]:
     """Yield the tensors that determine the element type; other items are yielded unchanged."""
-    if isinstance(given, Tensor | Slices):
-        yield given if isinstance(given, Tensor) else given.tensor
+    if isinstance(value, Tensor | Slices):
+        yield value if isinstance(value, Tensor) else value.tensor
         return
-    for item in given:
+    for item in value:
         if isinstance(item, Slices | list | tuple):
             yield from tensors_of(item)
         else:
             yield item
 
 
-def item_of(given: Given, k: int) -> object:
+def item_of(value: FieldValue, k: int) -> object:
     """Return what vertex `k` gets: a tensor, or a tuple of the rows of a list."""
-    item = given[k]
+    item = value[k]
     return tuple(item) if isinstance(item, Slices | list | tuple) else item
 
 
-def has_constants(given: Tensor | Slices) -> bool:
+def has_constants(value: Tensor | Slices) -> bool:
     """Tell whether elements may belong to constants."""
-    tensor = given if isinstance(given, Tensor) else given.tensor
+    tensor = value if isinstance(value, Tensor) else value.tensor
     return any(storage.constant for storage in storages(tensor.view))
 
 
-def edges_of(given: Given, field: Field) -> Edges:
+def edges_of(value: FieldValue, field: Field) -> Edges:
     """Return the edges of a field, whose tensors have been checked.
 
     >>> import poplite as pl
@@ -158,12 +158,12 @@ def edges_of(given: Given, field: Field) -> Edges:
     array([2, 4])
     """
     edges: Edges | None = None
-    if isinstance(given, Tensor):
-        edges = of_view(given.view, field.depth)
-    elif isinstance(given, Slices):
-        edges = _of_slices(given, field.depth)
+    if isinstance(value, Tensor):
+        edges = of_view(value.view, field.depth)
+    elif isinstance(value, Slices):
+        edges = _of_slices(value, field.depth)
     if edges is None:
-        edges = _of_list(list(given), field.depth)
+        edges = _of_list(list(value), field.depth)
     return paired(edges) if field.depth == 2 else edges
 
 

@@ -68,16 +68,16 @@ def check_open(vertex: VertexInstance, values: Mapping[str, object], at: SourceL
     """
     template = vertex.vertex_class
     seen = list(_tensors(vertex, template, values))
-    given = {**vertex.connections, **vertex.waiting, **values}
-    told = {each.field.variable for each in seen}
+    connected = {**vertex.connections, **vertex.waiting, **values}
+    known = {each.field.variable for each in seen}
     for variable in template.type_variables:
         fields = [field for field in template.fields.values() if field.variable is variable]
-        if variable in told or any(f.is_edge and f.name not in given for f in fields):
+        if variable in known or any(f.is_edge and f.name not in connected for f in fields):
             continue
         numbers = [
-            f"{field} is given {clipped(given[field.name])}"
+            f"{field} is given {clipped(connected[field.name])}"
             for field in fields
-            if field.name in given
+            if field.name in connected
         ]
         name = variable.__name__
         raise ElementTypeError(

@@ -140,10 +140,10 @@ class Cut(NamedTuple):
         table = self.table
         totals = np.zeros((num_tiles + 1, 2), np.int64)
         assert table.tiles.max() < num_tiles, "tiles are checked where they are set"
-        given = [x if isinstance(x, int) else address(x) for x in self.arguments]
+        arguments = [x if isinstance(x, int) else address(x) for x in self.arguments]
         places = (address(table.breaks), address(table.buckets), table.shift, address(table.tiles))
         room = (address(totals), address(tile), address(end), len(end))
-        return totals, native(self.kernel)(*given, *places, *room)
+        return totals, native(self.kernel)(*arguments, *places, *room)
 
 
 def cut_strided(table: TileTable, digits: Sequence[Digit], first: int) -> Cut:
@@ -170,8 +170,8 @@ def cut_runs(table: TileTable, begin: Int64, length: Int64) -> Cut:
     lengths = np.ascontiguousarray(length) if step > 1 else length
     total = int(length.sum())
     most = min(total, len(begin) * len(table.tiles))
-    given = (np.ascontiguousarray(begin), lengths, min(step, 1), len(begin))
-    return Cut(table, total, most, cut_runs_kernel, given)
+    arguments = (np.ascontiguousarray(begin), lengths, min(step, 1), len(begin))
+    return Cut(table, total, most, cut_runs_kernel, arguments)
 
 
 def split(

@@ -41,11 +41,11 @@ class Names:
 
     def unique(self, kind: str, name: str) -> str:
         """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
-        wanted = "/".join([*self._scopes, name]) if self._scopes else name
-        unique, taken = wanted, self._taken.setdefault(kind, {})
+        full = "/".join([*self._scopes, name]) if self._scopes else name
+        unique, taken = full, self._taken.setdefault(kind, {})
         while unique in taken:
-            taken[wanted] += 1
-            unique = f"{wanted}_{taken[wanted]}"
+            taken[full] += 1
+            unique = f"{full}_{taken[full]}"
         taken[unique] = 0
         return unique
 

@@ -113,7 +113,7 @@ class Space:
         self._by_ending.clear()
 
     def named(self, name: str) -> list[Variable]:
-        """Return the variable with a full name; otherwise all whose names end with it after a slash.
+        """Return the variable with a full name; else all whose names end with it after a slash.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()

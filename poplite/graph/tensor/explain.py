@@ -1,18 +1,5 @@
 """A description of a tensor on one screen: what it reads, in which order, and what follows.
 
-    'x' float32[4, 3]
-      elements      12 (48 B)
-      dimension 0   4: steps of 1
-      dimension 1   3: steps of 6
-      reads         'x' float32[3, 6]
-      layers        none: straight from the variable
-      regions       12 of 1 element each
-      tiles         on no tile
-      contiguous    no: neighbours along dimension 1 are 6 elements apart
-      aliases       none
-      constants     none
-      writeable     yes, in parallel
-
 Many regions are counted but not listed, and slow queries are skipped, so that a tensor of 10^9
 elements is explained as fast as one of ten.
 """

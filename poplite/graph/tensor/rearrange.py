@@ -185,11 +185,11 @@ def unbroadcast(tensor: Tensor) -> Tensor:
 def _bounds(what: object, name: str) -> Int64:
     """Return begins and ends of the non-empty intervals of a list, int64[n, 2]."""
     try:
-        given = np.asarray(what)
-        bounds = given.reshape(-1, 2).astype(np.int64)
+        array = np.asarray(what)
+        bounds = array.reshape(-1, 2).astype(np.int64)
     except (TypeError, ValueError, OverflowError):
-        given = np.array("none")
-    if given.size and (given.dtype.kind not in "iu" or given.shape[1:] != (2,)):
+        array = np.array("none")
+    if array.size and (array.dtype.kind not in "iu" or array.shape[1:] != (2,)):
         raise no_tensor(name, what, "a tensor, or a list of intervals: [(0, 4), (6, 8)]")
     wrong = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] < bounds[:, 0]))
     if len(wrong):

@@ -120,7 +120,7 @@ class Tensor(Displayed):
 
     @property
     def name(self) -> str:
-        """Name of the variable below, or of several; without elements, of where it was cut."""
+        """Name of the variable below, or of several; without elements, of its origin."""
         return self._cut_from().name if self.view.space is NOWHERE else text.name(self)
 
     @property
