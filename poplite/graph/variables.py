@@ -238,7 +238,7 @@ def add_numbers(
 def add_metadata(
     space: Space, name: str, metadata: QuarterMetadata, tile: int, at: SourceLocation
 ) -> Variable:
-    """Make the constant of a QUARTER variable's format and scale, with its full name."""
+    """Make a constant, with this full name, of a QUARTER variable's format and scale."""
     variable = space.make(space.names.local(name), QUARTER_METADATA, (), True, at)
     _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
     variable.mapping.paint(0, 1, tile)

@@ -78,7 +78,7 @@ def estimate_of(
 def cycles_of(
     cls: type[Vertex], words: Sequence[int], target: Target, read: set[int]
 ) -> VertexPerfEstimate:
-    """Return the cost that the method `cycles` of a class computes for a shape; no template.
+    """Return the cost that the method `cycles` of a class computes for a vertex's shape.
 
     The positions of the words that it reads are added to `read`.
 

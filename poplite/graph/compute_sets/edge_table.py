@@ -190,7 +190,7 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     begins = _plain(views)
     if begins is not None:
         return Edges(rows, length, compact(np.array(begins, np.int64)))
-    if length.total() > MOST_RUNS:  # they may be too many, and a message counts the rows
+    if length.total() > MOST_RUNS:  # pass rows one by one: the error for too many counts them
         each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
         return of_views(list(chain.from_iterable(each)), rows)
     _, begin, count = runs_of_many(views)

@@ -159,7 +159,7 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     ends = np.cumsum(length.array())
     run_ends = np.cumsum(count)
     both = np.concatenate([run_ends, ends])
-    both.sort(kind="stable")  # merges two rising sequences in one pass
+    both.sort(kind="stable")  # merges two ascending sequences in one pass
     stops = both[np.diff(both, prepend=0) > 0]
     starts = np.concatenate([np.zeros(min(1, len(stops)), np.int64), stops[:-1]])
     run = np.searchsorted(run_ends, starts, side="right")
@@ -262,7 +262,7 @@ def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
 
 
 def paired(edges: Edges) -> Edges:
-    """Return the edges of lists with `pairs`, if they are irregular and consecutive."""
+    """Return edges of lists with `pairs` if irregular and consecutive, others unchanged."""
     start, length = edges.start, edges.length
     if not isinstance(start, Listed) or max(start.high - start.base, length.high) >= MOST_NARROW:
         return edges

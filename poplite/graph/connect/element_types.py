@@ -64,7 +64,7 @@ def deduced(
 def check_open(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
     """Refuse a vertex whose element types can no longer be deduced.
 
-    That is so when all edges of a type variable are connected to plain numbers.
+    This happens when all edges of a type variable are connected to plain numbers.
     """
     template = vertex.vertex_class
     seen = list(_tensors(vertex, template, values))

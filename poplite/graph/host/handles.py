@@ -30,7 +30,7 @@ T = TypeVar("T", bound=_Located)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostHandle:
-    """A tensor that the host reads or writes by name, and the user's line that made it so."""
+    """A tensor that the host reads or writes by name, and the user's line that says so."""
 
     tensor: Tensor
     location: SourceLocation

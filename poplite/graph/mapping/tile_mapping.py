@@ -242,7 +242,7 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
     >>> ranges([0, 1, 2, 7, 9, 10])
     '0-2, 7, 9-10'
     """
-    if isinstance(numbers, range) and numbers.step == 1:  # as long as they may be
+    if isinstance(numbers, range) and numbers.step == 1:  # of any length, so not listed
         parts = [(numbers[0], numbers[-1])] if numbers else []
     else:
         values = np.fromiter(numbers, np.int64)

@@ -156,7 +156,7 @@ def mapping_of(space: Space, view: View) -> TileMapping:
 def complete_mapping(
     space: Space, tiles: TileNumbers, view: View, name: str, at: SourceLocation
 ) -> TileMapping:
-    """Return the tiles of the elements of a view, or refuse a view with elements on none."""
+    """Return the tiles of the elements of a view, which must all have one."""
     mapping = mapping_of(space, view)
     # A hole in the view is a hole in a variable; checking those first saves a pass over the view.
     owners = [space.variable_of(storage) for storage in storages(view)]

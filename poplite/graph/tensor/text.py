@@ -43,7 +43,7 @@ SHOWN_RANGES = 3
 def name(tensor: Tensor) -> str:
     """Return the name of the variable below a tensor, or `concat(...)` of several."""
     space = tensor.view.space
-    if isinstance(space, Storage) and space.num_elements:  # most tensors
+    if isinstance(space, Storage) and space.num_elements:  # the common case
         return tensor.graph.variable_of(space).name
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
