@@ -1,11 +1,11 @@
-"""Cloning: a new variable for the elements of a view, in the memory order that a method names.
+"""Cloning: a new variable for the elements of a view, in the memory order of a method.
 
     t = x.T[::2]                            elements of x, in some order, perhaps repeated
     graph.clone(t)                          new elements, in the order that x has them in memory
     graph.clone(t, method=CREATE_NEW_ORDER) new elements, in the order of t
 
-A clone has the shape and the tiles of its source, and nothing of its content.  It holds only
-the elements that the source reaches, without the gaps between them::
+A clone has the shape and the tiles of its source, but not its contents. It holds only the
+elements that the source reads, without the gaps between them::
 
     memory of x    a . b . c d        t reads  d a b
     memory of t's clone      a b d
@@ -45,47 +45,36 @@ if TYPE_CHECKING:
 
 
 class TensorCloneMethod(Enum):
-    """In which memory order a clone holds its elements."""
+    """Order of a clone's elements in memory."""
 
     PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
-    """As the source, an element of which may occur twice."""
+    """As in the source; aliases stay."""
 
     PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
-    """As the source; if that has aliases, row-major with an element for each occurrence."""
+    """As in the source; if that has aliases, row-major with an element for each occurrence."""
 
     CREATE_NEW_ORDER = "create new order"
     """Row-major, with an element for each occurrence."""
 
     GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
-    """All elements of a tile side by side, on each tile as the source."""
+    """All elements of a tile side by side, on each tile as in the source."""
 
 
 class TensorCloneDuplicationMethod(Enum):
-    """Where `clone_n` puts the copies."""
+    """Arrangement of the copies that `clone_n` makes."""
 
     DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
-    """One after the other: as n clones."""
+    """One after the other, like n clones."""
 
     DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
-    """Side by side for each range of memory that lies on one tile."""
+    """Side by side for each contiguous range of memory on one tile."""
 
 
 E = TypeVar("E", bound=Enum)
 
 
 def check_method(call: str, what: str, value: object, kind: type[E], at: SourceLocation) -> E:
-    """Return a member of one of the two enumerations, after checking it.
-
-    Args:
-        call: the method that was called.
-        what: its argument.
-        value: what the user gave.
-        kind: the enumeration.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for anything else.
-    """
+    """Return a member of the enumeration `kind`, or refuse an argument that is none."""
     if isinstance(value, kind):
         return value
     raise ElementTypeError(
@@ -97,16 +86,7 @@ def check_method(call: str, what: str, value: object, kind: type[E], at: SourceL
 
 
 def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocation) -> None:
-    """Refuse to lay copies side by side for ranges of memory that the clones would not have.
-
-    Args:
-        source: what is cloned.
-        method: the order of each clone.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: when the method makes a new order.
-    """
+    """Refuse copies by tile with a method that makes a new order."""
     if method is TensorCloneMethod.CREATE_NEW_ORDER:
         reason = "makes a new order"
     elif method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and source.contains_aliases():
@@ -123,11 +103,11 @@ def check_keeps_order(source: Tensor, method: TensorCloneMethod, at: SourceLocat
 
 
 class Layout(NamedTuple):
-    """Where a clone's elements lie in its variable.
+    """The positions of a clone's elements in its variable.
 
     Attributes:
-        size: elements of the variable.
-        view: makes the clone's view, given the view of all of the variable, of rank 1.
+        size: number of elements of the variable.
+        view: makes the clone's view from the 1-D view of the entire variable.
         tile: int64[n], tiles of the variable's elements in memory order, piece by piece.
         length: int64[n], elements of each piece; neighbours are on different tiles.
     """
@@ -139,17 +119,7 @@ class Layout(NamedTuple):
 
 
 def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
-    """Find the memory order of a clone.
-
-    Args:
-        source: what is cloned.
-        method: which order.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6))
-    >>> layout(x.T[::2], TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES).size
-    12
-    """
+    """Return the layout of a clone of a tensor."""
     view = source.view
     if not view.num_elements:
         return _nothing(view.shape)
@@ -167,21 +137,9 @@ def layout(source: Tensor, method: TensorCloneMethod) -> Layout:
 
 
 def interleaved(source: Tensor, single: Layout, copies: int) -> Layout:
-    """Lay copies of a clone side by side for each range of memory that lies on one tile.
+    """Return the layout of copies of a clone, side by side for each range of memory on one tile.
 
-    Args:
-        source: what is cloned.
-        single: layout of one clone.
-        copies: how many.
-
-    Returns:
-        The layout of all; its view has a new first dimension.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), mapping=0)
-    >>> one = layout(x, TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES)
-    >>> interleaved(x, one, 3).size
-    12
+    Its view has a new first dimension.
     """
     if not single.size or not copies:
         return _nothing((copies, *source.shape))
@@ -209,7 +167,7 @@ def _tiles(source: Tensor, memory: _Memory) -> tuple[Int64, Int64]:
 
 
 def _by_tile(place: Layout) -> Layout:
-    """Put the pieces of a layout in the order of their tiles, those without one last."""
+    """Sort the pieces of a layout by tile, those without a tile last."""
     order = np.argsort(place.tile.astype(np.uint64), kind="stable")
     end = np.cumsum(place.length[order])
     begin = np.empty_like(end)
@@ -227,7 +185,7 @@ _Memory = View | tuple[Int64, Int64]
 of addresses."""
 
 _Made = Callable[[View], View]
-"""As `Layout.view`."""
+"""A function like `Layout.view`."""
 
 
 def _reshaped(shape: tuple[int, ...]) -> _Made:
@@ -235,13 +193,13 @@ def _reshaped(shape: tuple[int, ...]) -> _Made:
 
 
 def _kept(view: View) -> tuple[_Memory, _Made]:
-    """The order of the source, closed up."""
+    """Return the order of the source, without gaps."""
     space = view.space
     if isinstance(space, Storage):
         return _closed_up(view) or _listed(view)
     if not _covers(view, space.num_elements):
         return _listed(view)
-    # The space is cloned, and the view looks at the clone as it does at the space.
+    # Clone the space; the view reads the clone as it reads the space.
     ranges, below = (
         _kept(space.kids[0])
         if len(space.kids) == 1
@@ -255,7 +213,7 @@ def _digits(shape: tuple[int, ...], dims: tuple[Dim, ...]) -> list[Digit]:
 
 
 def _covers(view: View, size: int) -> bool:
-    """Tell whether a view reads all positions of a space, as far as its strides show it."""
+    """Tell whether the strides show that a view reads all positions of a space."""
     reach = 0
     for stride, extent in sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims)]):
         if stride > reach + 1:
@@ -273,7 +231,7 @@ def _on(below: View, shape: tuple[int, ...], dims: tuple[Dim, ...], off: int) ->
 
 
 def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
-    """The order of a view whose digits nest, the steps of each times the extents below it."""
+    """Return the order of a view whose digits nest, with the gaps closed; None for others."""
     nested = sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims) if s])
     steps, size, reach = {0: 0}, 1, 0
     for stride, extent in nested:
@@ -292,7 +250,7 @@ def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
 
 
 def _listed(view: View) -> tuple[_Memory, _Made]:
-    """The order of any view, from its runs: those that overlap or touch are one range."""
+    """Return the order of any view from its runs; overlapping or adjacent runs are one range."""
     begin, length = runs(view)
     order = np.argsort(begin, kind="stable")
     low, seen = begin[order], np.maximum.accumulate((begin + length)[order])

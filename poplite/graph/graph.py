@@ -1,8 +1,8 @@
 """The graph: variables spread over tiles, and compute sets of vertices.
 
-Everything a program works on is made here, and everything is checked here when it can be:
-names, types, shapes, tiles and edges at the call, what needs the whole program (holes in a
-mapping, races) when an engine is made::
+A user makes everything that a program works on with the methods of `Graph`. A call checks names,
+types, shapes, tiles and edges at once; what depends on the complete program (elements without a
+tile, races) is checked when the graph is compiled::
 
     graph = Graph(Target(tiles=4))
     x = graph.add_variable(FLOAT, (8,), "x", mapping="linear")
@@ -11,9 +11,9 @@ mapping, races) when an engine is made::
     for tile in range(4):
         graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
 
-A `Graph` is a face: it owns its parts (`Parts`, tile numbers), finds the user's line, and hands
-on. What is behind is in the packages below: variables in `storage`, their tiles in `mapping`,
-vertices in `compute_sets` and `connect`, streams and remote buffers in `host`.
+`Graph` only delegates: it owns its parts (`Parts` and the tile numbers), finds the user's line of
+source, and calls the packages below: `storage` for variables, `mapping` for their tiles,
+`compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
 
 Semantics: Poplar API reference, "Graph".
 """
@@ -75,14 +75,12 @@ _Field = FieldRef | tuple[VertexInstance, str]
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """What a graph is made of; its virtual graphs have the same.
+    """The parts of a graph, which its virtual graphs share.
 
     Attributes:
-        space: variables and their tiles.
-        names: of variables, compute sets and functions.
-        compute_sets: in the order they were made.
+        names: the names in use of variables, compute sets and functions.
+        compute_sets: in the order in which they were made.
         handles: what the host finds by name.
-        estimators: what vertices cost, by class.
         function_buffers: by the name of their function.
     """
 
@@ -103,17 +101,17 @@ class Graph(Displayed):
 
     Args:
         target: the machine; by default `Target()`.
-        replication_factor: how many replicas of the graph share the machine, each with as many
-            of its IPUs.
+        replication_factor: number of replicas of the graph; the IPUs of the machine are divided
+            evenly among them.
 
     Raises:
-        InvalidMachineModel: when the target is no `Target`.
-        GraphReplicationError: when its IPUs cannot be divided among the replicas.
+        InvalidMachineModel: when the target is not a `Target`.
+        GraphReplicationError: when the IPUs cannot be divided evenly among the replicas.
 
     Attributes:
         target: the machine of one replica.
-        replication_factor: how many replicas there are.
-        space: its variables, and the tiles of all their elements.
+        replication_factor: number of replicas.
+        space: the variables, and the tiles of all their elements.
 
     >>> Graph(Target(tiles=4))
     <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
@@ -130,24 +128,24 @@ class Graph(Displayed):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All variables and constants, in the order they were made."""
+        """All variables and constants, in the order in which they were made."""
         return tuple(self.space.variables)
 
     @property
     def compute_sets(self) -> tuple[ComputeSet, ...]:
-        """All compute sets, in the order they were made."""
+        """All compute sets, in the order in which they were made."""
         return tuple(self._parts.compute_sets)
 
     @property
     def num_vertices(self) -> int:
-        """Vertices of all compute sets together."""
+        """Number of vertices in all compute sets."""
         return sum(len(cs.vertices) for cs in self._parts.compute_sets)
 
     def scope(self, name: str) -> AbstractContextManager[None]:
-        """Put `name/` in front of the names made inside a `with` block; scopes nest.
+        """Prefix `name/` to the names made inside a `with` block; scopes can be nested.
 
         Args:
-            name: one or more parts of a name.
+            name: one or more parts of a name, separated by `/`.
 
         Raises:
             TensorCreationError: when the name is empty.
@@ -173,27 +171,27 @@ class Graph(Displayed):
         initial_value: npt.ArrayLike | Mapping[int, npt.ArrayLike] | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a variable, and return the tensor of all of it.
+        """Make a variable, and return the tensor of all its elements.
 
         Args:
-            element_type: element type, or a NumPy dtype that one stores.
-            shape: extents; `()` is one element of rank 0.
-            name: name within the current scopes; a name already taken gets a number.
-            mapping: "linear" spreads the elements evenly and in order over all tiles; a
-                tile number or intervals for each tile as for `set_tile_mapping`. Without
-                it, no element has a tile yet.
-            initial_value: as for `set_initial_value`.
-            metadata: for QUARTER, format and scale: a value, which becomes a constant on tile
-                0, or a tensor of one QUARTER_METADATA element, which programs may change.
+            element_type: element type, or the NumPy dtype of one.
+            shape: sizes of the dimensions; `()` is one element of rank 0.
+            name: name within the current scopes; a number is added if the name is in use.
+            mapping: "linear" spreads the elements evenly and in order over all tiles; a tile
+                number, or intervals for each tile, mean the same as in `set_tile_mapping`.
+                Without a mapping the elements have no tile yet.
+            initial_value: as in `set_initial_value`.
+            metadata: format and scale of QUARTER elements: a value, which becomes a constant on
+                tile 0, or a tensor of one QUARTER_METADATA element, which programs may change.
 
         Returns:
             A tensor of that shape.
 
         Raises:
             ElementTypeError: for an unknown element type.
-            TensorMetadataError: for QUARTER without metadata, or another type with some.
-            TensorCreationError: for a shape that is none.
-            InvalidTileMapping: for a mapping that does not fit.
+            TensorMetadataError: for QUARTER without metadata, or another type with metadata.
+            TensorCreationError: for an invalid shape.
+            InvalidTileMapping: for a mapping that does not fit the variable or the graph.
 
         >>> from poplite.graph import Graph
         >>> from poplite.machine.target import Target
@@ -215,24 +213,24 @@ class Graph(Displayed):
         mapping: Literal["linear"] | MappingLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a constant, and return the tensor of all of it.
+        """Make a constant, and return the tensor of all its elements.
 
-        It needs a tile mapping like a variable.  Nothing may write to it.
+        A constant needs a tile mapping, as a variable does. Nothing may write to it.
 
         Args:
-            element_type: element type, or a NumPy dtype that one stores.
-            shape: extents; `()` is one element of rank 0.
+            element_type: element type, or the NumPy dtype of one.
+            shape: sizes of the dimensions; `()` is one element of rank 0.
             value: a number for all elements, an array of that shape, or a flat list.
-            name: name within the current scopes; a name already taken gets a number.
-            mapping: as for `add_variable`.
-            metadata: as for `add_variable`.
+            name: name within the current scopes; a number is added if the name is in use.
+            mapping: as in `add_variable`.
+            metadata: as in `add_variable`.
 
         Raises:
             ElementTypeError: for an unknown element type, or values of another kind.
-            TensorMetadataError: for QUARTER without metadata, or another type with some.
-            TensorCreationError: for a shape that is none, or values of another count.
+            TensorMetadataError: for QUARTER without metadata, or another type with metadata.
+            TensorCreationError: for an invalid shape, or a wrong number of values.
             SizeOverflowError: for a value outside the range of the element type.
-            InvalidTileMapping: for a mapping that does not fit.
+            InvalidTileMapping: for a mapping that does not fit the constant or the graph.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -246,17 +244,17 @@ class Graph(Displayed):
     def add_replication_index_constant(
         self, name: str = "", *, mapping: Literal["linear"] | MappingLike | None = None
     ) -> Tensor:
-        """Make a constant that holds the number of the replica it is in, from 0.
+        """Make a constant that holds the number of its replica, counted from 0.
 
         Args:
-            name: as for `add_variable`.
-            mapping: as for `add_variable`.
+            name: as in `add_variable`.
+            mapping: as in `add_variable`.
 
         Returns:
             A scalar of UNSIGNED_INT.
 
         Raises:
-            InvalidTileMapping: for a mapping that does not fit.
+            InvalidTileMapping: for a mapping that does not fit the graph.
 
         >>> from poplite.graph import Graph
         >>> from poplite.machine.target import Target
@@ -272,19 +270,19 @@ class Graph(Displayed):
     def set_initial_value(
         self, target: Tensor | FieldRef, value: npt.ArrayLike | Mapping[int, npt.ArrayLike]
     ) -> None:
-        """Set what a variable holds when a program is loaded, or the value of a state field.
+        """Set what elements hold when a program is loaded, or the value of a state field.
 
-        Elements that get no initial value start as zero.
+        Elements without an initial value start as zero.
 
         Args:
-            target: a tensor, whole or a view; or a state field, `vertex["count"]`.
-            value: a number for all elements, an array of the tensor's shape, or a flat list.
-                In a dictionary, the same for some of the replicas, by their number.
+            target: any view of variables; or a state field, `vertex["count"]`.
+            value: a number for all elements, an array of the tensor's shape, or a flat list; or
+                a dictionary of these by replica number, which may omit replicas.
 
         Raises:
             GraphReplicationError: for a replica that does not exist.
-            GraphConnectionError: for constants, and views that hold an element twice.
-            TensorCreationError: for values of another count.
+            GraphConnectionError: for a view of a constant, or one that holds an element twice.
+            TensorCreationError: for a wrong number of values.
             ElementTypeError: for values of another kind.
             SizeOverflowError: for a value outside the range of the element type.
 
@@ -311,25 +309,25 @@ class Graph(Displayed):
         method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a variable for the elements of a tensor, with its shape and on its tiles.
+        """Make a new variable with the shape of a tensor, its elements on the same tiles.
 
-        The content is not copied.  Elements without a tile have none in the clone either; what
-        was constant is variable.
+        The contents are not copied. An element without a tile has none in the clone either. The
+        clone of a constant is a variable.
 
         Args:
-            tensor: whole or a view; may hold elements twice.
+            tensor: any view; it may hold an element twice.
             name: name of the variable; by default the tensor's.
-            element_type: of the clone; by default the tensor's.
+            element_type: element type of the clone; by default the tensor's.
             method: the order of the elements in memory.
-            metadata: for QUARTER, as for `add_variable`; by default the tensor's.
+            metadata: for QUARTER, as in `add_variable`; by default the tensor's.
 
         Returns:
             A tensor of the tensor's shape over a new variable.
 
         Raises:
-            ElementTypeError: for something that is no tensor, an unknown element type or method.
+            ElementTypeError: for anything but a tensor, or an unknown element type or method.
             GraphConnectionError: for a tensor of another graph.
-            TensorMetadataError: for QUARTER without metadata, or another type with some.
+            TensorMetadataError: for QUARTER without metadata, or another type with metadata.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -358,21 +356,21 @@ class Graph(Displayed):
         """Make n clones of a tensor, as one tensor with a new first dimension.
 
         Args:
-            tensor: whole or a view.
-            n: how many, from 0.
+            tensor: any view.
+            n: number of clones, 0 or more.
             name: name of the variables; by default the tensor's.
             method: the order of the elements of each clone in memory.
-            duplication: where the clones lie beside each other.
-            metadata: for QUARTER, as for `add_variable`; by default the tensor's.
+            duplication: how the clones are arranged in memory.
+            metadata: for QUARTER, as in `add_variable`; by default the tensor's.
 
         Returns:
             A tensor of shape `(n, *tensor.shape)`.
 
         Raises:
-            TensorCreationError: when copies are to lie side by side by tile, and the method
-                would make a new order.
-            TensorIndexError: when n is negative or no whole number.
-            PopliteError: as `clone`.
+            TensorCreationError: for DUPLICATE_BY_TILE_CONTIGUOUS_REGION with a method that does
+                not preserve the order.
+            TensorIndexError: when n is negative or not an integer.
+            PopliteError: as in `clone`.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -384,13 +382,14 @@ class Graph(Displayed):
         return variables.add_clones(self._tiles, tensor, n, name, method, duplication, metadata, at)
 
     def tensor(self, name: str) -> Tensor:
-        """Return the tensor of all of a variable or constant.
+        """Return the tensor of all elements of a variable or constant.
 
         Args:
-            name: with its scopes; without them where no other variable is called so.
+            name: the name with its scopes; they can be omitted when the name is unique.
 
         Raises:
-            UnknownName: when there is none, with the nearest name, or several.
+            UnknownName: when no variable has that name (the message suggests the nearest one),
+                or several have it.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -404,13 +403,13 @@ class Graph(Displayed):
         return of_variable(self.top_level_graph, variable)
 
     def variable_of(self, storage: Storage) -> Variable:
-        """Return the variable that owns some storage.
+        """Return the variable that owns a storage.
 
         Args:
-            storage: where a view's elements live.
+            storage: the storage below a view: `tensor.view.space`, where it has a single one.
 
         Raises:
-            GraphConnectionError: when the storage is not of this graph.
+            GraphConnectionError: when the storage belongs to another graph.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -432,21 +431,20 @@ class Graph(Displayed):
     def set_tile_mapping(
         self, target: Tensor | VertexInstance, mapping: Literal["linear"] | MappingLike
     ) -> None:
-        """Put elements of a tensor, or a vertex, on tiles.
+        """Map the elements of a tensor, or a vertex, to tiles.
 
-        Later calls override earlier ones, element by element.
+        Later calls override earlier ones, element by element. A `ConstantRemappedWarning` reports
+        elements of a constant that were on another tile.
 
         Args:
-            target: a tensor, whole or a view; or a vertex.
+            target: any view; or a vertex.
             mapping: a tile number; for a tensor also "linear", in order over all tiles, or for
                 each tile a list of intervals `(begin, end)` over the flattened view. Elements
-                in no interval stay as they were.
+                in no interval keep their tile.
 
         Raises:
-            InvalidTileMapping: for a tile the graph does not have, an interval beyond the
-                view, or an element given to two tiles.
-
-        A `ConstantRemappedWarning` tells of elements of a constant that had another tile.
+            InvalidTileMapping: for a tile that the graph does not have, an interval outside the
+                view, or an element mapped to two tiles.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -461,8 +459,8 @@ class Graph(Displayed):
             constant = isinstance(storage, Storage) and storage.constant
             moves = constant and placement.any_mapped(self.space, target.view)
             if 0 <= mapping < self.target.tiles and not moves:
-                # Nothing can be wrong, so the user's line, slow to find, is not needed. A tensor
-                # is never of a virtual graph, which counts tiles otherwise.
+                # Nothing can fail here, so the user's line, which is slow to find, is not needed.
+                # `target.graph` is never a virtual graph, so the tile needs no renumbering.
                 placement.paint_view(self.space, target.view, mapping)
                 return
         at = here()
@@ -473,12 +471,12 @@ class Graph(Displayed):
             placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name, at)
 
     def tile_mapping(self, tensor: Tensor, require_complete: bool = True) -> TileMapping:
-        """Return where the elements of a tensor live.
+        """Return the tiles of the elements of a tensor.
 
         Args:
-            tensor: whole or a view. An element that occurs twice in the view is listed twice.
-            require_complete: refuse a tensor that has elements without a tile, or on no tile of
-                this virtual graph; else they count as unmapped.
+            tensor: any view. An element that occurs twice in the view is listed twice.
+            require_complete: refuse a tensor with elements that have no tile, or none of this
+                virtual graph; otherwise they count as unmapped.
 
         Returns:
             For each tile of the graph, intervals over the flattened view.
@@ -501,17 +499,17 @@ class Graph(Displayed):
         return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
-        """Return where all elements of the variable under a view live.
+        """Return the tiles of all elements of the variable below a view.
 
         Args:
             tensor: a view of one variable.
 
         Returns:
-            For each tile of the graph, intervals over the variable's elements; elements
-            without a tile, or on none of this virtual graph, are in none.
+            For each tile of the graph, intervals over the variable's elements. Elements without
+            a tile, or with none of this virtual graph, are omitted.
 
         Raises:
-            TensorCreationError: when the tensor views no variable, or several.
+            TensorCreationError: when the tensor views no variable, or more than one.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -531,18 +529,19 @@ class Graph(Displayed):
         tiles: SupportsIndex | Sequence[int] | npt.NDArray[np.integer[Any]],
         upper: SupportsIndex | None = None,
     ) -> VirtualGraph:
-        """Make a graph over some tiles of this one, which it counts from 0.
+        """Make a graph over some tiles of this graph, with tile numbers of its own from 0.
 
-        Variables, compute sets, functions and streams are shared: only tile numbers differ. A
-        virtual graph of a virtual graph is one of the same top-level graph.
+        Variables, compute sets, functions and streams are shared; only the tile numbers differ.
+        A virtual graph of a virtual graph belongs to the same top-level graph.
 
         Args:
-            tiles: how many, from tile 0; with `upper` the first tile; or a list of tiles, each
-                once and in any order.
+            tiles: the number of tiles, from tile 0; with `upper` the first tile; or a list of
+                tiles, without repetitions and in any order.
             upper: one past the last tile.
 
         Raises:
-            InvalidTileMapping: for no tiles, a tile twice, or one that this graph does not have.
+            InvalidTileMapping: for an empty list, a repeated tile, or a tile that this graph
+                does not have.
 
         >>> graph = Graph(Target(tiles=16, ipus=2))
         >>> second = graph.create_virtual_graph(8, 16)
@@ -550,13 +549,13 @@ class Graph(Displayed):
         >>> second.tile_mapping(x).tiles.tolist(), graph.tile_mapping(x).tiles.tolist()
         ([0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15])
         """
-        from poplite.graph.virtual import virtual_graph  # which imports this module
+        from poplite.graph.virtual import virtual_graph  # it imports this module
 
         return virtual_graph(self, tiles, upper, here())
 
     @property
     def top_level_graph(self) -> Graph:
-        """The graph over all tiles, which variables, compute sets and functions belong to.
+        """The graph over all tiles, to which variables, compute sets and functions belong.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -566,10 +565,10 @@ class Graph(Displayed):
         return self
 
     def convert_tile_to_top_level_graph_tile(self, tile: int) -> int:
-        """Return the top-level graph's number of a tile of this graph.
+        """Return the number that a tile of this graph has in the top-level graph.
 
         Args:
-            tile: a tile of this graph.
+            tile: number of the tile in this graph.
 
         Raises:
             InvalidTileMapping: when this graph has no such tile.
@@ -582,14 +581,14 @@ class Graph(Displayed):
         return self._tiles.checked(tile, "convert_tile_to_top_level_graph_tile", here())
 
     def convert_top_level_graph_tile_to_tile(self, tile: int) -> int:
-        """Return this graph's number of a tile of the top-level graph.
+        """Return the number that a tile of the top-level graph has in this graph.
 
         Args:
-            tile: a tile of the top-level graph.
+            tile: number of the tile in the top-level graph.
 
         Raises:
-            InvalidTileMapping: when the top-level graph has no such tile, or this graph is not
-                over it.
+            InvalidTileMapping: when the top-level graph has no such tile, or this graph does not
+                include it.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -599,12 +598,12 @@ class Graph(Displayed):
         return self._tiles.number_of(tile, "convert_top_level_graph_tile_to_tile", here())
 
     def convert_virtual_tile_to_physical_tile(self, tile: int) -> int:
-        """Return the machine's number of a tile of this graph.
+        """Return the number that a tile of this graph has in the machine.
 
         The modelled machine numbers its tiles as the top-level graph does.
 
         Args:
-            tile: a tile of this graph.
+            tile: number of the tile in this graph.
 
         Raises:
             InvalidTileMapping: when this graph has no such tile.
@@ -614,15 +613,15 @@ class Graph(Displayed):
     def convert_physical_tile_to_virtual_tile(
         self, tile: int, tile_of_ipu: int | None = None
     ) -> int:
-        """Return this graph's number of a tile of the machine.
+        """Return the number that a tile of the machine has in this graph.
 
         Args:
-            tile: the machine's number of the tile; where `tile_of_ipu` is given, an IPU.
-            tile_of_ipu: a tile of that IPU, counted from 0.
+            tile: number of the tile in the machine; with `tile_of_ipu`, the number of an IPU.
+            tile_of_ipu: number of the tile within that IPU.
 
         Raises:
-            InvalidTileMapping: when the machine has no such IPU or tile, or this graph is not
-                over it.
+            InvalidTileMapping: when the machine has no such IPU or tile, or this graph does not
+                include it.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=8, ipus=2))
@@ -642,20 +641,20 @@ class Graph(Displayed):
         remove_aliased: bool = False,
         report_aliases: bool | list[int] = False,
     ) -> memory_regions.SortedRegions:
-        """Group elements of a tensor in the order of memory.
+        """Group the elements of a tensor by contiguous ranges of memory, in memory order.
 
-        A group is a list of intervals of the flattened tensor that, one after the other, are
-        one contiguous range of memory.  Groups are sorted by address; of equal addresses, what
-        comes first in the tensor comes first.
+        A group is a list of intervals of the flattened tensor that together, one after the other,
+        are one contiguous range of memory. Groups are sorted by address; groups with the same
+        address keep their order in the tensor.
 
         Args:
-            tensor: whole or a view.
-            intervals: elements of the flattened tensor, in any order: pairs, or int64[N, 2];
-                all of it when left out.
+            tensor: any view.
+            intervals: elements of the flattened tensor, in any order: pairs `(begin, end)`, or
+                int64[N, 2]; by default all elements.
             remove_aliased: list an element that occurs several times only once.
-            report_aliases: tell which intervals hold the same memory; they are cut so that two
-                either do, or have none in common.  A list, as in Poplar, is filled with the
-                `aliases` of the result; what it held is gone.
+            report_aliases: report which intervals hold the same memory. Intervals are cut so
+                that any two are either the same memory or disjoint. A list, as in Poplar, is
+                overwritten with the `aliases` of the result.
 
         Raises:
             TensorIndexError: for an interval outside the tensor.
@@ -683,14 +682,14 @@ class Graph(Displayed):
     def sorted_contiguous_regions_by_tile(
         self, tensor: Tensor, remove_aliased: bool = False, report_aliases: bool = False
     ) -> memory_regions.TileRegions:
-        """Group the elements of a tensor in the order of memory, on every tile.
+        """Group the elements of a tensor by contiguous ranges of memory, for every tile.
 
-        Far faster than `sorted_contiguous_regions` of each tile's intervals.
+        Much faster than one call of `sorted_contiguous_regions` for each tile.
 
         Args:
-            tensor: whole or a view; every element has a tile.
-            remove_aliased: as for `sorted_contiguous_regions`.
-            report_aliases: as for `sorted_contiguous_regions`.
+            tensor: any view; every element must have a tile.
+            remove_aliased: as in `sorted_contiguous_regions`.
+            report_aliases: as in `sorted_contiguous_regions`.
 
         Raises:
             InvalidTileMapping: when elements have no tile.
@@ -709,19 +708,19 @@ class Graph(Displayed):
     def reorder_to_simplify(
         self, tensor: Tensor, others: Sequence[Tensor] = (), require_simplest_order: bool = True
     ) -> tuple[Tensor, ...]:
-        """Rearrange tensors alike, so that the first has few regions.
+        """Rearrange tensors in the same way, so that the first has few contiguous regions.
 
         Args:
-            tensor: the one that becomes simple.
-            others: tensors with as many elements.
-            require_simplest_order: put the pieces of a concatenation in order too; without it,
-                only strides are, which takes microseconds.
+            tensor: the tensor to simplify.
+            others: tensors with the same number of elements.
+            require_simplest_order: also sort the pieces of a concatenation; otherwise only
+                strides are sorted, which takes microseconds.
 
         Returns:
-            The tensor and the others, each of one dimension.
+            The tensor and the others, each 1-D.
 
         Raises:
-            TensorCreationError: for a tensor of another size.
+            TensorCreationError: for a tensor with another number of elements.
             GraphConnectionError: for a tensor of another graph.
 
         >>> import poplite as pl
@@ -737,10 +736,10 @@ class Graph(Displayed):
         return rearrange.reordered(tensor, others, require_simplest_order)
 
     def simplifying_rearranger(self, tensor: Tensor) -> rearrange.TensorRearranger:
-        """Return what puts tensors in the order in which this one has the fewest regions.
+        """Return a rearranger to the order in which a tensor has the fewest regions.
 
         Args:
-            tensor: whole or a view.
+            tensor: any view.
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
@@ -755,14 +754,14 @@ class Graph(Displayed):
         return rearrange.TensorRearranger(tensor.view)
 
     def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor:
-        """Return the tensor that this one is a broadcast of.
+        """Return the smallest tensor of which a tensor is a broadcast.
 
         Args:
-            tensor: whole or a view.
+            tensor: any view.
 
         Returns:
-            A tensor of the same rank: broadcast along each dimension, it is the tensor given.
-            The tensor itself if it is no broadcast.
+            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; or
+            `tensor` itself if it is not a broadcast.
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
@@ -782,10 +781,10 @@ class Graph(Displayed):
         """Make an empty compute set.
 
         Args:
-            name: name within the current scopes; a name already taken gets a number.
+            name: name within the current scopes; a number is added if the name is in use.
 
         Raises:
-            TensorCreationError: when the name is no text.
+            TensorCreationError: when the name is not a string.
 
         >>> Graph().add_compute_set("step").name
         'step'
@@ -798,21 +797,22 @@ class Graph(Displayed):
         return made[-1]
 
     def add_function(self, program: Program, name: str = "") -> Function:
-        """Make a function: a program that `Call` runs from many places.
+        """Make a function: a program that `Call` can run from many places.
 
         Args:
-            program: what it runs. It has no arguments: data goes through variables.
-            name: name within the current scopes; a name already taken gets a number.
+            program: what the function runs. Functions have no arguments: data is passed in
+                variables.
+            name: name within the current scopes; a number is added if the name is in use.
 
         Raises:
-            ControlProgramError: when it is no program.
-            TensorCreationError: when the name is no text.
+            ControlProgramError: when it is not a program.
+            TensorCreationError: when the name is not a string.
 
         >>> from poplite.program import Call, Program
         >>> Call(Graph().add_function(Program(), "blur"))
         <Call 'blur', 0 steps>
         """
-        from poplite.program.function import function_of  # which imports this module
+        from poplite.program.function import function_of  # it imports this module
 
         at = here()
         name = checked_name(name, "function", at, "graph.add_function(program, 'blur')")
@@ -830,25 +830,25 @@ class Graph(Displayed):
         tile: int | None = None,
         **fields: Any,  # typed by the vertex class, which a signature cannot say
     ) -> VertexInstance:
-        """Add a vertex to a compute set, and connect it.
+        """Add a vertex to a compute set, and connect its fields.
 
         Args:
-            compute_set: where it goes.
-            vertex_class: what it is; of a template (`class Add(Vertex, Generic[T])`) either
-                `Add[FLOAT]`, or `Add`, whose element types the connected tensors tell.
-            tile: the tile it runs on; without it, use `set_tile_mapping(vertex, tile)`.
-            **fields: what goes behind each field: a tensor, a list of 1-D tensors for a list
-                of edges, a number for a scalar Input (it becomes a constant on the vertex's
-                tile) or for State, numbers for State of a Vector. Fields left out can be
-                connected later.
+            compute_set: the compute set that the vertex joins.
+            vertex_class: the class of the vertex. For a template (`class Add(Vertex,
+                Generic[T])`) either `Add[FLOAT]`, or `Add`, whose element types are deduced from
+                the connected tensors.
+            tile: the tile that runs the vertex; without it, use `set_tile_mapping(vertex, tile)`.
+            **fields: the value of each field: a tensor; a list of 1-D tensors for a list of
+                edges; a number for a scalar Input (it becomes a constant on the vertex's tile)
+                or for State; numbers for State of a Vector. Other fields can be connected later.
 
         Raises:
-            UnknownField: for a name the class does not declare.
+            UnknownField: for a name that the class does not declare.
             VertexDefinitionError: for a class without `compute`.
-            GraphConnectionError: for a tensor of another rank or graph, or one that may not
-                be written.
-            ElementTypeError: for another element type, or something that is no tensor.
-            InvalidTileMapping: for a tile the graph does not have.
+            GraphConnectionError: for a tensor of the wrong rank or of another graph, or one that
+                may not be written.
+            ElementTypeError: for a wrong element type, or anything but a tensor.
+            InvalidTileMapping: for a tile that the graph does not have.
 
         >>> from poplite.types import FLOAT
         >>> from poplite.vertex import InOut, Vertex
@@ -882,30 +882,31 @@ class Graph(Displayed):
     ) -> VertexBlock:
         """Add many vertices of one class in one call, with all their fields.
 
-        A million take no longer than a few thousand added one by one, and where tensors are
-        regular no more memory than one.
+        Adding a million takes no longer than adding a few thousand one by one; if the tensors
+        are regular, they take no more memory than a single vertex.
 
         Args:
-            compute_set: where they go.
-            vertex_class: what they are; a template gets its element types from the tensors.
-            tile: the tile of all, or an array of one for each.
-            **fields: what goes behind each field. For n vertices: a tensor of shape (n, ...),
-                of which vertex k gets `t[k]`; the slices of a tensor, `t.slices(array)`; or a
-                list of n tensors (for a list of edges, of n lists). For a scalar Input also a
-                number, or an array of n; for State a number or an array of n, and of a Vector
-                an array of shape (n, length) or a list of arrays.
+            compute_set: the compute set that the vertices join.
+            vertex_class: the class of the vertices; a template gets its element types from the
+                tensors.
+            tile: the tile of all vertices, or an array with the tile of each.
+            **fields: the values of each field. For n vertices: a tensor of shape (n, ...), of
+                which vertex k gets `t[k]`; the slices of a tensor, `t.slices(array)`; or a list
+                of n tensors (n lists of tensors for a list of edges). A scalar Input or State
+                also takes a number, or an array of n; State of a Vector takes an array of shape
+                (n, length) or a list of n arrays.
 
         Returns:
-            The vertices. `block[k]` makes the instance of one.
+            The vertices. `block[k]` makes the instance of one of them.
 
         Raises:
-            UnknownField: for a name the class does not declare.
+            UnknownField: for a name that the class does not declare.
             VertexDefinitionError: for a class without `compute`.
-            GraphConnectionError: for a field left out, fields for other numbers of vertices, a
-                tensor of another rank or graph, or one that may not be written.
-            ElementTypeError: for another element type, or something that is no tensor.
+            GraphConnectionError: for a missing field, fields for different numbers of vertices,
+                a tensor of the wrong rank or of another graph, or one that may not be written.
+            ElementTypeError: for a wrong element type, or anything but a tensor.
             SizeOverflowError: for a number outside the range of its field.
-            InvalidTileMapping: for a tile the graph does not have.
+            InvalidTileMapping: for a tile that the graph does not have.
 
         >>> import numpy as np
         >>> from poplite.types import FLOAT
@@ -935,7 +936,7 @@ class Graph(Displayed):
     def connect(
         self, field: FieldRef | tuple[VertexInstance, str], value: Tensor | Sequence[Tensor] | float
     ) -> None:
-        """Put a tensor behind an edge of a vertex.
+        """Connect a tensor to an edge of a vertex.
 
         Args:
             field: `vertex["x"]`, or one row of a list of edges: `vertex["x"][2]`.
@@ -943,10 +944,10 @@ class Graph(Displayed):
                 Input, which becomes a constant on the vertex's tile.
 
         Raises:
-            UnknownField: for a name the class does not declare.
-            GraphConnectionError: for an edge connected already, a tensor of another rank or
-                graph, or one that may not be written.
-            ElementTypeError: for another element type, or something that is no tensor.
+            UnknownField: for a name that the class does not declare.
+            GraphConnectionError: for an edge that is already connected, a tensor of the wrong
+                rank or of another graph, or one that may not be written.
+            ElementTypeError: for a wrong element type, or anything but a tensor.
 
         >>> from poplite.types import FLOAT
         >>> from poplite.vertex import InOut, Vertex
@@ -966,19 +967,19 @@ class Graph(Displayed):
     # Fields of vertices
 
     def set_field_size(self, field: _Field, size: int) -> None:
-        """Say how many rows a list of edges has, or how many values a vector of state.
+        """Set the number of rows of a list of edges, or of values of a state vector.
 
-        A list that is connected row by row is complete once it has as many rows. A vector of
-        state holds zeros until it is given values.
+        A list that is connected row by row is complete once it has that many rows. A state
+        vector holds zeros until its values are set.
 
         Args:
             field: `vertex["rows"]`.
-            size: how many.
+            size: number of rows or values.
 
         Raises:
-            GraphConnectionError: for another kind of field, a size already set, and one that
-                does not fit what is connected, or the field's layout.
-            TensorIndexError: when the size is no whole number from 0.
+            GraphConnectionError: for another kind of field, a field whose size is already set,
+                or a size that does not fit what is connected or the field's layout.
+            TensorIndexError: when the size is negative or not an integer.
 
         >>> import poplite as pl
         >>> class Total(pl.Vertex):
@@ -999,29 +1000,29 @@ class Graph(Displayed):
         connect.set_field_size(connect.field_ref(field, at), size, at)
 
     def field_size(self, field: _Field) -> int:
-        """Return how many rows a list of edges has, or how many elements another field or a row.
+        """Return the number of rows of a list of edges, or of elements of another field or a row.
 
         Args:
             field: `vertex["x"]`, or a row of a list: `vertex["rows"][2]`.
 
         Raises:
-            NoSizeSpecified: when nothing tells it yet.
+            NoSizeSpecified: when the size is not known yet.
             TensorIndexError: for a row that the list does not have.
         """
         at = here()
         return size_of(connect.field_ref(field, at), at)
 
     def max_field_dim(self, vertex_class: type[Vertex], field: str, dim: int = 0) -> int:
-        """Return the largest size that a dimension of a field can have, by its layout.
+        """Return the largest size that the layout of a field allows for one dimension.
 
         Args:
             vertex_class: the class, or a template.
             field: the field's name.
-            dim: 0 is the length of a vector; of a list of edges how many there are, and 1 the
-                length of each.
+            dim: 0 is the length of a vector, or the number of rows of a list of edges; 1 is the
+                length of each row.
 
         Raises:
-            UnknownField: for a name the class does not declare.
+            UnknownField: for a name that the class does not declare.
             TensorIndexError: for a dimension that the field does not have.
 
         >>> from typing import Annotated
@@ -1042,11 +1043,11 @@ class Graph(Displayed):
         """Return the largest number that an element of a field can hold.
 
         Args:
-            vertex_class: the class; of a template, one for given element types.
+            vertex_class: the class; a template with its element types: `Add[FLOAT]`.
             field: the field's name.
 
         Raises:
-            UnknownField: for a name the class does not declare.
+            UnknownField: for a name that the class does not declare.
             ElementTypeError: for an element type that is not known yet, and for QUARTER, whose
                 largest number depends on format and scale.
         """
@@ -1062,18 +1063,18 @@ class Graph(Displayed):
         cycles: int | VertexPerfEstimate | Sequence[int] | npt.NDArray[np.integer[Any]],
         flops: int | Sequence[int] | npt.NDArray[np.integer[Any]] = 0,
     ) -> None:
-        """Say what running a vertex once costs.
+        """Set the cost of running a vertex once.
 
         Args:
             vertex: a vertex, or what `add_vertices` returned.
-            cycles: of the thread that runs it; an estimate; for many vertices also an array of
-                one number for each.
-            flops: floating-point operations, likewise.
+            cycles: cycles of the thread that runs the vertex, or an estimate; for a block also an
+                array with a number for each vertex.
+            flops: floating-point operations: a number, or for a block also an array.
 
         Raises:
-            GraphConnectionError: for something else, or one vertex of a block.
-            ElementTypeError: for something that is no whole number, or another count of them.
-            SizeOverflowError: for a number below 0.
+            GraphConnectionError: for anything else, or a single vertex of a block.
+            ElementTypeError: for anything but integers, or an array of the wrong length.
+            SizeOverflowError: for a negative number.
 
         >>> import poplite as pl
         >>> class Double(pl.Vertex):
@@ -1092,35 +1093,37 @@ class Graph(Displayed):
         set_estimate(vertex, cycles, flops, at)
 
     def perf_estimate(self, vertex: VertexInstance) -> VertexPerfEstimate | None:
-        """Return what running a vertex once is said to cost.
+        """Return the estimated cost of running a vertex once.
 
         Args:
-            vertex: the vertex.
+            vertex: a vertex of this graph.
 
         Returns:
-            What was set for it, else what the estimator of its class says, else what the method
-            `cycles` of its class does; None without any.
+            What was set for the vertex, else the result of its class's estimator, else that of
+            its class's method `cycles`; None if there is none of these.
 
         Raises:
-            GraphConnectionError: for something that is no vertex of this graph.
-            ElementTypeError: when the estimator returns no estimate.
-            NoSizeSpecified: when `cycles` is asked, and nothing tells how long a field is.
-            VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
+            GraphConnectionError: for anything but a vertex of this graph.
+            ElementTypeError: when the estimator does not return an estimate.
+            NoSizeSpecified: when `cycles` needs the size of a field that is not known yet.
+            VertexDefinitionError: when `cycles` reads data, raises, or does not return an
+                integer.
         """
         at = here()
         check_vertex(self, vertex, VertexInstance, "perf_estimate", at)
         return estimate_of(vertex, self.top_level_graph.target, self._parts.estimators, at)
 
     def register_perf_estimator(self, vertex_class: type[Vertex], estimator: Estimator) -> None:
-        """Say how to find what vertices of a class cost.
+        """Register a function that estimates the cost of the vertices of a class.
 
         Args:
-            vertex_class: the class; a template for all classes made of it.
-            estimator: takes a vertex, whose `field_info("x")` tells sizes and values, and the
-                target; returns cycles or an estimate. A later one takes its place.
+            vertex_class: the class; a template stands for all classes made from it.
+            estimator: a function of a vertex, whose `field_info("x")` has sizes and values, and
+                the target; it returns cycles or an estimate. It replaces an earlier one.
 
         Raises:
-            ElementTypeError: for something that is no vertex class, or cannot be called.
+            ElementTypeError: when the class is not a vertex class, or the estimator is not
+                callable.
 
         >>> import poplite as pl
         >>> class Double(pl.Vertex):
@@ -1143,7 +1146,7 @@ class Graph(Displayed):
 
     @property
     def perf_estimators(self) -> Mapping[type[Vertex], Estimator]:
-        """What tells how much vertices cost, by their class."""
+        """Registered cost estimators, by vertex class."""
         return MappingProxyType(self._parts.estimators)
 
     # Streams
@@ -1159,17 +1162,17 @@ class Graph(Displayed):
         """Make a stream of blocks from the host to the device.
 
         Args:
-            handle: its name; unique among the graph's streams.
-            element_type: of its elements.
-            num_elements: of one block: what one Copy takes.
-            replicated_mode: whether each replica gets blocks of its own, or all the same.
-            buffering_depth: blocks that a `StreamCallback` may fill ahead.
+            handle: name of the stream; unique among the graph's streams.
+            element_type: type of the elements.
+            num_elements: elements in a block, which is what one Copy transfers.
+            replicated_mode: whether each replica gets blocks of its own, or all get the same.
+            buffering_depth: number of blocks that a `StreamCallback` may fill in advance.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
-            StreamMemoryAllocationError: when a block has more than 128 MiB.
-            TensorCreationError: for a number that is none, or a handle that is no text.
-            ElementTypeError: when there is no such element type.
+            StreamConnectionError: when the handle is in use.
+            StreamMemoryAllocationError: when a block is larger than 128 MiB.
+            TensorCreationError: for an invalid number, or a handle that is not a string.
+            ElementTypeError: for an unknown element type.
 
         >>> from poplite.graph import Graph
         >>> Graph().add_host_to_device_fifo("images", "float32", 784)
@@ -1186,15 +1189,15 @@ class Graph(Displayed):
         """Make a stream of blocks from the device to the host.
 
         Args:
-            handle: its name; unique among the graph's streams.
-            element_type: of its elements.
-            num_elements: of one block: what one Copy hands over.
+            handle: name of the stream; unique among the graph's streams.
+            element_type: type of the elements.
+            num_elements: elements in a block, which is what one Copy transfers.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
-            StreamMemoryAllocationError: when a block has more than 128 MiB.
-            TensorCreationError: for a number that is none, or a handle that is no text.
-            ElementTypeError: when there is no such element type.
+            StreamConnectionError: when the handle is in use.
+            StreamMemoryAllocationError: when a block is larger than 128 MiB.
+            TensorCreationError: for an invalid number, or a handle that is not a string.
+            ElementTypeError: for an unknown element type.
 
         >>> from poplite.graph import Graph
         >>> Graph().add_device_to_host_fifo("loss", "float32", 1)
@@ -1216,21 +1219,21 @@ class Graph(Displayed):
         rearrange_on_host: bool = False,
         optimise_memory: bool = False,
     ) -> RemoteBuffer:
-        """Make rows of elements that lie on the host and keep their contents between runs.
+        """Make a buffer of rows on the host, which keep their contents between runs.
 
         Args:
-            handle: its name; unique among the graph's remote buffers.
-            element_type: of its elements.
-            num_elements: of one row.
-            repeats: how many rows.
-            rearrange_on_host: kept as a wish; it changes no value.
-            optimise_memory: kept as a wish; it changes no value.
+            handle: name of the buffer; unique among the graph's remote buffers.
+            element_type: type of the elements.
+            num_elements: elements in a row.
+            repeats: number of rows.
+            rearrange_on_host: stored as a hint; it has no effect on values.
+            optimise_memory: stored as a hint; it has no effect on values.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
-            StreamMemoryAllocationError: when a row has more than 128 MiB.
-            TensorCreationError: for a number that is none, or a handle that is no text.
-            ElementTypeError: when there is no such element type; QUARTER rows are refused.
+            StreamConnectionError: when the handle is in use.
+            StreamMemoryAllocationError: when a row is larger than 128 MiB.
+            TensorCreationError: for an invalid number, or a handle that is not a string.
+            ElementTypeError: for an unknown element type, or QUARTER.
 
         >>> from poplite.graph import Graph
         >>> Graph().add_remote_buffer("table", "float32", 64, repeats=1000)
@@ -1244,11 +1247,11 @@ class Graph(Displayed):
         """Keep the code of a function on the host until `Copy(buffer, function)` loads it.
 
         Args:
-            function: whose code it is.
+            function: a function of this graph.
 
         Raises:
-            StreamConnectionError: when it has a buffer.
-            ControlProgramError: when it is no function of this graph.
+            StreamConnectionError: when the function already has a buffer.
+            ControlProgramError: for anything but a function of this graph.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Program
@@ -1256,13 +1259,13 @@ class Graph(Displayed):
         >>> graph.add_function_buffer(graph.add_function(Program(), "blur"))
         <FunctionBuffer of 'blur'>
         """
-        from poplite.program.function import buffer_of  # which imports this module
+        from poplite.program.function import buffer_of  # it imports this module
 
         buffer = buffer_of(self.top_level_graph, function, here())
         buffers = self._parts.function_buffers
         return named(buffers, "function buffer of", function.name, buffer)
 
-    # Host functions, and tensors that the host knows by name
+    # Host functions, and tensors that the host accesses by name
 
     def add_host_function(
         self,
@@ -1273,15 +1276,15 @@ class Graph(Displayed):
         """Make a function that runs on the host, in the middle of a program.
 
         Args:
-            handle: its name; unique among the graph's host functions.
-            inputs: element type and number of elements of each array it reads.
-            outputs: the same of each array it fills.
+            handle: name of the function; unique among the graph's host functions.
+            inputs: element type and number of elements of each array that it reads.
+            outputs: element type and number of elements of each array that it fills.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
-            StreamMemoryAllocationError: when an array has more than 128 MiB.
-            TensorCreationError: for a number that is none, or a handle that is no text.
-            ElementTypeError: when there is no such element type; QUARTER is refused.
+            StreamConnectionError: when the handle is in use.
+            StreamMemoryAllocationError: when an array is larger than 128 MiB.
+            TensorCreationError: for an invalid number, or a handle that is not a string.
+            ElementTypeError: for an unknown element type, or QUARTER.
 
         >>> from poplite.graph import Graph
         >>> Graph().add_host_function("sort", [("int32", 8)], [("int32", 8)])
@@ -1294,14 +1297,14 @@ class Graph(Displayed):
         """Let the host write a tensor by name: `engine.write(handle, array)`.
 
         Args:
-            handle: the name; unique among those that are written.
+            handle: the name; unique among those for writing.
             tensor: any view without aliases and constants.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
+            StreamConnectionError: when the handle is in use.
             GraphConnectionError: when the tensor may not be written, or is of another graph.
-            InvalidTileMapping: when elements of it have no tile.
-            TensorCreationError: when the handle is no text.
+            InvalidTileMapping: when some of its elements have no tile.
+            TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -1317,14 +1320,14 @@ class Graph(Displayed):
         """Let the host read a tensor by name: `engine.read(handle)`.
 
         Args:
-            handle: the name; unique among those that are read.
+            handle: the name; unique among those for reading.
             tensor: any view.
 
         Raises:
-            StreamConnectionError: when the handle is taken.
+            StreamConnectionError: when the handle is in use.
             GraphConnectionError: when the tensor is of another graph.
-            InvalidTileMapping: when elements of it have no tile.
-            TensorCreationError: when the handle is no text.
+            InvalidTileMapping: when some of its elements have no tile.
+            TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -1337,17 +1340,17 @@ class Graph(Displayed):
 
     @property
     def host_reads(self) -> Mapping[str, HostHandle]:
-        """Tensors that the host reads by handle."""
+        """Tensors that the host can read, by handle."""
         return MappingProxyType(self._parts.handles.reads)
 
     @property
     def host_writes(self) -> Mapping[str, HostHandle]:
-        """Tensors that the host writes by handle."""
+        """Tensors that the host can write, by handle."""
         return MappingProxyType(self._parts.handles.writes)
 
     @property
     def function_buffers(self) -> Mapping[str, FunctionBuffer]:
-        """Function buffers by the name of their function."""
+        """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
     def __repr__(self) -> str:

@@ -1,21 +1,21 @@
-"""How to cut tensors into pieces of nearly equal size, one for each tile.
+"""Cutting tensors into pieces of nearly equal size, one for each tile.
 
-Every cut is the same formula: part `i` of `parts` begins at `i * n // parts`.  Parts
-differ by at most one, nothing is left over, and part `i` needs no knowledge of the others::
+Every cut uses one formula: part `i` of `parts` begins at `i * n // parts`. The sizes of parts
+differ by at most one, nothing is left over, and part `i` does not depend on the others::
 
     10 elements in 4 parts      0 1 | 2 3 4 | 5 6 | 7 8 9
     cut(i, 10, 4)               0     2       5     7       10
 
-`map_linearly` and `map_blocks` put a tensor on tiles; `grid_blocks` gives the slices to
-connect vertices with::
+`map_linearly` and `map_blocks` put a tensor on tiles; `grid_blocks` returns the slices that
+vertices are connected to::
 
     for tile, (rows, cols) in enumerate(map_blocks(graph, image, (32, 46))):
         graph.add_vertex(cs, Blur, tile=tile, out=image[rows, cols], ...)
 
-`detect_innermost_grouping` tells how many elements of the innermost dimension such pieces keep
-together.
+`detect_innermost_grouping` returns the number of elements of the innermost dimension that such
+pieces keep together.
 
-Source: poplibs `mapTensorLinearly` for the meaning of grain and minimum;
+Source: PopLibs `mapTensorLinearly` for the meaning of grain and minimum;
 `poputil::detectInnermostGrouping`.
 """
 
@@ -43,12 +43,12 @@ Block = tuple[slice, slice]
 
 
 def cut(i: int, n: int, parts: int) -> int:
-    """Return where part `i` begins when `n` elements are cut into `parts`.
+    """Return the first element of part `i` when `n` elements are cut into `parts`.
 
     Args:
-        i: part, 0 to `parts`.
-        n: elements.
-        parts: how many parts, at least 1.
+        i: number of the part; `parts` for the end of the last.
+        n: number of elements.
+        parts: number of parts, at least 1.
 
     Raises:
         TensorCreationError: when `parts` is below 1.
@@ -72,11 +72,11 @@ def spread(
     """Cut elements evenly and in order over tiles.
 
     Args:
-        num_elements: how many elements.
-        tiles: how many tiles there are.
-        grain: elements that stay together; cuts fall on its multiples.
-        min_elements: least elements of a tile, as far as there are enough; fewer elements
-            use fewer tiles.
+        num_elements: number of elements.
+        tiles: number of tiles.
+        grain: number of elements that stay together; cuts fall on its multiples.
+        min_elements: minimum number of elements on a tile, as far as there are enough; few
+            elements then use fewer tiles.
 
     Returns:
         `(begin, end, tile)`, int64[used tiles].
@@ -94,13 +94,13 @@ def map_linearly(graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: 
 
     Args:
         graph: the tensor's graph, or a virtual graph of it.
-        tensor: whole or a view.
-        grain: elements that stay together on a tile.
-        min_elements: least elements of a tile; small tensors then use fewer tiles.
+        tensor: any view.
+        grain: number of elements that stay together on a tile.
+        min_elements: minimum number of elements on a tile; small tensors then use fewer tiles.
 
     Raises:
-        TensorCreationError: when `grain` or `min_elements` is no whole number from 1.
-        ElementTypeError: for something that is no graph or no tensor.
+        TensorCreationError: when `grain` or `min_elements` is not a positive integer.
+        ElementTypeError: for anything but a graph and a tensor.
 
     >>> from poplite.graph import Graph
     >>> from poplite.machine.target import Target
@@ -130,15 +130,15 @@ def map_blocks(graph: Graph, tensor: Tensor, grid: tuple[int, int] | None = None
 
     Args:
         graph: the tensor's graph.
-        tensor: rank 2 or more; further dimensions stay together.
+        tensor: a tensor of rank 2 or more; further dimensions stay together.
         grid: blocks down and across; by default nearly square blocks over all tiles.
 
     Returns:
-        The slices of block `t`, which is on tile `t`, row by row of the grid.
+        The slices of every block, row by row of the grid; block `t` is on tile `t`.
 
     Raises:
         TensorCreationError: for a tensor of rank below 2, or a grid that does not fit.
-        ElementTypeError: for something that is no graph or no tensor.
+        ElementTypeError: for anything but a graph and a tensor.
         InvalidTileMapping: when the grid has more blocks than the graph has tiles.
 
     >>> from poplite.graph import Graph
@@ -174,8 +174,8 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
         Slices of rows and columns, row by row of the grid.
 
     Raises:
-        TensorCreationError: when a block would be empty, or the grid is not positive, or
-            one of them is no pair of whole numbers.
+        TensorCreationError: when a block would be empty, the grid is not positive, or an
+            argument is not a pair of integers.
 
     >>> grid_blocks((3, 4), (1, 2))
     [(slice(0, 3, None), slice(0, 2, None)), (slice(0, 3, None), slice(2, 4, None))]
@@ -200,13 +200,13 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
 def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
     """Return the grid that uses the most tiles with nearly square blocks.
 
-    Nearly square is at most twice as long as wide; of the grids with equally many tiles the
-    one with the smallest average half perimeter (the halo of a block) is taken.
+    A nearly square block is at most twice as long as wide. Among grids with the same number of
+    tiles, the one with the smallest average half perimeter of a block (its halo) is chosen.
 
     Args:
         rows: rows of the plane.
         cols: columns of the plane.
-        tiles: tiles to use at most, at least 1.
+        tiles: largest number of tiles to use, at least 1.
 
     Returns:
         Blocks down and across; their product is at most `tiles`, and no block is empty.
@@ -236,22 +236,22 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
 
 
 def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
-    """Return how many elements of the innermost dimension belong together.
+    """Return the size of the groups of elements in the innermost dimension.
 
-    Fast vertices take channels in groups that are contiguous, such as the 16 channels that a tile
-    convolves at once.  Which groups a tensor has follows from its view, and from its tiles: they
-    are of the greatest common divisor of the first contiguous range of the first row and its
-    longest range on one tile, if it divides the row.
+    Fast vertices process channels in contiguous groups, such as the 16 channels that a tile
+    convolves at once. The groups of a tensor follow from its view and its tiles: their size is
+    the greatest common divisor of the lengths of two ranges of the first row, the first
+    contiguous one and the longest one on a single tile, if it divides the row.
 
     Args:
-        graph: the graph of the tensor.
-        tensor: of rank 1 or more; its first row has tiles.
+        graph: the tensor's graph, or a virtual graph of it.
+        tensor: a tensor of rank 1 or more, whose first row has tiles.
 
     Returns:
-        Elements of a group; 1 where there is no grouping.
+        Number of elements in a group; 1 without grouping.
 
     Raises:
-        ElementTypeError: for something that is no tensor.
+        ElementTypeError: for anything but a graph and a tensor.
         TensorCreationError: for a tensor of rank 0.
         InvalidTileMapping: when elements of the first row have no tile.
 
@@ -300,7 +300,7 @@ def _is_count(value: object) -> bool:
 
 
 def _check_two(what: str, pair: object) -> None:
-    """Refuse anything but two whole numbers."""
+    """Refuse anything but two integers."""
     try:
         numbers = [whole_number(part) for part in pair]  # type: ignore[attr-defined]
     except TypeError:
@@ -315,7 +315,7 @@ def _check_two(what: str, pair: object) -> None:
 
 
 def _first_run(row: View) -> int:
-    """Return the elements of the first region of a view of one dimension."""
+    """Return the number of elements in the first region of a 1-D view."""
     if isinstance(row.space, Storage):
         digits = row.flat_digits()
         return digits[-1][0] if digits and digits[-1][1] == 1 else 1

@@ -1,13 +1,13 @@
-"""Making variables, constants and clones, and what they hold when a program is loaded.
+"""Variables, constants and clones, and their initial values.
 
     x = graph.add_variable(FLOAT, (8,), "x", initial_value=1)
     taps = graph.add_constant(FLOAT, (3,), [1, 2, 1], "taps", mapping=0)
     y = graph.clone(x.T)
 
-Everything is checked before anything is stored; a variable whose mapping, metadata or value is
-refused is taken back.
+Everything is checked before anything is stored; a variable is removed again when its mapping,
+metadata or value is refused.
 
-Semantics: Poplar API reference, "Graph"; a variable has no tile until it is given one.
+Semantics: Poplar API reference, "Graph"; a variable has no tile until it is mapped.
 """
 
 from __future__ import annotations
@@ -64,21 +64,18 @@ from poplite.types import (
 from poplite.view import View, address_at, addresses, num_runs, storages
 
 MappingLike = SupportsIndex | Nested
-"""A tile for all elements, or for each tile intervals over the flattened view."""
+"""One tile for all elements, or for each tile intervals over the flattened view."""
 
 Value = npt.ArrayLike | Mapping[int, npt.ArrayLike]
-"""What elements hold when a program is loaded: in all replicas, or in each of some."""
+"""Initial values of elements: for all replicas, or by replica number."""
 
 
 class Declaration(NamedTuple):
-    """What a user says of a new variable.
+    """The user's declaration of a new variable.
 
     Attributes:
-        element_type: element type, or what stands for one.
-        shape: extents.
-        name: name within the current scopes.
-        mapping: its tiles; None for none yet.
-        metadata: of QUARTER, format and scale.
+        mapping: None for no tiles yet.
+        metadata: format and scale of QUARTER; None for any other type.
         at: the user's line.
     """
 
@@ -186,7 +183,7 @@ def _clone(
     place: Layout,
     at: SourceLocation,
 ) -> Tensor:
-    """Make a variable for the elements of a tensor, laid out on tiles as a layout says."""
+    """Make a variable for the elements of a tensor, in the order and on the tiles of a layout."""
     space = source.graph.space
     kind = source.element_type if like is None else like
     if metadata is None and kind is source.element_type:
@@ -212,15 +209,7 @@ def add_number(
     tile: int | None,
     at: SourceLocation,
 ) -> Variable:
-    """Make a scalar constant quickly, for a number connected to a vertex.
-
-    Args:
-        space: the variables of the graph.
-        kind: its element type.
-        number: its value, already checked and rounded.
-        tile: where it lives, if known.
-        at: the user's line.
-    """
+    """Make a scalar constant quickly, for a checked and rounded number connected to a vertex."""
     variable = space.make("", kind, (), True, at, NO_TILE if tile is None else tile)
     variable.initial_value = np.array(number, kind.dtype)
     variable.initial_value.flags.writeable = False
@@ -236,16 +225,10 @@ def add_numbers(
     tile: Int64,
     at: SourceLocation,
 ) -> Variable:
-    """Make a constant of numbers connected to many vertices.
+    """Make a constant of checked and rounded numbers that are connected to many vertices.
 
-    Args:
-        space: the variables of the graph.
-        kind: its element type.
-        numbers: its values, already checked and rounded, and never written again.
-        begin: first elements of runs that live on one tile.
-        end: one past the last.
-        tile: where they live.
-        at: the user's line.
+    `begin`, `end` and `tile` are the elements and the tile of each run on one tile. The numbers
+    become read-only.
     """
     variable = space.make("", kind, numbers.shape, True, at)
     _fix(variable, numbers)
@@ -256,15 +239,7 @@ def add_numbers(
 def add_metadata(
     space: Space, name: str, metadata: QuarterMetadata, tile: int, at: SourceLocation
 ) -> Variable:
-    """Make the constant of a QUARTER variable's format and scale.
-
-    Args:
-        space: the variables of the graph.
-        name: full name.
-        metadata: its value.
-        tile: where it lives.
-        at: the user's line.
-    """
+    """Make a constant, with this full name, of a QUARTER variable's format and scale."""
     variable = space.make(space.names.local(name), QUARTER_METADATA, (), True, at)
     _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
     variable.mapping.paint(0, 1, tile)
@@ -279,7 +254,7 @@ def _fix(constant: Variable, values: npt.NDArray[Any]) -> None:
 def _declared(
     space: Space, new: Declaration, tile: int | None = None, *, constant: bool
 ) -> Variable:
-    """Make a variable of a type and shape that the user gave, on a tile if it is known."""
+    """Make a variable of a type and shape from the user, which are checked here."""
     like, shape, at = new.element_type, new.shape, new.at
     if isinstance(shape, type) and issubclass(shape, ElementType):
         raise ElementTypeError(
@@ -331,19 +306,9 @@ def _map(
 def _attach(
     space: Space, tiles: TileNumbers, variable: Variable, metadata: object, at: SourceLocation
 ) -> None:
-    """Give a new variable its metadata, or check that it needs none.
+    """Attach metadata to a new QUARTER variable, and refuse it for any other element type.
 
-    Args:
-        space: the variables of the graph.
-        tiles: numbers of its tiles.
-        variable: of any element type.
-        metadata: a `QuarterMetadata`, which becomes a constant on tile 0; a tensor of one
-            QUARTER_METADATA element; or None.
-        at: the user's line.
-
-    Raises:
-        TensorMetadataError: when a QUARTER variable is given none, another one some, or
-            something that is no metadata.
+    A `QuarterMetadata` becomes a constant on tile 0.
     """
     if variable.element_type is not QUARTER and metadata is None:
         return
@@ -390,23 +355,11 @@ def _one_element(name: str, metadata: object, at: SourceLocation) -> Tensor:
     )
 
 
-# What they hold when a program is loaded
+# Initial values
 
 
 def set_values(tensor: Tensor, value: Value, replicas: int, at: SourceLocation) -> None:
     """Set the initial values of a tensor's elements, in the variables below it.
-
-    Args:
-        tensor: whole or a view.
-        value: a number for all elements, an array of the tensor's shape, or a flat list; or the
-            same for each of some replicas, by their number.
-        replicas: how many there are.
-        at: the user's line.
-
-    Raises:
-        GraphReplicationError: for a replica that does not exist.
-        GraphConnectionError: for constants, and views that hold an element twice.
-        PopliteError: as `values_for`.
 
     >>> from poplite.graph import Graph
     >>> from poplite.source import here
@@ -440,19 +393,6 @@ def values_for(
     at: SourceLocation,
 ) -> npt.NDArray[Any]:
     """Return host values in a shape: one number for all, or one for each element.
-
-    Args:
-        kind: their element type.
-        shape: of a tensor or variable.
-        value: a number, an array of that shape, or a flat list.
-        metadata: for QUARTER, format and scale.
-        name: what is given the values.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: for values of another count.
-        ElementTypeError: for values of another kind.
-        SizeOverflowError: for a value outside the range of the element type.
 
     >>> from poplite.source import here
     >>> from poplite.types import INT
@@ -491,16 +431,16 @@ def _store(
 ) -> None:
     """Set the initial values of a view's elements; all are checked before any is stored."""
     owners = [space.variable_of(storage) for storage in storages(view)]
-    given: Iterable[tuple[int | None, npt.ArrayLike]]
+    by_number: Iterable[tuple[int | None, npt.ArrayLike]]
     if isinstance(value, Mapping):
-        given = value.items()
+        by_number = value.items()
     else:
         differ = {n for variable in owners for n in variable.replica_values}
         if metadata is not None:
             differ.update(variable_below(space, metadata).replica_values)
-        given = [(number, value) for number in (None, *sorted(differ))]
+        by_number = [(number, value) for number in (None, *sorted(differ))]
     checked = []
-    for number, own in given:
+    for number, own in by_number:
         codes = None if metadata is None else initial_metadata(space, metadata, number or 0)
         checked.append((number, values_for(kind, view.shape, own, codes, name, at)))
     for number, values in checked:
@@ -510,7 +450,7 @@ def _store(
 def _write(
     owners: list[Variable], view: View, values: npt.NDArray[Any], replica: int | None
 ) -> None:
-    """Put values in the variables below a view, of one replica or of all others."""
+    """Store values in the variables below a view, for one replica or (None) for all others."""
     for variable in owners:
         stored, storage = _stored(variable, replica), variable.storage
         if len(owners) == 1 and num_runs(view) == 1:
@@ -523,7 +463,7 @@ def _write(
 
 
 def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
-    """Return the initial values of a replica, flat and to be changed; None is all others."""
+    """Return the initial values of a replica, or (None) of all others, flat and writeable."""
     values = variable.initial_value
     if replica is not None:
         values = variable.replica_values.get(replica)
@@ -531,7 +471,7 @@ def _stored(variable: Variable, replica: int | None) -> npt.NDArray[Any]:
             values = variable.initial_value.copy()
     if values is None:
         values = np.zeros(variable.shape, variable.element_type.dtype)
-    elif not values.flags.writeable:  # an engine has them
+    elif not values.flags.writeable:  # an engine shares them
         values = values.copy()
     if replica is None:
         variable.initial_value = values

@@ -1,13 +1,13 @@
-"""Virtual graphs: a graph over some tiles of another one, which it counts from 0.
+"""Virtual graphs: graphs over some tiles of another one, with tile numbers of their own from 0.
 
     graph = Graph(Target(ipus=2))
     first = graph.create_virtual_graph(0, 1472)              the tiles of one IPU
     second = graph.create_virtual_graph(1472, 2944)
     y = second.add_variable(FLOAT, (n,), mapping="linear")   over the second IPU
 
-A virtual graph has the parts of the top-level graph and tile numbers of its own.  Variables,
-compute sets and functions made through it are the top-level graph's: `y.graph is graph`.  What
-messages, vertices and pictures call a tile is the number of the top-level graph.
+A virtual graph shares the parts of the top-level graph, and has its own tile numbers. Variables,
+compute sets and functions made with it belong to the top-level graph: `y.graph is graph`. Messages,
+vertices and pictures use the tile numbers of the top-level graph.
 
 Source: Poplar API reference, "Graph::createVirtualGraph".
 """
@@ -50,7 +50,7 @@ class VirtualGraph(Graph):
 
     @property
     def top_level_graph(self) -> Graph:
-        """The graph over all tiles, which variables, compute sets and functions belong to."""
+        """The graph over all tiles, to which variables, compute sets and functions belong."""
         return self._top
 
     def __repr__(self) -> str:
@@ -58,17 +58,7 @@ class VirtualGraph(Graph):
 
 
 def virtual_graph(parent: Graph, tiles: object, upper: object, at: SourceLocation) -> VirtualGraph:
-    """Return a graph over some tiles of another.
-
-    Args:
-        parent: the graph, itself perhaps virtual.
-        tiles: how many, from tile 0; with `upper` the first; or a list of tiles.
-        upper: one past the last tile.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: for no tiles, a tile twice, or one that the parent does not have.
-    """
+    """Return a graph over some tiles of another; see `Graph.create_virtual_graph`."""
     if isinstance(tiles, SupportsIndex) and not isinstance(tiles, np.ndarray):
         low, high = (0, tiles) if upper is None else (tiles, upper)
         own = np.arange(_bound(parent, low, at), _bound(parent, high, at))
@@ -121,7 +111,7 @@ def _refused(parent: Graph, what: str, at: SourceLocation) -> InvalidTileMapping
 
 
 def _ipus(target: Target, tiles: Int64) -> int:
-    """Return how many IPUs tiles are on; 1 unless each has as many, one IPU after the other."""
+    """Return the number of IPUs of tiles; 1 unless all have equally many, one after the other."""
     ipu = tiles // target.tiles_per_ipu
     ends = np.append(np.flatnonzero(np.diff(ipu)) + 1, len(tiles))
     alike = (np.diff(ends, prepend=0) == ends[0]).all()

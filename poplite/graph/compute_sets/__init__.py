@@ -1,1 +1,1 @@
-"""Compute sets: vertices, their edges, and what is known of their cost."""
+"""Compute sets: vertices, their edges and their costs."""

@@ -1,15 +1,13 @@
 """Compute sets and the vertices in them.
 
-A compute set is what runs at once: all its vertices, in no order.  A vertex is one
-instance of a vertex class on one tile, with a tensor behind every edge and a value in
-every state field::
+The vertices of a compute set run in parallel, in no order. A vertex is an instance of a vertex
+class on one tile, with a tensor connected to every edge and a value in every state field::
 
     ComputeSet 'add' --- VertexInstance 0  tile 0   x: a[0:4]   y: b[0:4]   scale: 2.0
                      --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
 
-Both are made by the graph (`add_compute_set`, `add_vertex`) and read by the compiler.  Vertices
-that were added together (`add_vertices`) are a block of arrays; a `VertexInstance` of it is made
-when it is asked for.
+The graph makes both (`add_compute_set`, `add_vertex`), and the compiler reads them. Vertices that
+were added together (`add_vertices`) are a block of arrays; it makes a `VertexInstance` on access.
 """
 
 from __future__ import annotations
@@ -40,13 +38,13 @@ if TYPE_CHECKING:
 
 @refuse_copies("graph.add_compute_set, and its vertices once more")
 class ComputeSet(Displayed):
-    """Vertices that run at once.
+    """Vertices that run in parallel.
 
     Attributes:
         graph: the graph it belongs to.
         name: name with its scopes, unique among the graph's compute sets.
         location: the user's line that made it.
-        vertices: its vertices, in the order they were added; equal to a list of them.
+        vertices: its vertices, in the order in which they were added; equal to a list of them.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_compute_set("add")
@@ -69,10 +67,10 @@ class VertexList(Sequence["VertexInstance"]):
     """The vertices of a compute set: single ones, and blocks of many, as one list.
 
         parts        [v0, v1]   <VertexBlock of 1,000,000>   [v1000002]
-        vertices[1]  v1         vertices[5]  made by the block when asked
+        vertices[1]  v1         vertices[5]  made by the block on access
 
     Attributes:
-        parts: lists of single vertices, and blocks, in the order they were added.
+        parts: lists of single vertices, and blocks, in the order in which they were added.
     """
 
     __slots__ = ("_ends", "parts")
@@ -105,7 +103,7 @@ class VertexList(Sequence["VertexInstance"]):
         return (part for part in self.parts if not isinstance(part, list))
 
     def items(self) -> Iterator[VertexInstance | VertexBlock]:
-        """Yield single vertices, and blocks as wholes: few, however many vertices there are."""
+        """Yield single vertices and blocks: few items, however many vertices there are."""
         for part in self.parts:
             if isinstance(part, list):
                 yield from part
@@ -150,25 +148,25 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class VertexInstance:
     """One vertex of a compute set.
 
-    `vertex["x"]` names a field of it, for `graph.connect` and `graph.set_initial_value`.
+    `vertex["x"]` is a reference to a field, for `graph.connect` and `graph.set_initial_value`.
 
     Attributes:
         graph: the graph it belongs to.
-        vertex_class: its class; a template until what is connected tells its element types.
-        template: the template it was added with, if it was one.
+        vertex_class: its class; a template until the connected tensors determine its types.
+        template: the template that it was added with, or None.
         compute_set: the compute set it belongs to.
         index: its position in the compute set.
-        tile: the tile it runs on, or None as long as it has none.
-        connections: the tensor behind each connected edge field, or one 1-D tensor for each
-            row of a list of edges.
+        tile: the tile that runs it; None before one is set.
+        connections: the tensor of each connected edge field, or a 1-D tensor for each row of a
+            list of edges.
         state: the value of each state field that has one.
         location: the user's line that added it.
-        rows: lists of edges that are being connected one by one and still have gaps.
-        numbers: names of the fields that plain numbers are behind.
-        waiting: numbers given to fields whose element type is not known yet.
-        sizes: of lists of edges and vectors of state, by name, where they were set.
-        estimate: what running it costs, where that was set.
-        block: the vertices that it was added with, if there are any.
+        rows: lists of edges that are connected row by row and still have gaps.
+        numbers: names of the fields that are connected to plain numbers.
+        waiting: numbers for fields whose element type is not known yet.
+        sizes: sizes of lists of edges and state vectors, by field name, where they were set.
+        estimate: the cost of running it, where that was set.
+        block: the block of vertices that it belongs to, or None.
     """
 
     __slots__ = (
@@ -206,7 +204,7 @@ class VertexInstance:
         self.state: dict[str, bool | int | float | npt.NDArray[Any]] = {}
         if issubclass(vertex_class, MultiVertex):
             self.state["num_workers"] = self.graph.target.workers
-        # Most vertices have none of these, so they are replaced, not changed.
+        # Empty for most vertices, so all share one empty mapping, which is replaced, not changed.
         self.rows: Mapping[str, Mapping[int, Tensor]] = _NOTHING
         self.numbers: tuple[str, ...] = ()
         self.waiting: Mapping[str, object] = _NOTHING
@@ -225,14 +223,14 @@ class VertexInstance:
         return FieldRef(self, field_of(self.vertex_class, field, at=here()))
 
     def field_info(self, field: str) -> FieldData:
-        """Return what there is to know of a field: sizes, element type, layout, values.
+        """Return what is known about a field: sizes, element type, layout, values.
 
         Args:
             field: the field's name.
 
         Raises:
-            UnknownField: for a name the class does not declare.
-            NoSizeSpecified: when nothing tells how long it is.
+            UnknownField: for a name that the class does not declare.
+            NoSizeSpecified: when the size of the field is not known yet.
 
         >>> import poplite as pl
         >>> class Double(pl.Vertex):
@@ -246,19 +244,19 @@ class VertexInstance:
         8
         """
         from poplite.graph.compute_sets.perf_estimates import (
-            field_data,  # which imports this module
+            field_data,  # it imports this module
         )
 
         return field_data(self[field], here())
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
-        """Scalars made for plain numbers; they live on the vertex's tile."""
+        """Scalar constants made for plain numbers, on the vertex's tile."""
         return tuple(cast("Tensor", self.connections[name]) for name in self.numbers)
 
     @property
     def label(self) -> str:
-        """Its class and number, as messages call it."""
+        """Its class and number, as used in messages."""
         return f"{self.vertex_class.__name__} {self.index}"
 
     def __str__(self) -> str:
@@ -280,7 +278,7 @@ class FieldRef:
     Attributes:
         vertex: the vertex.
         field: the declared field.
-        index: the row, or None for the whole field.
+        index: the row, or None for the entire field.
     """
 
     vertex: VertexInstance
@@ -333,18 +331,7 @@ class FieldRef:
 
 
 def vertex_number(key: int, count: int) -> int:
-    """Return the number of a vertex, counted from the end where it is negative.
-
-    Args:
-        key: what the user gave.
-        count: vertices there are.
-
-    Raises:
-        TensorIndexError: when there is no such vertex.
-
-    >>> vertex_number(-1, 4)
-    3
-    """
+    """Return a checked vertex number; a negative `key` counts from the end."""
     number = whole_number(key)
     if not -count <= number < count:
         raise TensorIndexError(

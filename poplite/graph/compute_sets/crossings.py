@@ -1,16 +1,16 @@
-"""Which edges of a compute set share elements with what is written: sort and sweep.
+"""The edges of a compute set that overlap written elements, found by sorting and sweeping.
 
-Fields are first compared as wholes: one whose addresses lie apart from all that others write is
-never listed, and neither is a regular one that cannot meet itself::
+Fields are first compared by their ranges of addresses: a field whose range is disjoint from all
+written ranges is never listed, and neither is a regular field that cannot overlap itself::
 
     x  reads  [0, 1000)      ---------
-    y  writes [1001, 2001)              ---------        apart: nothing to do
+    y  writes [1001, 2001)              ---------        disjoint: nothing to do
     z  writes [3000, 3900)                          -----
     z  reads  [3100, 3200)                           --  listed, sorted, swept
 
-What is listed is sorted by address.  Written runs overlap only where two neighbours do; once they
-are known to be disjoint, one pass over reads and writes together finds the reads that meet some.
-Who reads and who writes is looked up only for those.
+Listed runs are sorted by address. Written runs overlap only where two neighbours do; once they are
+known to be disjoint, one pass over reads and writes finds the reads that overlap a write. The
+vertices of runs are looked up only for those.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Listed(NamedTuple):
     """The runs of some fields.
 
     Attributes:
-        fields: whose runs they are.
+        fields: the fields of the runs.
         stops: int64[fields], one past the last run of each.
         begin: int64[runs], first address.
-        size: int64[runs], elements; perhaps one number repeated.
+        size: int64[runs], number of elements; may be one number, broadcast.
     """
 
     fields: Sequence[FieldEdges]
@@ -50,13 +50,9 @@ class Listed(NamedTuple):
     size: Int64
 
     def edges(self, runs: Int64) -> Int64:
-        """Return the edges of some runs.
+        """Return vertex, position of the field and row of the edges of some runs, int64[n, 3].
 
-        Args:
-            runs: int64[n], numbers of runs.
-
-        Returns:
-            int64[n, 3]: vertex, position of the field, and row; they sort as declared.
+        Sorted, they are in the order of declaration.
         """
         edge = np.zeros((len(runs), 3), np.int64)
         first = 0
@@ -72,19 +68,19 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossings:
-    """What meets in a compute set.
+    """The overlaps of the edges of a compute set.
 
     Attributes:
-        written: runs of written fields that may meet something.
-        read: runs of fields that only read, and may meet something written.
-        double: pairs of `written` of two vertices that overlap.
-        foreign: pairs of `written` and `read` of two vertices that overlap; found only where
-            `double` is empty.
-        own: for fields that only read, which edges overlap what their own vertex writes; no
+        written: runs of written fields that may overlap something.
+        read: runs of fields that only read, and may overlap something written.
+        double: pairs of overlapping runs of `written` of two vertices.
+        foreign: pairs of overlapping runs of `written` and `read` of two vertices; computed only
+            where `double` is empty.
+        own: for fields that only read, the edges that overlap what their own vertex writes; no
             mask where none does.
-        shared: pairs of `written` and `read` of one vertex that overlap, where what is written
-            is read in place as well; found only where `double` is empty. Metadata of QUARTER is
-            left out, as a vertex reads it once, when it begins.
+        shared: pairs of overlapping runs of `written` and `read` of one vertex, where the written
+            field is an InOut; computed only where `double` is empty. Metadata of QUARTER is
+            omitted, since a vertex reads it once, when it begins.
     """
 
     written: Listed
@@ -101,12 +97,8 @@ NO_CROSSINGS = Crossings(_NO_RUNS, _NO_RUNS, (_NONE, _NONE), (_NONE, _NONE), {},
 
 
 def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
-    """Find what meets in a compute set.
-
-    Args:
-        fields: all that are connected to some elements.
-    """
-    if _all_apart(fields):
+    """Find the overlaps of a compute set; `fields` are all that have elements."""
+    if _all_disjoint(fields):
         return NO_CROSSINGS
     written, read = (_listed(chosen) for chosen in _candidates(fields))
     writes = _sorted(written)
@@ -120,7 +112,7 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     readers = reads.order[met]
     found = _foreign_writes(writes, written, first, reads.end[met], read.edges(readers)[:, 0])
     foreign = np.flatnonzero(found != OWN)
-    # In the order of the reads, as they were listed.
+    # Sort into the order in which the reads were listed.
     foreign = foreign[np.argsort(readers[foreign], kind="stable")]
     pairs = writes.order[found[foreign]], readers[foreign]
     is_own = found == OWN
@@ -130,8 +122,8 @@ def find_crossings(fields: Sequence[FieldEdges]) -> Crossings:
     return Crossings(written, read, double, pairs, _own(read, readers[is_own]), shared)
 
 
-def _all_apart(fields: Sequence[FieldEdges]) -> bool:
-    """Tell whether it is plain that no two edges share an element, as in most sets of few."""
+def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
+    """Tell whether it is easy to see that no two edges overlap, as in most small sets."""
     spans = sorted(field.edges.envelope() for field in fields)
     return all(end <= begin for (_, end), (begin, _) in pairwise(spans)) and all(
         field.edges.surely_disjoint() for field in fields if field.field.writes
@@ -139,7 +131,7 @@ def _all_apart(fields: Sequence[FieldEdges]) -> bool:
 
 
 def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:
-    """Return the written fields that may meet something, and the read ones that they may meet."""
+    """Return the written fields that may overlap something, and the read ones they may overlap."""
     spans = np.array([field.edges.envelope() for field in fields], np.int64).reshape(-1, 2)
     writes = np.array([field.field.writes for field in fields], np.bool_)
     (low, high), (others_low, others_high) = spans[writes].T, spans[~writes].T
@@ -158,7 +150,7 @@ def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[Fi
 
 
 def _meets_any(low: Int64, high: Int64, other_low: Int64, other_high: Int64) -> Mask:
-    """Tell which intervals meet any of some others."""
+    """Tell which intervals overlap any of the others."""
     if not len(other_low):
         return np.zeros(len(low), np.bool_)
     order = np.argsort(other_low, kind="stable")
@@ -179,7 +171,7 @@ def _listed(fields: Sequence[FieldEdges]) -> Listed:
 
 
 class _Sorted(NamedTuple):
-    """Runs by rising begin; of equal ones, as they were listed."""
+    """Runs by ascending begin; runs with the same begin keep their order."""
 
     order: Int64
     begin: Int64
@@ -197,8 +189,8 @@ def _sorted(runs: Listed) -> _Sorted:
 def _double_writes(written: Listed, writes: _Sorted) -> tuple[Int64, Int64]:
     """Return pairs of written runs of different vertices that overlap."""
     if not (writes.begin[1:] < writes.end[:-1]).any():
-        return _NONE, _NONE  # of sorted runs some overlap only if neighbours do
-    # Of runs that begin together, the one declared first is to be the first of the pair.
+        return _NONE, _NONE  # sorted runs overlap only if two neighbours do
+    # Of two runs with the same begin, the one declared first becomes the first of the pair.
     edges = written.edges(np.arange(len(written.begin)))
     order = np.lexsort((*edges.T[::-1], written.begin))
     begin, end = written.begin[order], (written.begin + written.size)[order]
@@ -207,12 +199,12 @@ def _double_writes(written: Listed, writes: _Sorted) -> tuple[Int64, Int64]:
     holder = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
     second = np.flatnonzero(begin[1:] < furthest[:-1]) + 1
     first, second = order[holder[second - 1]], order[second]
-    apart = edges[first, 0] != edges[second, 0]
-    return first[apart], second[apart]
+    differ = edges[first, 0] != edges[second, 0]
+    return first[differ], second[differ]
 
 
 def _meet_writes(writes: _Sorted, reads: _Sorted) -> tuple[Int64, Int64]:
-    """Return the reads that meet writes, and the first write that each meets."""
+    """Return the reads that overlap writes, and the first write that each overlaps."""
     count, most = len(writes.begin), len(reads.begin)
     met, first = np.empty(most, np.int64), np.empty(most, np.int64)
     columns = reads.begin, reads.end, most, met, first
@@ -223,7 +215,7 @@ def _meet_writes(writes: _Sorted, reads: _Sorted) -> tuple[Int64, Int64]:
 def _foreign_writes(
     writes: _Sorted, written: Listed, first: Int64, read_end: Int64, reader: Int64
 ) -> Int64:
-    """Return, for reads that meet writes, the first one of another vertex, or OWN."""
+    """Return the first write of another vertex for each read that overlaps writes, or OWN."""
     vertex, found = written.edges(writes.order)[:, 0], np.empty(len(first), np.int64)
     columns = len(vertex), first, read_end, reader, len(first), found
     _run(foreign_writes, writes.begin, vertex, *columns)
@@ -231,7 +223,7 @@ def _foreign_writes(
 
 
 def _in_place(written: Listed, writes: _Sorted, first: Int64, read_end: Int64) -> Int64:
-    """Return, for reads that meet writes, the first one of an InOut, or -1."""
+    """Return the first write of an InOut for each read that overlaps writes, or -1."""
     reads_too = [field.field.reads for field in written.fields]
     if not any(reads_too):
         return np.full(len(first), -1)
@@ -243,20 +235,20 @@ def _in_place(written: Listed, writes: _Sorted, first: Int64, read_end: Int64) -
 
 
 def _of_each_run(runs: Listed, of_fields: Sequence[bool]) -> Mask:
-    """Return for each run what is said of its field."""
+    """Return the value of its field for each run."""
     return np.repeat(np.array(of_fields, np.bool_), np.diff(runs.stops, prepend=0))
 
 
-def _run(kernel: Callable[..., int], *given: Int64 | int) -> int:
-    """Run a kernel: as it is for few numbers, else compiled."""
-    arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in given]
+def _run(kernel: Callable[..., int], *arguments: Int64 | int) -> int:
+    """Run a kernel, compiled unless there are few numbers."""
+    arrays = [x if isinstance(x, int) else np.ascontiguousarray(x) for x in arguments]
     if max(len(x) for x in arrays if not isinstance(x, int)) <= FEW:
         return int(kernel(*arrays))
     return native(kernel)(*[x if isinstance(x, int) else address(x) for x in arrays])
 
 
 def _own(read: Listed, runs: Int64) -> dict[FieldEdges, Mask]:
-    """Return which edges of each field some runs are of."""
+    """Return a mask of the edges of some runs, for each field that has any."""
     own: dict[FieldEdges, Mask] = {}
     first = 0
     for field, stop in zip(read.fields, read.stops.tolist(), strict=True):

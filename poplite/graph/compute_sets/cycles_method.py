@@ -5,10 +5,10 @@
         def cycles(self, target) -> int:
             return 20 + 3 * len(self.y)          worker slots of one vertex
 
-It is plain Python, never compiled.  `self` has the lengths of vectors and lists, whole numbers of
-state, and whatever the class holds; it has no data, so that one answer serves all vertices whose
-words (`poplite.graph.compute_sets.vertex_shapes`) are equal.  Which words it looked at is noted:
-only those tell vertices apart.
+The method is ordinary Python and is never compiled. `self` has the lengths of vectors and lists,
+integer state, and the attributes of the class. It has no data, so that one answer serves all
+vertices with equal words (`poplite.graph.compute_sets.vertex_shapes`). The words that the method
+reads are recorded: only those distinguish vertices.
 """
 
 from __future__ import annotations
@@ -48,15 +48,7 @@ if TYPE_CHECKING:
 
 
 def checked_estimator(estimator: object, at: SourceLocation) -> Estimator:
-    """Return an estimator after checking that it can be called.
-
-    Args:
-        estimator: what the user gave.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it cannot.
-    """
+    """Return an estimator after checking that it is callable."""
     if callable(estimator):
         return estimator
     raise ElementTypeError(
@@ -73,19 +65,7 @@ def estimate_of(
     estimators: Mapping[type[Vertex], Estimator],
     at: SourceLocation,
 ) -> VertexPerfEstimate | None:
-    """Return what running a vertex once is said to cost; None where nothing says it.
-
-    Args:
-        vertex: the vertex.
-        target: the machine.
-        estimators: what is registered, by class.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when the estimator returns no estimate.
-        NoSizeSpecified: when `cycles` is asked, and nothing tells how long a field is.
-        VertexDefinitionError: as `cycles_of`.
-    """
+    """Return the estimated cost of a vertex; see `Graph.perf_estimate`."""
     if vertex.estimate is not None:
         return vertex.estimate
     cls = vertex.vertex_class
@@ -98,16 +78,9 @@ def estimate_of(
 def cycles_of(
     cls: type[Vertex], words: Sequence[int], target: Target, read: set[int]
 ) -> VertexPerfEstimate:
-    """Return what a class says that a vertex costs.
+    """Return the cost that the method `cycles` of a class computes for a vertex's shape.
 
-    Args:
-        cls: a vertex class with `cycles`; no template.
-        words: the shape of the vertex.
-        target: the machine.
-        read: positions of the words that were looked at; added to.
-
-    Raises:
-        VertexDefinitionError: when `cycles` reads data, raises, or returns no whole number.
+    The positions of the words that it reads are added to `read`.
 
     >>> from poplite.machine.target import Target
     >>> from poplite.types import FLOAT
@@ -131,7 +104,7 @@ def cycles_of(
         raise VertexDefinitionError(
             f"vertex class '{cls.__name__}': cycles raises {type(error).__name__}: {error}",
             at=_innermost(error.__traceback__),
-            found=_told(cls, words),
+            found=_in_words(cls, words),
             fix="return worker slots for any lengths, 0 among them",
         ) from error
     cycles, flops = (
@@ -155,7 +128,7 @@ def _checked(cls: type[Vertex], words: Sequence[int], what: str, value: Any) -> 
         f"vertex class '{cls.__name__}': cycles returns {what}={clipped(value)}, "
         "which is no whole number from 0 to 2**40",
         at=SourceLocation(code.co_filename, code.co_firstlineno, "cycles"),
-        found=f"its type is {type(value).__name__}\n{_told(cls, words)}",
+        found=f"its type is {type(value).__name__}\n{_in_words(cls, words)}",
         fix="return 20 + 3 * len(self.x) // 2, or VertexPerfEstimate(cycles, flops)",
     )
 
@@ -169,8 +142,8 @@ def _innermost(trace: TracebackType | None) -> SourceLocation | None:
     return place
 
 
-def _told(cls: type[Vertex], words: Sequence[int]) -> str:
-    """Return a shape in words."""
+def _in_words(cls: type[Vertex], words: Sequence[int]) -> str:
+    """Describe a shape in words."""
     parts = []
     for field in fields_of(cls):
         first = field.first_word
@@ -193,9 +166,9 @@ def _value(field: Field, word: int) -> int | bool:
 def _refuse_data(cls: type[Vertex], name: str, what: str) -> Never:
     raise definition_error(
         cls,
-        f"cycles reads {what}, but costs hang on lengths and whole numbers of state only",
+        f"cycles reads {what}, but costs depend on lengths and whole numbers of state only",
         f"len(self.{name}), or State of a whole number; graph.set_perf_estimate(vertex, "
-        "cycles) where costs hang on data; leave cycles out to have them estimated",
+        "cycles) where costs depend on data; leave cycles out to have them estimated",
         found=f"declared {cls.fields[name]}",
     )
 
@@ -210,13 +183,13 @@ _known: WeakKeyDictionary[type[Vertex], Mapping[str, ShapeField]] = WeakKeyDicti
 
 
 class _Shape:
-    """What `self` is inside `cycles`: names of its own are mangled, so they hide none of a user."""
+    """`self` inside `cycles`; its own names are mangled, so they hide none of the user's."""
 
     def __init__(self, cls: type[Vertex], words: Sequence[int], read: set[int]) -> None:
         state = {"cls": cls, "words": words, "read": read, "fields": _fields(cls)}
         vars(self).update({f"_Shape__{name}": value for name, value in state.items()})
 
-    # So that super() takes it for what it stands for.
+    # super() in a user's `cycles` accepts this object as an instance of the class.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return self.__cls
@@ -250,7 +223,7 @@ class _Shape:
 
 
 class _Length:
-    """What a vector is inside `cycles`: its length."""
+    """A vector inside `cycles`: only its length."""
 
     def __init__(
         self, cls: type[Vertex], name: str, length: int, read: set[int], words: tuple[int, ...]
@@ -273,7 +246,7 @@ class _Length:
 
 
 class _Rows:
-    """What a list of vectors is inside `cycles`: so many vectors, as equal as they can be."""
+    """A list of vectors inside `cycles`: rows as equal in length as possible."""
 
     def __init__(
         self, cls: type[Vertex], field: ShapeField, words: Sequence[int], read: set[int]

@@ -1,15 +1,15 @@
-"""All edges of a compute set: who touches which elements.
+"""All edges of a compute set: the elements that its vertices access.
 
-Vertices of one class that were added together form a *family*: each block is one, and all
-single vertices of a class are another.  Of a family, each field has its edges as arrays
-(`poplite.graph.compute_sets.edges`), so that a regular block costs the same whatever its size::
+Vertices of one class form *families*: each block is one, and all single vertices of the class are
+another. The edges of each field of a family are arrays (`poplite.graph.compute_sets.edges`), so
+that a regular block costs the same at any size::
 
     family   vertices    field   start              length
     Add      0 ... 99    x       0, 16, 32 ...      16
                          y       1601, 1617 ...     16
     Sum      100, 101    x       1601, 1701         (1601, 100) (1701, 50) (1800, 50): a gather
 
-The checks and the lowering both start from this table.
+Both the checks and the lowering start from this table.
 """
 
 from __future__ import annotations
@@ -43,13 +43,9 @@ if TYPE_CHECKING:
 class FieldEdges:
     """The edges of one field of a family.
 
-    Args:
+    Attributes:
         numbers: position of each vertex in the compute set.
         position: position of the field in the vertex class.
-        field: the field.
-        edges: what stands behind it.
-
-    Attributes: the same.
     """
 
     def __init__(self, numbers: Series, position: int, field: Field, edges: Edges) -> None:
@@ -57,7 +53,7 @@ class FieldEdges:
 
     @cached_property
     def runs(self) -> Runs:
-        """The runs of all edges; listed when first asked for."""
+        """The runs of all edges; computed on first access."""
         return self.edges.runs()
 
     def vertex(self) -> Int64:
@@ -78,7 +74,7 @@ class Family:
 
     Attributes:
         cls: their class.
-        vertices: themselves; a block makes each when it is asked for.
+        vertices: the vertices; a block makes each on access.
         numbers: position of each in the compute set.
         fields: the edges of each edge field.
         state: the values of each state field, by name.
@@ -91,11 +87,7 @@ class Family:
     state: Mapping[str, StateValues]
 
     def tiles(self, num_tiles: int) -> VertexTiles:
-        """Return the tile of each vertex; all have one.
-
-        Args:
-            num_tiles: tiles of the graph.
-        """
+        """Return the tile of each vertex; all must have one."""
         vertices = self.vertices
         if isinstance(vertices, VertexBlock):
             return vertices.tiles
@@ -106,43 +98,33 @@ class Family:
 
 
 class EdgeTable:
-    """The edges of a compute set.
-
-    Args:
-        families: its vertices: single ones by class, then blocks.
-
-    Attributes: the same.
-    """
+    """The edges of a compute set, by family: single vertices by class, then blocks."""
 
     def __init__(self, families: Sequence[Family]) -> None:
         self.families = tuple(families)
 
     @cached_property
     def fields(self) -> tuple[FieldEdges, ...]:
-        """The edges of every field that is connected to some elements."""
+        """The edges of every field that is connected to any elements."""
         parts = chain.from_iterable(family.fields for family in self.families)
         return tuple([part for part in parts if part.edges.num_elements])
 
     @cached_property
     def num_elements(self) -> int:
-        """Connected elements, repeats counted."""
+        """Connected elements, including repetitions."""
         return sum([part.edges.num_elements for part in self.fields])
 
     @cached_property
     def crossings(self) -> Crossings:
-        """What meets in the compute set; found when first asked for."""
-        # What finds it builds on this table.
+        """Overlapping edges of the compute set; computed on first access."""
+        # `crossings` imports this module.
         from poplite.graph.compute_sets.crossings import find_crossings
 
         return find_crossings(self.fields)
 
 
 def edge_table(compute_set: ComputeSet) -> EdgeTable:
-    """Collect the edges of a compute set whose fields are all connected.
-
-    Args:
-        compute_set: any compute set; zero vertices give an empty table.
-    """
+    """Collect the edges of a compute set whose fields are all connected."""
     by_class: dict[type[Vertex], list[VertexInstance]] = {}
     for vertex in compute_set.vertices.singles():
         by_class.setdefault(vertex.vertex_class, []).append(vertex)
@@ -198,8 +180,7 @@ def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Ed
 def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     """Return the edges of vertices that have several each.
 
-    Args:
-        lists: of each vertex the rows of its list, or one view of two dimensions with all of them.
+    For each vertex, `lists` has the rows of its list, or one 2-D view with all of them.
     """
     views = list(chain.from_iterable(lists))
     counts = [sum([_num_rows(view) for view in several]) for several in lists]
@@ -209,7 +190,7 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     begins = _plain(views)
     if begins is not None:
         return Edges(rows, length, compact(np.array(begins, np.int64)))
-    if length.total() > MOST_RUNS:  # they may be too many, and a message counts the rows
+    if length.total() > MOST_RUNS:  # pass rows one by one: the error for too many counts them
         each = [[v.index(k) for k in range(v.shape[0])] if len(v.shape) > 1 else [v] for v in views]
         return of_views(list(chain.from_iterable(each)), rows)
     _, begin, count = runs_of_many(views)
@@ -224,7 +205,7 @@ def _num_rows(view: View) -> int:
 
 
 def _plain(views: Sequence[View]) -> list[int] | None:
-    """Return where rows begin whose elements are consecutive; None where that is not so plain."""
+    """Return the starts of rows with consecutive elements; None where that is not easy to see."""
     begins: list[int] = []
     for view in views:
         space, shape, dims = view.space, view.shape, view.dims

@@ -1,7 +1,7 @@
-"""The edges behind one field of many vertices, in few bytes.
+"""The edges of one field of many vertices, in few bytes.
 
-Edges are counted by vertex, then by row of a list.  One whose elements are consecutive is an
-address and a length; what is regular takes no more for more vertices::
+Edges are numbered by vertex, then by row of a list. An edge with consecutive elements is an address
+and a length; regular edges take the same memory for any number of vertices::
 
     x[i]                of shape (n,)           start  5, 6, 7 ...          length 1
     x[i, :]             of shape (n, 16)        start  0, 16, 32 ...        length 16
@@ -37,7 +37,7 @@ class Runs(NamedTuple):
     Attributes:
         first: int64[edges + 1]; the runs of edge e are `first[e]` to `first[e + 1]`.
         begin: int64[runs], address of the first element.
-        size: int64[runs], elements, at least one.
+        size: int64[runs], number of elements, at least one.
     """
 
     first: Int64
@@ -51,16 +51,16 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """What stands behind one field of many vertices.
+    """The edges of one field of many vertices.
 
     Attributes:
         rows: edges of each vertex: 1, or the rows of a list.
         length: elements of each edge.
-        start: address of each edge's first element; None unless all are consecutive. An edge
-            without elements has any address of the others.
-        pieces: where they are not: a view of shape (vertices, ...), one of all elements in
-            order, of one dimension, or the runs.
-        pairs: uint32[edges, 2], what `start` and `length` hold, side by side as drivers read
+        start: address of each edge's first element; None unless the elements of every edge are
+            consecutive. An edge without elements may have any address of the others.
+        pieces: if `start` is None: a view of shape (vertices, ...), a 1-D view of all elements in
+            order, or their runs.
+        pairs: uint32[edges, 2], the values of `start` and `length` side by side, as drivers read
             irregular lists: offset and length.
     """
 
@@ -72,17 +72,17 @@ class Edges:
 
     @property
     def num_vertices(self) -> int:
-        """How many vertices."""
+        """Number of vertices."""
         return self.rows.count
 
     @property
     def num_elements(self) -> int:
-        """Elements of all edges, repeats counted."""
+        """Elements of all edges, including repetitions."""
         return self.length.total()
 
     @property
     def are_alike(self) -> bool:
-        """Whether all have their elements at the same distances, which are not consecutive."""
+        """Whether all edges have the same strides, and their elements are not consecutive."""
         view = self.pieces
         if not isinstance(view, View) or len(view.shape) == 1:
             return False
@@ -104,7 +104,7 @@ class Edges:
         return Runs(first, begin[filled], count[filled])
 
     def elements(self) -> Steps | None:
-        """Return the addresses of all elements where they are regular; innermost are edges'."""
+        """Return the addresses of all elements, edge by edge, where they are regular; else None."""
         size = self.length.only
         if isinstance(self.start, Steps) and size is not None:
             return Steps(self.start.first, (*self.start.digits, (size, 1)))
@@ -114,7 +114,7 @@ class Edges:
         return None
 
     def envelope(self) -> tuple[int, int]:
-        """Return an interval of addresses that holds all elements; there are some."""
+        """Return an interval of addresses that contains all elements; there must be some."""
         elements = self.elements()
         if elements is not None:
             return elements.low, elements.high + 1
@@ -124,7 +124,7 @@ class Edges:
         return int(begin.min()), int((begin + size).max())
 
     def surely_disjoint(self) -> bool:
-        """Tell whether it is plain that no two edges share an element."""
+        """Tell whether it is easy to see that no two edges share an element."""
         elements = self.elements()
         if elements is not None:
             return _surely_disjoint(elements.digits)
@@ -134,7 +134,7 @@ class Edges:
 
 
 def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether it is plain that no address occurs twice."""
+    """Tell whether it is easy to see that no address occurs twice."""
     reach = 1
     for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
         if extent > 1 and abs(stride) < reach:
@@ -146,10 +146,8 @@ def _surely_disjoint(digits: Sequence[tuple[int, int]]) -> bool:
 def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     """Cut the runs of all elements where one edge ends and the next begins.
 
-    Args:
-        begin: int64[runs], first addresses, in the order of the edges.
-        count: int64[runs], elements, at least one.
-        length: elements of each edge, as many altogether.
+    `begin` and `count`, int64[runs], are the runs in the order of the edges, each of at least one
+    element; `length` has the elements of each edge, with the same total.
 
     >>> [a.tolist() for a in cut(np.array([0, 9]), np.array([4, 2]), constant(3, 2))]
     [[0, 1, 3], [0, 3, 9], [3, 1, 2]]
@@ -161,7 +159,7 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
     ends = np.cumsum(length.array())
     run_ends = np.cumsum(count)
     both = np.concatenate([run_ends, ends])
-    both.sort(kind="stable")  # merges two rising sequences in one pass
+    both.sort(kind="stable")  # merges two ascending sequences in one pass
     stops = both[np.diff(both, prepend=0) > 0]
     starts = np.concatenate([np.zeros(min(1, len(stops)), np.int64), stops[:-1]])
     run = np.searchsorted(run_ends, starts, side="right")
@@ -170,11 +168,9 @@ def cut(begin: Int64, count: Int64, length: Series) -> Runs:
 
 
 def of_view(view: View, depth: int) -> Edges:
-    """Return the edges that one tensor gives to vertices, one index of its first dimension each.
+    """Return the edges of vertices that share one tensor by its first dimension.
 
-    Args:
-        view: shape (n,), (n, length) or (n, rows, length).
-        depth: of the field: 0, 1 or 2.
+    The view has shape (n,), (n, length) or (n, rows, length), for a field of depth 0, 1 or 2.
     """
     count, *inner = view.shape
     num_rows, size = (inner[0] if depth == 2 else 1), (inner[-1] if depth else 1)
@@ -197,7 +193,7 @@ def of_view(view: View, depth: int) -> Edges:
 
 
 def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
-    """Return where edges of one size begin in runs of several each."""
+    """Return the first addresses of edges of one size, `times` of which are in each run."""
     if (times == 1).all():
         return begin
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
@@ -205,12 +201,7 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
 
 
 def of_views(views: Sequence[View], rows: Series) -> Edges:
-    """Return the edges that a list of views gives to vertices, one view an edge.
-
-    Args:
-        views: of rank 1, or of one element.
-        rows: edges of each vertex.
-    """
+    """Return the edges of a list of views, each of rank 1 or one element, one view per edge."""
     plain = _plain(views)
     if plain is not None:
         begins, sizes = plain
@@ -223,7 +214,7 @@ def of_views(views: Sequence[View], rows: Series) -> Edges:
 
 
 def _plain(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
-    """Return starts and lengths, the quick way of most lists; None where it does not do."""
+    """Return starts and lengths fast for most lists; None where that is impossible."""
     begins, sizes = [], []
     for view in views:
         space, shape = view.space, view.shape
@@ -238,13 +229,7 @@ def _plain(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
 
 
 def listed(begin: Int64, length: Series, rows: Series) -> Edges:
-    """Return edges of consecutive elements.
-
-    Args:
-        begin: int64, address of the first element of each edge that has elements.
-        length: elements of each edge.
-        rows: edges of each vertex.
-    """
+    """Return edges of consecutive elements; `begin` has an address for each edge with elements."""
     if len(begin) < length.count:
         every = np.full(length.count, begin.min() if len(begin) else 0)
         every[length.array() > 0] = begin
@@ -253,17 +238,10 @@ def listed(begin: Int64, length: Series, rows: Series) -> Edges:
 
 
 def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
-    """Return the edges that slices of one view give to vertices.
+    """Return the edges of vertices that get slices of one view, int64[n] begins and ends.
 
-    Args:
-        view: of the rank of the field, or of rank 1 for a scalar field.
-        begin: int64[n], first indices along dimension 0.
-        end: int64[n], one past the last.
-        depth: of the field: 0, 1 or 2.
-
-    Returns:
-        None where the elements of an edge are not consecutive, or the view is of several
-        variables.
+    The view has the rank of the field, or rank 1 for a scalar field. None where the elements of an
+    edge are not consecutive, or the view reads several variables.
     """
     stride = view.dims[0]
     last = 1 if depth < 2 or view.shape[1] == 1 else view.dims[1]
@@ -284,11 +262,7 @@ def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
 
 
 def paired(edges: Edges) -> Edges:
-    """Return the edges of lists with addresses and lengths side by side, as drivers read them.
-
-    Args:
-        edges: of a list field; others than irregular, consecutive ones stay as they are.
-    """
+    """Return edges of lists with `pairs` if irregular and consecutive, others unchanged."""
     start, length = edges.start, edges.length
     if not isinstance(start, Listed) or max(start.high - start.base, length.high) >= MOST_NARROW:
         return edges

@@ -1,9 +1,9 @@
-"""How long fields are: sizes that are set, that what is connected tells, and that layouts allow.
+"""Sizes of fields: those that are set, those that follow from connections, and layouts' limits.
 
     graph.set_field_size(vertex["rows"], 3)      then rows 0, 1 and 2 are connected one by one
     graph.set_field_size(vertex["table"], 8)     a vector of state: zeros until it has values
 
-A list of edges without a set size is as long as the rows connected to it.
+A list of edges whose size was not set is as long as the rows connected to it.
 
 Source: Poplar API reference, "Graph::setFieldSize", "Graph::getMaxFieldDim".
 """
@@ -30,18 +30,7 @@ from poplite.vertex.vertex import Vertex
 
 
 def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
-    """Say how many rows a list of edges has, or how many values a vector of state.
-
-    Args:
-        ref: the field.
-        size: how many.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for another kind of field, a size already set, and one that does
-            not fit what is connected, or the field's layout.
-        TensorIndexError: when the size is no whole number from 0.
-    """
+    """Set the number of rows of a list of edges, or of values of a state vector."""
     vertex, field = ref.vertex, ref.field
     if ref.index is not None or field.depth != (2 if field.is_edge else 1):
         which = "" if ref.index is None else f"row {ref.index} of "
@@ -53,7 +42,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
             if field.is_edge
             else f"graph.set_initial_value(vertex['{field.name}'], value)",
         )
-    count = _size_given(vertex, field, size, at)
+    count = _checked_size(vertex, field, size, at)
     before, held = vertex.sizes.get(field.name), _held(vertex, field)
     rows = vertex.rows.get(field.name, {})
     if before is not None and before != count:
@@ -77,7 +66,7 @@ def set_size(ref: FieldRef, size: object, at: SourceLocation) -> None:
             vertex.waiting = {**vertex.waiting, field.name: [0] * count}
 
 
-def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
+def _checked_size(vertex: VertexInstance, field: Field, size: object, at: SourceLocation) -> int:
     count = integer_or_none(size)
     if count is None or not 0 <= count <= LARGEST_COUNT:
         raise TensorIndexError(
@@ -90,9 +79,9 @@ def _size_given(vertex: VertexInstance, field: Field, size: object, at: SourceLo
 
 
 def _held(vertex: VertexInstance, field: Field) -> int | None:
-    """Return how many rows or values a field has by now; None where it has nothing."""
-    for given in (vertex.connections, vertex.state, vertex.waiting):
-        value = given.get(field.name)
+    """Return the number of rows or values that a field has now; None where it has nothing."""
+    for held in (vertex.connections, vertex.state, vertex.waiting):
+        value = held.get(field.name)
         if isinstance(value, Tensor):
             return value.shape[0] if field.depth else 1
         if value is not None:
@@ -101,16 +90,7 @@ def _held(vertex: VertexInstance, field: Field) -> int | None:
 
 
 def size_of(ref: FieldRef, at: SourceLocation) -> int:
-    """Return how many rows a list of edges has, or how many elements another field or a row.
-
-    Args:
-        ref: the field, or a row.
-        at: the user's line.
-
-    Raises:
-        NoSizeSpecified: when nothing tells it yet.
-        TensorIndexError: for a row that the list does not have.
-    """
+    """Return the size of a field or row; see `Graph.field_size`."""
     vertex, field = ref.vertex, ref.field
     name = f"vertex['{field.name}']"
     if ref.index is not None:
@@ -159,17 +139,7 @@ def _size_of_row(ref: FieldRef, at: SourceLocation) -> int:
 
 
 def check_sizes(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> None:
-    """Refuse what is longer than a field's layout can count, or not as long as the size set.
-
-    Args:
-        vertex: the vertex.
-        field: a vector or list of edges, or a vector of state.
-        value: what goes behind it: a tensor, a tuple of rows, or values.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: with both numbers.
-    """
+    """Refuse a value that exceeds the field's layout, or differs from the size that was set."""
     if field.depth == 0:
         return
     size = vertex.sizes.get(field.name)
@@ -190,17 +160,7 @@ def check_sizes(vertex: VertexInstance, field: Field, value: object, at: SourceL
 
 
 def check_row(ref: FieldRef, row: Tensor, at: SourceLocation) -> None:
-    """Refuse a row beyond the size set, or longer than the layout of the list can count.
-
-    Args:
-        ref: the row.
-        row: what goes behind it.
-        at: the user's line.
-
-    Raises:
-        TensorIndexError: for a row beyond the size.
-        GraphConnectionError: for a row that is too long, with both numbers.
-    """
+    """Refuse a row beyond the size that was set, or longer than the layout allows."""
     size = ref.vertex.sizes.get(ref.field.name)
     if size is not None and ref.index is not None and ref.index >= size:
         raise TensorIndexError(
@@ -218,18 +178,7 @@ def check_row(ref: FieldRef, row: Tensor, at: SourceLocation) -> None:
 def check_limit(
     vertex: VertexInstance, field: Field, count: int, what: str, at: SourceLocation
 ) -> None:
-    """Refuse a vector longer than its layout can count.
-
-    Args:
-        vertex: the vertex.
-        field: its field.
-        count: elements of the vector.
-        what: which vector, for the message.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: with both numbers.
-    """
+    """Refuse a vector longer than its layout allows; `what` names it in the message."""
     if count > field.layout.limit:
         raise GraphConnectionError(
             f"{vertex}: field '{field.name}' takes {field.layout.limit:,} elements, "
@@ -244,10 +193,10 @@ def check_limit(
 
 
 def _differs(
-    vertex: VertexInstance, field: Field, given: str, has: str, at: SourceLocation
+    vertex: VertexInstance, field: Field, new: str, has: str, at: SourceLocation
 ) -> GraphConnectionError:
     return GraphConnectionError(
-        f"{vertex}: field '{field.name}' {given}, but {has}",
+        f"{vertex}: field '{field.name}' {new}, but {has}",
         at=at,
         found=f"declared {field}; vertex added at {vertex.location}",
         fix="connect as many rows, or give as many values, as graph.set_field_size says",
@@ -255,18 +204,7 @@ def _differs(
 
 
 def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLocation) -> int:
-    """Return the largest size that a dimension of a field can have.
-
-    Args:
-        vertex_class: the class, for the message.
-        field: its field.
-        dim: 0 is the length of a vector; of a list of edges how many there are, and 1 the length
-            of each.
-        at: the user's line.
-
-    Raises:
-        TensorIndexError: for a dimension that the field does not have.
-    """
+    """Return the largest size of a dimension of a field; see `Graph.max_field_dim`."""
     number = integer_or_none(dim)
     if number is None or not 0 <= number < field.depth:
         raise TensorIndexError(
@@ -280,16 +218,7 @@ def max_dim(vertex_class: type[Vertex], field: Field, dim: object, at: SourceLoc
 
 
 def largest_number(vertex_class: type[Vertex], field: Field, at: SourceLocation) -> int | float:
-    """Return the largest number that an element of a field can hold.
-
-    Args:
-        vertex_class: the class, for the message.
-        field: its field.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for an element type that is not known yet, and for QUARTER.
-    """
+    """Return the largest number that an element of a field can hold."""
     element = field.element
     if field.variable is not None or element.requires_metadata:
         raise ElementTypeError(

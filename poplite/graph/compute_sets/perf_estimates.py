@@ -1,14 +1,14 @@
-"""What there is to know of a vertex that is to be priced, and what it is said to cost.
+"""Estimated costs of vertices, and what estimators can know about a vertex.
 
     def cost(vertex, target):                       an estimator of a class
         return 20 + 3 * vertex.field_info("x").size
 
     graph.register_perf_estimator(Axpy, cost)
-    graph.set_perf_estimate(vertex, 164)            of one vertex, before the estimator's
+    graph.set_perf_estimate(vertex, 164)            for one vertex; it precedes the estimator
 
-Without either, the method `cycles` of its class is asked, which sees its sizes alone.
+Without either, the method `cycles` of the class is called, which knows only sizes.
 
-Cycles are those of the thread that runs the vertex; of a `MultiVertex` those of its tile.
+Cycles are those of the thread that runs the vertex; for a `MultiVertex`, those of its tile.
 Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
 """
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 
 MOST = 1 << 40
-"""Of the cycles or operations of a vertex, so that those of many are whole numbers of 64 bits: a
-quarter of an hour."""
+"""Largest number of cycles (a quarter of an hour) or operations of a vertex; the sums over many
+vertices fit 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class VertexPerfEstimate:
-    """What running a vertex once costs.
+    """The cost of running a vertex once.
 
     Args:
-        cycles: of the thread that runs it.
+        cycles: cycles of the thread that runs it.
         flops: floating-point operations.
     """
 
@@ -57,21 +57,15 @@ class VertexPerfEstimate:
 
 
 Estimator = Callable[["VertexInstance", "Target"], VertexPerfEstimate | int]
-"""Tells what a vertex of a class costs, from its fields: an estimate, or cycles."""
+"""Returns the cost of a vertex of a class from its fields: an estimate, or cycles."""
 
 
 def estimator_for(
     cls: type[Vertex], estimators: Mapping[type[Vertex], Estimator]
 ) -> Estimator | None:
-    """Return the estimator of a class.
+    """Return the estimator of a class, or of the nearest base class with one.
 
-    Args:
-        cls: the class.
-        estimators: what is registered.
-
-    Returns:
-        That of the class, or of the nearest class it derives from; None where there is none, or
-        a class still nearer has a method `cycles`.
+    None where there is none, or a nearer class has a method `cycles`.
     """
     for base in cls.__mro__:
         if base in estimators:
@@ -86,14 +80,14 @@ class FieldData:
     """A field of one vertex, as an estimator sees it.
 
     Attributes:
-        name: its name.
+        name: name of the field.
         role: "input", "output", "inout" or "state".
-        element_type: what it holds.
-        rank: 0 one element, 1 a vector, 2 a list of vectors.
-        sizes: int64[size], elements of each vector of a list; of a vector one number, of one
-            element none.
-        layout: how its vectors lie in memory.
-        initial_values: of state, the values; None of edges, and where nothing was given.
+        element_type: type of its elements.
+        rank: 0 for one element, 1 for a vector, 2 for a list of vectors.
+        sizes: int64[size], elements of each vector of a list; one number for a vector, none for
+            one element.
+        layout: how its vectors are stored in memory.
+        initial_values: the values of state; None for edges, and where no values were set.
     """
 
     name: str
@@ -110,10 +104,10 @@ class FieldData:
         return len(self.sizes) if self.rank == 2 else int(self.sizes[0]) if self.rank else 1
 
     def size_at(self, index: int) -> int:
-        """Return the elements of one vector of a list.
+        """Return the number of elements of one vector of a list.
 
         Args:
-            index: which.
+            index: position of the vector.
 
         Raises:
             TensorIndexError: when there is no such vector.
@@ -132,7 +126,7 @@ class FieldData:
 
     @property
     def initial_value(self) -> bool | int | float | None:
-        """The value of state that is one number; None of other fields."""
+        """The value of scalar state; None for other fields."""
         values = self.initial_values
         return None if self.rank or values is None else values.item()
 
@@ -150,15 +144,7 @@ class FieldData:
 
 
 def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
-    """Return what there is to know of a field.
-
-    Args:
-        ref: the field.
-        at: the user's line.
-
-    Raises:
-        NoSizeSpecified: when nothing tells how long it is.
-    """
+    """Return what is known about a field."""
     vertex, field = ref.vertex, ref.field
     size = size_of(ref, at)
     if field.depth == 2:
@@ -180,18 +166,7 @@ def field_data(ref: FieldRef, at: SourceLocation) -> FieldData:
 def checked_estimate(
     name: str, cycles: object, flops: object, at: SourceLocation
 ) -> VertexPerfEstimate:
-    """Return an estimate after checking it.
-
-    Args:
-        name: the vertex, for the message.
-        cycles: cycles, or an estimate.
-        flops: floating-point operations.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for something that is no whole number.
-        SizeOverflowError: for a number below 0, or above `MOST`.
-    """
+    """Return an estimate after checking it; `cycles` may be an estimate itself."""
     if isinstance(cycles, VertexPerfEstimate):
         flops = cycles.flops
         cycles = cycles.cycles
@@ -201,19 +176,7 @@ def checked_estimate(
 def checked_estimates(
     name: str, cycles: object, flops: object, count: int, at: SourceLocation
 ) -> tuple[Int64, Int64]:
-    """Return cycles and flops of many vertices, each int64[count].
-
-    Args:
-        name: the vertices, for the message.
-        cycles: of all, or of each.
-        flops: of all, or of each.
-        count: how many vertices.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for something that is no whole number, or another number of them.
-        SizeOverflowError: for a number below 0, or above `MOST`.
-    """
+    """Return checked cycles and flops of many vertices, each int64[count]."""
     cycles_, flops_ = (_counts(name, w, n, count, at) for w, n in _named(cycles, flops))
     return cycles_, flops_
 

@@ -1,6 +1,6 @@
-"""Which words the shape of a vertex has for each field: `vertex_shapes` says what they are.
+"""The words that the shape of a vertex has for each field; `vertex_shapes` computes their values.
 
-This alone is what priced code depends on: it imports nothing of how shapes are found in a graph.
+Priced code depends on this module alone, which imports nothing of how shapes are found in a graph.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 ShapeKind = Literal["nothing", "length", "rows", "value"]
 
 WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
-"""Words of a field of each kind; of "rows" they are rows and elements of all rows."""
+"""Number of words of each kind; those of "rows" are rows, and elements of all rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeField:
-    """What a shape tells of a field.
+    """The words of a field in a shape.
 
     Attributes:
-        name: of the field.
-        kind: what its words are.
         first_word: position of its first word in a shape.
     """
 
@@ -34,10 +32,7 @@ class ShapeField:
 
 
 def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
-    """Return what a shape tells of each field of a class, in their order.
-
-    Args:
-        cls: a vertex class; no template.
+    """Return the shape field of each field of a class, which is no template, in their order.
 
     >>> from poplite.types import FLOAT, INT
     >>> from poplite.vertex import Input, Output, State, Vector, Vertex
@@ -59,9 +54,9 @@ def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
 
 
 def kind_of(field: Field) -> ShapeKind:
-    """Return what a shape tells of a field."""
+    """Return the kind of words that a shape has for a field."""
     if field.depth:
         return "rows" if field.depth == 2 else "length"
-    # A number that is no float may decide how often something is done.
+    # An integer may be the number of iterations of a loop.
     is_number = field.variable is None and field.element.dtype.kind != "f"
     return "value" if is_number and not field.is_edge else "nothing"

@@ -1,12 +1,12 @@
-"""Many vertices of one class, added together and kept as arrays.
+"""Many vertices of one class, added together and stored as arrays.
 
     block = graph.add_vertices(cs, Add, tile=tiles, x=x, y=y, out=out)      10^6 vertices
 
     block.edges["x"]     start and length of every edge (`poplite.graph.compute_sets.edges`)
     block.tiles          runs of tiles
-    block[5]             a VertexInstance, made now, with tensors made now
+    block[5]             a VertexInstance and its tensors, made on access
 
-No Python object stands for a vertex until it is asked for, and a regular field takes as much
+There is no Python object for a vertex until it is accessed, and a regular field takes as much
 memory for a million vertices as for one.
 """
 
@@ -43,19 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """The values of a State field of vectors.
-
-    Attributes:
-        values: those of all vertices, one after the other.
-        length: how many each vertex has.
-    """
+    """The values of a State field of vectors: of all vertices in order, and the number of each."""
 
     values: npt.NDArray[Any]
     length: Series
 
 
 StateValues = bool | int | float | npt.NDArray[Any] | Vectors
-"""One number for all vertices, one for each, or vectors."""
+"""One number for all vertices, an array with one for each, or vectors."""
 
 
 class VertexBlock(Sequence[VertexInstance]):
@@ -68,10 +63,10 @@ class VertexBlock(Sequence[VertexInstance]):
         first: position of the first one in the compute set.
         location: the user's line that added them.
         tiles: the tile of each.
-        edges: by name, what stands behind each edge field.
-        state: by name, the values of each state field.
+        edges: the edges of each edge field, by name.
+        state: the values of each state field, by name.
         constants: tensors made for plain numbers.
-        estimates: cycles and flops of each, int64[vertices], where they were set.
+        estimates: cycles and flops of each vertex, int64[vertices], where they were set.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -151,7 +146,7 @@ class VertexBlock(Sequence[VertexInstance]):
 
     @property
     def num_edges(self) -> int:
-        """Tensors behind the edges of all vertices; each row of a list of tensors is one."""
+        """Tensors connected to all vertices; each row of a list of tensors counts as one."""
         fields = self.vertex_class.fields
         return sum(
             len(self)
@@ -173,7 +168,7 @@ class VertexBlock(Sequence[VertexInstance]):
         return tuple(self._tensor(field, view) for view in views)
 
     def _matrices(self, edges: Edges) -> tuple[int, int] | None:
-        """Return the shape of the matrices behind lists of edges; None where they are none."""
+        """Return the shape of the matrices connected to lists of edges; None if there are none."""
         rows, size, steps = edges.rows.only, edges.length.only, edges.start
         if rows is None or size is None:
             return None
@@ -181,12 +176,12 @@ class VertexBlock(Sequence[VertexInstance]):
             return rows, size
         if not isinstance(steps, Steps) or steps.split(len(self)) is None:
             return None
-        # Variables of equal sizes are at even distances too, but no matrix.
+        # Variables of equal sizes are evenly spaced too, but are no matrix.
         is_one = self._storage(steps.low) is self._storage(steps.high)
         return (rows, size) if is_one else None
 
     def _matrix(self, edges: Edges, shape: tuple[int, int], k: int) -> View:
-        """Return what stands behind the list of edges of one vertex."""
+        """Return the view that is connected to the list of edges of one vertex."""
         if not math.prod(shape):
             return empty(shape)
         if isinstance(edges.pieces, View):
@@ -198,7 +193,7 @@ class VertexBlock(Sequence[VertexInstance]):
         return View(shape, (pack(inner), 1), address - storage.base, storage)
 
     def _edge(self, field: Field, edges: Edges, edge: int) -> View:
-        """Return what stands behind one edge."""
+        """Return the view that is connected to one edge."""
         size = edges.length.at(edge)
         shape = (size,) if field.depth else ()
         if not size:
@@ -216,10 +211,10 @@ class VertexBlock(Sequence[VertexInstance]):
         return edges.pieces.slice(low, high, 0)
 
     def _part(self, key: str, counts: Series, k: int) -> tuple[int, int]:
-        """Return where number `k` of parts of these sizes, one after the other, begins and ends."""
+        """Return begin and end of part `k` of consecutive parts with these sizes."""
         if counts.only is not None:
             return k * counts.only, (k + 1) * counts.only
-        if key not in self._offsets:  # kept once somebody has asked
+        if key not in self._offsets:  # kept after the first access
             self._offsets[key] = np.concatenate([[0], np.cumsum(counts.array())])
         low, high = self._offsets[key][k : k + 2].tolist()
         return low, high
@@ -245,19 +240,7 @@ class VertexBlock(Sequence[VertexInstance]):
 def set_estimate(
     vertex: VertexInstance | VertexBlock, cycles: Any, flops: Any, at: SourceLocation
 ) -> None:
-    """Set what running a vertex once costs, or each of a block.
-
-    Args:
-        vertex: a vertex, or all that were added together.
-        cycles: what the user gave, perhaps an estimate.
-        flops: what the user gave.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for one vertex of a block.
-        ElementTypeError: for something that is no whole number, or another count of them.
-        SizeOverflowError: for a number below 0.
-    """
+    """Set the cost of a vertex, or of each vertex of a block; see `Graph.set_perf_estimate`."""
     if isinstance(vertex, VertexBlock):
         if isinstance(cycles, VertexPerfEstimate):
             cycles, flops = cycles.cycles, cycles.flops

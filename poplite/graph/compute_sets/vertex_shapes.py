@@ -1,14 +1,14 @@
-"""What the slots of a vertex may hang on, as a few whole numbers: its *shape*.
+"""The *shape* of a vertex: the few integers that its slots may depend on.
 
     x: Input[Vector[FLOAT]]             its length
-    rows: Input[Vector[Vector[HALF]]]   how many rows, elements of all rows together
+    rows: Input[Vector[Vector[HALF]]]   number of rows, elements of all rows together
     taps: State[Vector[INT]]            its length
     first: State[INT]                   its value
     a: Input[FLOAT], k: State[FLOAT]    nothing
 
-Vertices of equal shape take equally many slots, unless what they do is decided by data.  So a
-million vertices are priced by pricing each of their few shapes once.  The rows of a list count as
-equally long: where they are not, they have as many elements together.
+Vertices of equal shape take the same number of slots, unless their work depends on data. So a
+million vertices are priced by pricing each of their few shapes once. The rows of a list are assumed
+to be equally long, with the same total number of elements.
 """
 
 from __future__ import annotations
@@ -34,22 +34,16 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.vertex_block import StateValues
 
 FEW = 64
-"""Vertices that are compared without compiled code."""
+"""Up to this number, vertices are compared without compiled code."""
 
 Column = int | Int64
 """A word of many vertices: one number for all, or int64[vertices]."""
 
 
 def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
-    """Return the different shapes of vertices.
+    """Return the distinct shapes of vertices, and which of them each vertex has.
 
-    Args:
-        columns: the words of their shapes.
-        count: vertices, at least one.
-
-    Returns:
-        int64[shapes, words], each once, in the order in which they first occur; and which of them
-        each vertex has.
+    The shapes are int64[shapes, words], in the order in which they first occur.
 
     >>> shapes, shape = shapes_of([7, np.array([5, 4, 5])], 3)
     >>> shapes.tolist(), shape.array().tolist()
@@ -63,11 +57,7 @@ def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
 
 
 def words_of(family: Family) -> list[Column]:
-    """Return the words of the shapes of all vertices.
-
-    Args:
-        family: at least one vertex.
-    """
+    """Return the words of the shapes of all vertices of a family, at least one."""
     edges = {part.field.name: part.edges for part in family.fields}
     columns: list[Column] = []
     for name, field in family.cls.fields.items():
@@ -84,15 +74,7 @@ def words_of(family: Family) -> list[Column]:
 
 
 def words_of_vertex(vertex: VertexInstance) -> list[int]:
-    """Return the words of the shape of one vertex.
-
-    Args:
-        vertex: the vertex.
-
-    Raises:
-        NoSizeSpecified: when nothing tells how long a field is.
-        GraphConnectionError: when state has no value.
-    """
+    """Return the words of the shape of one vertex."""
     words = []
     for field in fields_of(vertex.vertex_class):
         if field.kind == "nothing":
@@ -115,18 +97,9 @@ def words_of_vertex(vertex: VertexInstance) -> list[int]:
 
 
 def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
-    """Tell vertices apart by some words.
+    """Distinguish vertices, at least one, by some words.
 
-    Args:
-        columns: the words.
-        count: vertices, at least one.
-
-    Returns:
-        The first vertex of each kind, int64[kinds], rising; and the kind of each vertex.
-
-    >>> first, kind = distinct([7, np.array([5, 4, 5])], 3)
-    >>> first.tolist(), kind.array().tolist()
-    ([0, 1], [0, 1, 0])
+    Returns the first vertex of each kind, int64[kinds], ascending, and the kind of each vertex.
     """
     varied = [column for column in columns if not isinstance(column, int)]
     if not varied:
@@ -147,7 +120,7 @@ def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
 
 
 def _word(value: float) -> int:
-    """Return a whole number of state as 64 bits with a sign, around which the largest wrap."""
+    """Return an integer of state as a signed 64-bit word; larger ones wrap around."""
     return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

@@ -1,4 +1,4 @@
-"""The tiles of many vertices: runs where neighbours share one, else the smallest numbers.
+"""The tiles of many vertices: runs where neighbours share one, else the smallest integer type.
 
     0 0 0 0 1 1 1 1 1 2      stops 4 9 10, tiles 0 1 2
     17 3 1400 22 ...         uint16[vertices]
@@ -26,9 +26,8 @@ class VertexTiles:
     """The tile of each of many vertices.
 
     Attributes:
-        num_tiles: tiles of the graph.
-        stops: int64[runs], one past the last vertex of each run; None where each vertex has
-            its own number.
+        stops: int64[runs], one past the last vertex of each run; None where each vertex has its
+            own number.
         tiles: unsigned[runs] or [vertices].
     """
 
@@ -38,12 +37,7 @@ class VertexTiles:
 
     @classmethod
     def of(cls, tiles: Numbers, num_tiles: int) -> VertexTiles:
-        """Return the shortest form.
-
-        Args:
-            tiles: int[vertices], each a tile of the graph.
-            num_tiles: tiles of the graph.
-        """
+        """Return the shortest form of int[vertices] tiles."""
         kind = np.min_scalar_type(num_tiles - 1)
         changes = np.flatnonzero(tiles[1:] != tiles[:-1])
         if (len(changes) + 1) * (8 + kind.itemsize) >= len(tiles) * kind.itemsize:
@@ -59,7 +53,7 @@ class VertexTiles:
 
     @property
     def count(self) -> int:
-        """How many vertices."""
+        """Number of vertices."""
         return len(self.tiles) if self.stops is None else int(self.stops[-1])
 
     def at(self, vertex: int) -> int:
@@ -76,16 +70,16 @@ class VertexTiles:
         return np.append(0, stops[:-1]), stops, self.tiles.astype(np.int64)
 
     def array(self) -> Int64:
-        """Return int64[vertices]."""
+        """Return the tile of each vertex, int64[vertices]."""
         tiles = self.tiles.astype(np.int64)
         return tiles if self.stops is None else np.repeat(tiles, np.diff(self.stops, prepend=0))
 
     def used(self) -> Int64:
-        """Return the tiles that run some vertex, rising."""
+        """Return the tiles that run any vertex, ascending."""
         return np.flatnonzero(self.counts())
 
     def counts(self) -> Int64:
-        """Return int64[num_tiles], vertices of each tile."""
+        """Return the number of vertices on each tile, int64[num_tiles]."""
         if self.stops is None:
             return np.bincount(self.tiles, minlength=self.num_tiles)
         counts = np.zeros(self.num_tiles, np.int64)

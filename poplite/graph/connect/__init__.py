@@ -1,1 +1,1 @@
-"""What may stand behind the fields of vertices, checked and connected."""
+"""Connecting the fields of vertices, and the rules for it."""

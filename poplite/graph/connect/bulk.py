@@ -1,11 +1,11 @@
 """Connecting many vertices in one call, all or nothing.
 
-The rules are those of single vertices (`poplite.graph.connect.rules`), found out for all at once::
+The rules are those of single vertices (`poplite.graph.connect.rules`), checked for all at once::
 
-    names, missing fields  ->  how many vertices  ->  tiles  ->  element types
-    ->  field by field  ->  what is written  ->  constants made of numbers  ->  a VertexBlock
+    names, missing fields  ->  number of vertices  ->  tiles  ->  element types
+    ->  field by field  ->  written elements  ->  constants made of numbers  ->  a VertexBlock
 
-Where a rule is broken, it is applied to the first vertex at fault, for which it raises.
+When a rule is broken, it is applied to the first faulty vertex, for which it raises the error.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -26,7 +26,7 @@ from poplite.graph.compute_sets.vertex_block import StateValues, Vectors, Vertex
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.graph.connect.bulk_checks import Probe, doubly_written, metadata_of
 from poplite.graph.connect.bulk_inputs import (
-    Given,
+    FieldValue,
     count_of,
     edges_of,
     has_constants,
@@ -55,7 +55,7 @@ from poplite.vertex.layouts import PLAIN
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex
 
 Values = Mapping[str, Any]
-"""What the user gave, by field."""
+"""The user's values, by field name."""
 
 
 def block_of(
@@ -66,29 +66,12 @@ def block_of(
     values: Values,
     at: SourceLocation,
 ) -> VertexBlock:
-    """Return vertices with all their fields connected; the compute set does not have them yet.
-
-    Args:
-        tiles: numbers of the tiles that are meant.
-        compute_set: where they will go.
-        vertex_class: their class, or a template.
-        tile: a tile number, or one for each vertex.
-        values: what goes behind each field, by name.
-        at: the user's line.
-
-    Raises:
-        UnknownField: for a name the class does not declare.
-        GraphConnectionError: for a field left out, fields for other numbers of vertices, and as
-            for single vertices.
-        ElementTypeError: for another element type, or something that is no tensor.
-        InvalidTileMapping: for a tile the graph does not have.
-        SizeOverflowError: for a number outside the range of its field.
-    """
+    """Return vertices with all their fields connected, not yet added to the compute set."""
     probe = Probe(compute_set, vertex_class, at)
     tile = listed_tiles(probe, tile)
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
     if isinstance(first, int | np.integer) and 0 <= first < tiles.num_tiles:
-        # For messages before all are checked.
+        # For messages about other faults, before all tiles are checked.
         probe.vertex.tile = tiles.checked(first, probe.name, at)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
@@ -118,7 +101,7 @@ def block_of(
         for name, each in edges.items()
         if fields[name].element.requires_metadata
     }
-    # Nothing is refused from here on, so that nothing is left behind by a call that fails.
+    # Nothing is refused from here on: a call that fails makes no constants.
     constants: list[Tensor] = []
     for name, number in numbers.items():
         made = _constant(probe, fields[name], number, placed)
@@ -126,7 +109,7 @@ def block_of(
         of_each = isinstance(number, np.ndarray)
         edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
-        if addresses is None:  # there are no elements, so that any metadata will do
+        if addresses is None:  # no elements, so any metadata will do
             made = add_metadata(probe.graph.space, f"{probe.vertex.label}/{name}", _ANY, 0, at)
             edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
         else:
@@ -139,11 +122,11 @@ def block_of(
 _ANY = QuarterMetadata("F143")
 
 
-# -- which fields, how many vertices, what class ---------------------------------------------
+# -- fields, number of vertices, class -------------------------------------------------------
 
 
 def _check_complete(probe: Probe, values: Values) -> None:
-    """Refuse names that are no fields, and fields that are left out."""
+    """Refuse names that are not fields, and missing fields."""
     for name, value in values.items():
         field = check_declared(probe.vertex, name, probe.at)
         if name in RESERVED_NAMES:
@@ -160,7 +143,7 @@ def _check_complete(probe: Probe, values: Values) -> None:
 
 
 def _common_count(probe: Probe, tile: object, values: Values) -> int:
-    """Return for how many vertices all values are."""
+    """Return the number of vertices that all values are for."""
     counts: dict[str, int] = {}
     if tile is not None and np.ndim(tile) == 1:  # type: ignore[arg-type]
         counts["tile"] = len(tile)  # type: ignore[arg-type]
@@ -189,7 +172,7 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
 
 
 def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
-    """Find the element types of a template, and return the fields."""
+    """Deduce the element types of a template, and return the fields."""
     vertex = probe.vertex
     if vertex.template is not None:
         shown = {
@@ -206,27 +189,27 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
 # -- rules -----------------------------------------------------------------------------------
 
 
-def _check_items(probe: Probe, field: Field, given: Given) -> None:
+def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
     """Refuse tensors of another graph, element type or rank."""
 
     def check(k: int) -> None:
-        _check_item(probe, field, given, k)
+        _check_item(probe, field, value, k)
 
-    if not isinstance(given, Tensor | Slices):
+    if not isinstance(value, Tensor | Slices):
         probe.check_each(check)
         return
-    tensor = given if isinstance(given, Tensor) else given.tensor
+    tensor = value if isinstance(value, Tensor) else value.tensor
     if tensor.graph is not probe.graph or tensor.element_type is not field.element:
         probe.refuse(range(probe.count), check)
-    elif isinstance(given, Slices) and field.depth == 0:
-        others = tensor.num_elements // max(tensor.shape[given.dim], 1)
-        probe.refuse(np.flatnonzero(given.sizes() * others != 1), check)
-    elif isinstance(given, Slices) and tensor.rank != field.depth:
+    elif isinstance(value, Slices) and field.depth == 0:
+        others = tensor.num_elements // max(tensor.shape[value.dim], 1)
+        probe.refuse(np.flatnonzero(value.sizes() * others != 1), check)
+    elif isinstance(value, Slices) and tensor.rank != field.depth:
         probe.refuse(range(probe.count), check)
 
 
-def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
-    item = item_of(given, k)
+def _check_item(probe: Probe, field: Field, value: FieldValue, k: int) -> None:
+    item = item_of(value, k)
     if field.depth == 2 and isinstance(item, tuple):
         for row in item:
             check_tensor(probe.vertex, field, row, 1, probe.at)
@@ -235,7 +218,7 @@ def _check_item(probe: Probe, field: Field, given: Given, k: int) -> None:
 
 
 def _check_lengths(
-    probe: Probe, field: Field, length: Series, given: Any, rows: Series | None = None
+    probe: Probe, field: Field, length: Series, value: Any, rows: Series | None = None
 ) -> None:
     """Refuse vectors longer than the layout of a field can count."""
     if not length.count or length.high <= field.layout.limit:
@@ -245,7 +228,7 @@ def _check_lengths(
         owner = np.repeat(owner, rows.array())
 
     def check(k: int) -> None:
-        check_sizes(probe.vertex, field, item_of(given, k), probe.at)
+        check_sizes(probe.vertex, field, item_of(value, k), probe.at)
 
     probe.refuse(np.unique(owner[length.array() > field.layout.limit]), check)
 
@@ -269,12 +252,12 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
     probe.refuse(doubly_written(probe.graph.space, written, constants), check)
 
 
-def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | None:
-    """Return where the metadata of a QUARTER field is; None where any will do."""
+def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Series | None:
+    """Return the addresses of the metadata of a QUARTER field; None where any will do."""
     addresses, faulty = metadata_of(probe.graph.space, edges)
 
     def check(k: int) -> None:
-        item = item_of(given, k)
+        item = item_of(value, k)
         rows = item if isinstance(item, tuple) else (item,)
         views = [row.view for row in rows if isinstance(row, Tensor)]
         check_alike(f"{probe.vertex}: field '{name}'", probe.graph.space, *views)
@@ -283,11 +266,11 @@ def _metadata(probe: Probe, name: str, given: Given, edges: Edges) -> Series | N
     return addresses
 
 
-# -- what numbers become ---------------------------------------------------------------------
+# -- constants made of numbers ---------------------------------------------------------------
 
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
-    """Make the constant of a number: an element for each vertex, or one a tile for all."""
+    """Make the constant of a number: an element for each vertex, or one on each tile for all."""
     space = probe.graph.space
     if isinstance(number, np.ndarray):
         return add_numbers(space, field.element, number, *tiles.runs(), probe.at)
@@ -300,7 +283,7 @@ def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Va
 
 
 def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
-    """Return the edges that lead each vertex to its own number, or to that of its tile."""
+    """Return the edges of each vertex to its own number, or to the one of its tile."""
     first = numbers.storage.base
     if of_each:
         return _one_each(counting(first, tiles.count))

@@ -1,15 +1,15 @@
-"""Rules of connecting, applied to many vertices at once: which of them break one.
+"""Rules of connecting, applied to many vertices at once.
 
-Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` stands for the one that
-a message would name, and raises the rule's own error for it::
+Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` stands for the vertex
+that a message would name, and raises the rule's own error for it::
 
-    probe.refuse([3, 7, 9], check)      check(3) raises, for vertex 3; 7 and 9 are named below
-    probe.check_each(check)             the same of those that the rule refuses
+    probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below
+    probe.check_each(check)             the same for all vertices that the rule refuses
 
-Two rules are found out from arrays::
+Two rules are computed from arrays::
 
-    doubly_written    elements that one vertex writes twice, and constants that it writes
-    metadata_of       the metadata of what QUARTER fields are connected to, and who mixes two kinds
+    doubly_written    vertices that write an element twice, or a constant
+    metadata_of       metadata of QUARTER fields, and vertices that mix two kinds
 """
 
 from __future__ import annotations
@@ -35,22 +35,16 @@ if TYPE_CHECKING:
     from poplite.graph.storage.space import Space
 
 Rule = Callable[[int], None]
-"""Takes the position of a vertex among those that are added, and raises what is wrong with it."""
+"""Takes the position of a vertex among those that are added, and raises its error."""
 
 
 class Probe:
-    """One of many vertices that are being added: the one a message would name.
-
-    Args:
-        compute_set: where they go.
-        vertex_class: their class.
-        at: the user's line.
+    """One of many vertices that are being added: the one that a message would name.
 
     Attributes:
-        vertex: what stands for the one.
-        at: the user's line.
-        count: how many there are, once it is known.
-        tiles: where they run, once it is known.
+        vertex: stands for that one; `move_to` changes its number.
+        count: number of vertices, once it is known.
+        tiles: their tiles, once they are known.
     """
 
     def __init__(
@@ -68,11 +62,11 @@ class Probe:
 
     @property
     def names(self) -> str:
-        """The class and the numbers of all."""
+        """The class and the range of numbers of all vertices."""
         return f"{self.name} {self._first} to {self._first + self.count - 1}"
 
     def move_to(self, k: int) -> None:
-        """Stand for vertex `k` from now on."""
+        """Make the probe stand for vertex `k`."""
         self.vertex.index = self._first + k
         if self.tiles is not None and self.count:
             self.vertex.tile = self.tiles.at(k)
@@ -88,12 +82,7 @@ class Probe:
         self.refuse(faulty, check)
 
     def refuse(self, faulty: Sequence[int] | Int64, check: Rule) -> None:
-        """Raise for the first of some vertices, and name the others; none of them is no fault.
-
-        Args:
-            faulty: positions of vertices at fault, rising.
-            check: the rule, which raises for all of them.
-        """
+        """Raise the rule's error for the first faulty vertex, if any; `faulty` is ascending."""
         if not len(faulty):
             return
         self.move_to(int(faulty[0]))
@@ -121,21 +110,15 @@ NOBODY = np.zeros(0, np.int64)
 
 
 def doubly_written(space: Space, written: Mapping[str, Edges], constants: Iterable[str]) -> Int64:
-    """Return the vertices that write an element twice, or a constant.
+    """Return the positions, ascending, of vertices that write an element twice, or a constant.
 
-    Args:
-        space: the variables of their graph.
-        written: the edges of the fields they write.
-        constants: names of fields that may hold constants.
-
-    Returns:
-        Their positions, rising.
+    `constants` are names of written fields that may hold constants.
     """
     filled = [edges for edges in written.values() if edges.num_elements]
     faulty = [_of_constants(space, written[name]) for name in constants]
-    apart = all(_is_one_run(edges) or edges.surely_disjoint() for edges in filled)
+    disjoint = all(_is_one_run(edges) or edges.surely_disjoint() for edges in filled)
     spans = [edges.envelope() for edges in filled]
-    if not apart or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
+    if not disjoint or any(a < d and c < b for (a, b), (c, d) in combinations(spans, 2)):
         faulty.append(_overlapping(filled))
     return np.unique(np.concatenate([NOBODY, *faulty]))
 
@@ -146,12 +129,12 @@ def _is_one_run(edges: Edges) -> bool:
 
 
 def _overlapping(filled: list[Edges]) -> Int64:
-    """Return the vertices that have two runs in common among fields that have elements."""
+    """Return the vertices with two overlapping runs among fields that have elements."""
     columns = [_runs_by_vertex(edges) for edges in filled]
     vertex, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.lexsort((begin, vertex))
     vertex, begin, end = vertex[order], begin[order], end[order]
-    # Of sorted intervals some overlap only if two neighbours do.
+    # Sorted intervals overlap only if two neighbours do.
     meet = (vertex[1:] == vertex[:-1]) & (begin[1:] < end[:-1])
     return np.unique(vertex[1:][meet])
 
@@ -169,15 +152,10 @@ def _of_constants(space: Space, edges: Edges) -> Int64:
 
 
 def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
-    """Return where the metadata of a QUARTER field is for each vertex.
+    """Return the address of a QUARTER field's metadata for each vertex, and the faulty vertices.
 
-    Args:
-        space: the variables of their graph.
-        edges: of the field.
-
-    Returns:
-        Addresses, None where no edge has elements; and the vertices whose elements have none,
-        or metadata that is not alike.
+    The addresses are None where no edge has elements. Vertices are faulty whose elements have no
+    metadata, or different ones.
     """
     if not edges.num_elements:
         return None, NOBODY
@@ -202,7 +180,7 @@ def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
 
 
 def _first_alike(space: Space, metadata: Sequence[View | None], one: View | None) -> int:
-    """Return the number of the first metadata that means the same as one of them; -1 for none."""
+    """Return the position of the first equivalent metadata; -1 for none."""
     if one is None:
         return -1
     return next(k for k, other in enumerate(metadata) if same_meaning(space, other, one))

@@ -1,13 +1,13 @@
-"""What a call of `add_vertices` is given: for how many vertices it is, and how it is kept.
+"""The arguments of `add_vertices`: the number of vertices they are for, and how they are stored.
 
-Tensors behind one edge field become edges::
+The tensors of one edge field become edges::
 
     a tensor             t.shape == (n, ...)         vertex k gets t[k]
     slices of a tensor   t.slices(array)             vertex k gets slice k, and no tensor is made
-    a list               [t0, t1, ...]               vertex k gets item k; of a list field, a
+    a list               [t0, t1, ...]               vertex k gets item k; for a list field, a
                                                      2-D tensor or a list of 1-D tensors
 
-Numbers and tiles are of all vertices, or of each::
+Numbers and tiles are for all vertices, or one for each::
 
     tile=0       tile=[0, 0, 1]
     k=7          k=[1, 2, 3]                            State or Input of a number
@@ -47,24 +47,14 @@ from poplite.text import amount, clipped
 from poplite.vertex.fields import Field
 from poplite.view import View, concat_slices, runs, storages
 
-Given = Tensor | Slices | Sequence[object]
-"""What stands behind one field of many vertices; of a list, tensors or lists of tensors."""
+FieldValue = Tensor | Slices | Sequence[object]
+"""The value of one field of many vertices; a list has tensors or lists of tensors."""
 
 Array = npt.NDArray[Any]
 
 
 def count_of(probe: Probe, field: Field, value: Any) -> int | None:
-    """Return how many vertices a value is for; None where it is for any number of them.
-
-    Args:
-        probe: names the class.
-        field: the field.
-        value: what the user gave.
-
-    Raises:
-        GraphConnectionError: for another shape.
-        ElementTypeError: for something that cannot stand behind the field.
-    """
+    """Return the number of vertices that a value is for; None where it fits any number."""
     if not field.is_edge:
         return _count_of_state(probe, field, value)
     if isinstance(value, Tensor):
@@ -99,7 +89,7 @@ def _count_of_array(probe: Probe, field: Field, array: Array) -> int | None:
 
 
 def _misshapen(
-    probe: Probe, field: Field, what: str, given: tuple[int, ...] = ()
+    probe: Probe, field: Field, what: str, actual: tuple[int, ...] = ()
 ) -> GraphConnectionError:
     shape = ("(n,)", "(n, length)", "(n, rows, length)")[field.depth]
     of_state = f"an array of shape {shape}" + (", or a list of lists" if field.depth else "")
@@ -107,12 +97,12 @@ def _misshapen(
         f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
         at=probe.at,
         found=f"declared {field}",
-        fix=_for_each_vertex(field, given) if field.is_edge else of_state,
+        fix=_for_each_vertex(field, actual) if field.is_edge else of_state,
     )
 
 
 def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
-    """Return what makes an element, row or matrix for each vertex of what has another shape."""
+    """Return a suggestion of how to make one element, row or matrix for each vertex."""
     depth = field.depth
     if math.prod(shape) == 1:
         part = ("one element", "a row", "a matrix")[depth]
@@ -134,40 +124,32 @@ def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
 # Tensors
 
 
-def tensors_of(given: Given) -> Iterator[object]:
-    """Yield the tensors that tell the element type; what is no tensor as it is.
-
-    Args:
-        given: what the user gave.
-    """
-    if isinstance(given, Tensor | Slices):
-        yield given if isinstance(given, Tensor) else given.tensor
+def tensors_of(value: FieldValue) -> Iterator[object]:
+    """Yield the tensors that determine the element type; other items are yielded unchanged."""
+    if isinstance(value, Tensor | Slices):
+        yield value if isinstance(value, Tensor) else value.tensor
         return
-    for item in given:
+    for item in value:
         if isinstance(item, Slices | list | tuple):
             yield from tensors_of(item)
         else:
             yield item
 
 
-def item_of(given: Given, k: int) -> object:
+def item_of(value: FieldValue, k: int) -> object:
     """Return what vertex `k` gets: a tensor, or a tuple of the rows of a list."""
-    item = given[k]
+    item = value[k]
     return tuple(item) if isinstance(item, Slices | list | tuple) else item
 
 
-def has_constants(given: Tensor | Slices) -> bool:
-    """Tell whether something given may belong to constants."""
-    tensor = given if isinstance(given, Tensor) else given.tensor
+def has_constants(value: Tensor | Slices) -> bool:
+    """Tell whether elements may belong to constants."""
+    tensor = value if isinstance(value, Tensor) else value.tensor
     return any(storage.constant for storage in storages(tensor.view))
 
 
-def edges_of(given: Given, field: Field) -> Edges:
+def edges_of(value: FieldValue, field: Field) -> Edges:
     """Return the edges of a field, whose tensors have been checked.
-
-    Args:
-        given: what the user gave.
-        field: the field.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (8,))
@@ -176,17 +158,17 @@ def edges_of(given: Given, field: Field) -> Edges:
     array([2, 4])
     """
     edges: Edges | None = None
-    if isinstance(given, Tensor):
-        edges = of_view(given.view, field.depth)
-    elif isinstance(given, Slices):
-        edges = _of_slices(given, field.depth)
+    if isinstance(value, Tensor):
+        edges = of_view(value.view, field.depth)
+    elif isinstance(value, Slices):
+        edges = _of_slices(value, field.depth)
     if edges is None:
-        edges = _of_list(list(given), field.depth)
+        edges = _of_list(list(value), field.depth)
     return paired(edges) if field.depth == 2 else edges
 
 
 def _of_slices(slices: Slices, depth: int) -> Edges | None:
-    """Return the edges of slices without making any of them, where that is possible."""
+    """Return the edges of slices without making a tensor of each; None where that is impossible."""
     view = slices.tensor.view
     if slices.dim or len(view.shape) != max(depth, 1):
         return None
@@ -203,7 +185,7 @@ def _of_slices(slices: Slices, depth: int) -> Edges | None:
 
 
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
-    """Return edges whose elements stand one after the other in a view."""
+    """Return edges whose elements follow one another in a view."""
     found = cut(*runs(flat), length)
     if (np.diff(found.first) > 1).any():
         return Edges(rows, length, None, flat)
@@ -230,29 +212,14 @@ def _of_list(items: Sequence[object], depth: int) -> Edges:
 
 
 def is_numbers(field: Field, value: Any) -> bool:
-    """Tell whether a scalar Input is given plain numbers.
-
-    Args:
-        field: any edge field.
-        value: what the user gave.
-    """
+    """Tell whether the value of an edge field is plain numbers for a scalar Input."""
     if isinstance(value, list | tuple):
         return bool(value) and all(takes_number(field, item) for item in value)
     return isinstance(value, np.ndarray) or takes_number(field, value)
 
 
 def numbers_of(probe: Probe, field: Field, value: Any) -> Any:
-    """Return a number for all vertices, or an array of one for each, as a field holds them.
-
-    Args:
-        probe: names vertices at fault.
-        field: a scalar field.
-        value: what the user gave.
-
-    Raises:
-        ElementTypeError: for numbers of a kind the field cannot hold.
-        SizeOverflowError: for a number outside its range.
-    """
+    """Return one number for all vertices, or an array with one for each, in the field's type."""
     if np.ndim(value):
         return _stored(probe, field, np.asarray(value))
     what = f"{probe.vertex}: field '{field.name}'"
@@ -260,17 +227,7 @@ def numbers_of(probe: Probe, field: Field, value: Any) -> Any:
 
 
 def state_of(probe: Probe, field: Field, value: Any) -> StateValues:
-    """Return the values of a state field as they are kept.
-
-    Args:
-        probe: names vertices at fault.
-        field: the field.
-        value: what the user gave.
-
-    Raises:
-        ElementTypeError: for numbers of a kind the field cannot hold.
-        SizeOverflowError: for a number outside its range.
-    """
+    """Return the values of a state field in the form in which a block stores them."""
     if field.depth == 0:
         numbers: StateValues = numbers_of(probe, field, value)
         return numbers
@@ -290,7 +247,7 @@ def state_of(probe: Probe, field: Field, value: Any) -> StateValues:
 
 
 def _stored(probe: Probe, field: Field, array: Array) -> Array:
-    """Return the numbers of all vertices as elements."""
+    """Return an array as elements of the field's type."""
 
     def check(k: int) -> None:
         what = f"{probe.vertex}: field '{field.name}'"
@@ -306,15 +263,7 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 
 
 def listed_tiles(probe: Probe, tile: object) -> object:
-    """Return what is given as tiles, a list as an array.
-
-    Args:
-        probe: names the class.
-        tile: what the user gave.
-
-    Raises:
-        InvalidTileMapping: for lists of different lengths in a list.
-    """
+    """Return the user's `tile`, with a list as an array."""
     try:
         return np.asarray(tile) if isinstance(tile, list | tuple) else tile
     except ValueError:
@@ -327,16 +276,7 @@ def listed_tiles(probe: Probe, tile: object) -> object:
 
 
 def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
-    """Return the tiles of all vertices.
-
-    Args:
-        probe: names vertices at fault, and knows how many there are.
-        numbers: of the tiles that are meant.
-        tile: what the user gave.
-
-    Raises:
-        InvalidTileMapping: for something else than tiles of the graph.
-    """
+    """Return the tiles of all vertices, in top-level numbers."""
     num_tiles, all_tiles = numbers.num_tiles, probe.graph.space.num_tiles
     if tile is None:
         raise InvalidTileMapping(

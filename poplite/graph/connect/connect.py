@@ -1,10 +1,11 @@
-"""Connecting fields of vertices, each call all or nothing.
+"""Connecting the fields of vertices; each call connects all its fields or none.
 
     bind(vertex, {"x": x, "a": 2.0}, at)         edges and state by name
     bind_row(vertex["rows"][2], t, at)           one row of a list of edges
 
-What may stand behind a field is written in `poplite.graph.connect.rules`.  A vertex of a template
-gets its class here, as soon as what is connected tells it (`poplite.graph.connect.element_types`).
+`poplite.graph.connect.rules` says what may be connected to a field. A vertex of a template gets
+its class here, as soon as the connected tensors determine it
+(`poplite.graph.connect.element_types`).
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -48,23 +49,7 @@ from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, fi
 
 
 def vertex_class_of(value: object, at: SourceLocation) -> type[Vertex]:
-    """Return a vertex class after checking that vertices of it can run.
-
-    Args:
-        value: what the user gave.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it is no class derived from Vertex.
-        VertexDefinitionError: when it has no `compute`.
-
-    >>> import poplite as pl
-    >>> class Nothing(pl.Vertex):
-    ...     def compute(self) -> None:
-    ...         pass
-    >>> vertex_class_of(Nothing, Nothing.location).__name__
-    'Nothing'
-    """
+    """Return a vertex class after checking that it has `compute`."""
     if not (isinstance(value, type) and issubclass(value, Vertex)):
         raise ElementTypeError(
             f"{clipped(value, 100)} is no vertex class",
@@ -106,26 +91,7 @@ def _no_compute(cls: type[Vertex], at: SourceLocation) -> VertexDefinitionError:
 
 
 def field_ref(field: object, at: SourceLocation) -> FieldRef:
-    """Return the field that a call names.
-
-    Args:
-        field: `vertex["x"]`, `vertex["x"][2]`, or a pair `(vertex, "x")`.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: when it is something else.
-        UnknownField: for a name the class does not declare.
-
-    >>> import poplite as pl
-    >>> class Zero(pl.Vertex):
-    ...     x: pl.Output[pl.FLOAT]
-    ...     def compute(self) -> None:
-    ...         self.x = 0.0
-    >>> graph = pl.Graph()
-    >>> vertex = graph.add_vertex(graph.add_compute_set("zero"), Zero)
-    >>> field_ref((vertex, "x"), vertex.location)
-    <FieldRef 'x' of Zero 0 on no tile>
-    """
+    """Return the field that a call names: `vertex["x"]`, `vertex["x"][2]` or `(vertex, "x")`."""
     if isinstance(field, FieldRef):
         return field
     if isinstance(field, tuple) and len(field) == 2 and isinstance(field[0], VertexInstance):
@@ -140,32 +106,7 @@ def field_ref(field: object, at: SourceLocation) -> FieldRef:
 
 
 def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
-    """Connect edges and set state of a vertex, all or nothing.
-
-    Args:
-        vertex: the vertex.
-        values: what goes behind each field, by name.
-        at: the user's line.
-
-    Raises:
-        UnknownField: for a name the class does not declare.
-        GraphConnectionError: for an edge connected already, or that may not be written.
-        ElementTypeError: for another element type, or something that is no tensor.
-        SizeOverflowError: for a number outside the range of the field.
-
-    >>> import poplite as pl
-    >>> class Fill(pl.Vertex):
-    ...     value: pl.Input[pl.FLOAT]
-    ...     x: pl.Output[pl.Vector[pl.FLOAT]]
-    ...     def compute(self) -> None:
-    ...         for i in range(len(self.x)):
-    ...             self.x[i] = self.value
-    >>> graph = pl.Graph()
-    >>> vertex = graph.add_vertex(graph.add_compute_set("fill"), Fill, tile=0)
-    >>> bind(vertex, {"value": 1.5, "x": graph.add_variable(pl.FLOAT, (4,))}, vertex.location)
-    >>> sorted(vertex.connections)
-    ['value', 'x']
-    """
+    """Connect edges and set state of a vertex by field name, all or nothing."""
     check_single(vertex, at)
     if vertex.template is None:
         _bind(vertex, values, at)
@@ -175,15 +116,7 @@ def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocatio
 
 
 def check_single(vertex: VertexInstance, at: SourceLocation) -> None:
-    """Refuse to change a vertex that was added together with others.
-
-    Args:
-        vertex: the vertex.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: with the line that added it.
-    """
+    """Refuse to change a vertex that was added together with others."""
     if vertex.block is None:
         return
     raise GraphConnectionError(
@@ -223,17 +156,7 @@ def bind_state(ref: FieldRef, value: object, at: SourceLocation) -> None:
 
 
 def set_field_size(ref: FieldRef, size: int, at: SourceLocation) -> None:
-    """Set how many rows or values a field has; a list of none is connected with that.
-
-    Args:
-        ref: the field.
-        size: what the user gave.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for one vertex of a block, and as `set_size`.
-        TensorIndexError: when the size is no whole number from 0.
-    """
+    """Set the number of rows or values of a field; a list of 0 rows is connected at once."""
     check_single(ref.vertex, at)
     set_size(ref, size, at)
     if size == 0 and ref.field.is_edge and ref.field.name not in ref.vertex.connections:
@@ -243,18 +166,7 @@ def set_field_size(ref: FieldRef, size: int, at: SourceLocation) -> None:
 def put_on_tile(
     vertex: VertexInstance, tiles: TileNumbers, tile: object, at: SourceLocation
 ) -> None:
-    """Put a vertex on a tile, with the constants that were made for its numbers.
-
-    Args:
-        vertex: the vertex.
-        tiles: numbers of the tiles that are meant.
-        tile: what the user gave.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for one vertex of a block.
-        InvalidTileMapping: when there is no such tile.
-    """
+    """Put a vertex on a tile, with the constants that were made for its numbers."""
     check_single(vertex, at)
     vertex.tile = tiles.checked(tile, vertex.label, at)
     for constant in vertex.constants:
@@ -324,16 +236,7 @@ def _metadata_edges(
     edges: Mapping[str, Tensor | tuple[Tensor, ...]],
     at: SourceLocation,
 ) -> dict[str, Tensor]:
-    """Return what goes behind the metadata edges of QUARTER fields.
-
-    Args:
-        vertex: the vertex.
-        edges: what goes behind its fields.
-        at: the user's line.
-
-    Raises:
-        TensorMetadataError: when the rows of a list have metadata that is not alike.
-    """
+    """Return the tensors of the metadata edges of QUARTER fields; the rows of a list share one."""
     beside: dict[str, Tensor] = {}
     for name, value in edges.items():
         field = vertex.vertex_class.fields[name]
@@ -341,10 +244,10 @@ def _metadata_edges(
             rows = value if isinstance(value, tuple) else (value,)
             views = [row.view for row in rows]
             check_alike(f"{vertex}: field '{name}'", vertex.graph.space, *views)
-            # Rows without elements may have another one, which says nothing of the others.
+            # Rows without elements may have other metadata, which does not matter.
             filled_first = sorted(rows, key=lambda row: row.view.num_elements == 0)
             metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
-            if metadata is None:  # of no elements, so that any will do
+            if metadata is None:  # no elements, so any metadata will do
                 any_ = QuarterMetadata("F143")
                 made = add_metadata(vertex.graph.space, f"{vertex.label}/{name}", any_, 0, at)
                 metadata = Tensor(vertex.graph, made.element_type, made.view)
@@ -366,7 +269,10 @@ def _connect_numbers(
 def _deducing(
     vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation
 ) -> Iterator[None]:
-    """Give a vertex of a template its class once it is known, and numbers their type with it."""
+    """Set the class of a template's vertex once it is known, and convert waiting numbers.
+
+    The class is restored when the body of the `with` block fails.
+    """
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
     beside: dict[str, Tensor] = {}
@@ -380,7 +286,7 @@ def _deducing(
             field = vertex.vertex_class.fields[name]
             if field.is_edge:
                 numbers[name] = as_number(vertex, field, value, at)
-            elif name not in values:  # else a new value takes its place
+            elif name not in values:  # otherwise a new value replaces it
                 state[name] = _state(vertex, field, value, at)
         yield
     except PopliteError:
@@ -396,28 +302,8 @@ def _deducing(
 def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     """Connect one row of a list of edges.
 
-    The field counts as connected once the rows seen so far have no gap, and are as many as its
-    size, if one was set.
-
-    Args:
-        ref: the row.
-        value: a 1-D tensor.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: when that row is connected already, or may not be written.
-        ElementTypeError: for another element type, or something that is no tensor.
-
-    >>> import poplite as pl
-    >>> class Sum(pl.Vertex):
-    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
-    ...     def compute(self) -> None:
-    ...         pass
-    >>> graph = pl.Graph()
-    >>> vertex = graph.add_vertex(graph.add_compute_set("sum"), Sum, tile=0)
-    >>> bind_row(vertex["rows"][0], graph.add_variable(pl.FLOAT, (4,)), vertex.location)
-    >>> len(vertex.connections["rows"])
-    1
+    The field counts as connected once its rows have no gap and are as many as its size, where one
+    was set.
     """
     check_single(ref.vertex, at)
     if ref.vertex.template is None:
@@ -449,17 +335,7 @@ def _bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
 
 
 def check_declared(vertex: VertexInstance, name: str, at: SourceLocation) -> Field:
-    """Return a field that may be connected by name, or refuse the name.
-
-    Args:
-        vertex: the vertex.
-        name: what the user gave.
-        at: the user's line.
-
-    Raises:
-        UnknownField: for a name the class does not declare.
-        GraphConnectionError: for the metadata of another field.
-    """
+    """Return a field that may be connected by name, or refuse the name."""
     declared = vertex.vertex_class.fields.get(name)
     if declared is not None and declared.is_implicit:
         raise _by_itself(vertex, declared, at)

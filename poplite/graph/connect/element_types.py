@@ -1,12 +1,12 @@
-"""Which element types a vertex of a template has, from the tensors connected to it.
+"""The element types of a template's vertex, deduced from the tensors connected to it.
 
     class Add(Vertex, Generic[T]):      add_vertex(cs, Add, tile=0)        Add, still open
         x: Input[Vector[T]]             connect(vertex["k"], 2)            waits for its type
         k: Input[T]                     connect(vertex["x"], x)            x is FLOAT: Add[FLOAT]
                                                                            k is FLOAT 2.0
 
-Only tensors tell: a plain number or a state value takes the type found elsewhere.  All that is
-connected counts at every call, so the order of the calls does not matter.
+Only tensors determine types; a plain number or a state value takes the type that they determine.
+Every call considers all connected tensors, so the order of the calls does not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from poplite.vertex.vertex import Field, Vertex
 
 
 class _Seen(NamedTuple):
-    """A tensor behind a field of a type variable."""
+    """A tensor connected to a field of a type variable."""
 
     field: Field
     tensor: Tensor
@@ -36,20 +36,7 @@ class _Seen(NamedTuple):
 def deduced(
     vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation
 ) -> type[Vertex]:
-    """Return the class of a vertex that was added with a template.
-
-    Args:
-        vertex: the vertex.
-        values: what goes behind fields now, by name.
-        at: the user's line.
-
-    Returns:
-        The class for its element types; the template while some of them are open.
-
-    Raises:
-        ElementTypeError: when tensors of two element types meet in one type variable, and when
-            a variable does not allow its type.
-    """
+    """Return the class of a vertex added with a template; the template while types are open."""
     template = vertex.template
     assert template is not None
     seen: dict[TypeVar, _Seen] = {}
@@ -75,28 +62,22 @@ def deduced(
 
 
 def check_open(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
-    """Refuse a vertex whose element types nothing can tell any more.
+    """Refuse a vertex whose element types can no longer be deduced.
 
-    Args:
-        vertex: a vertex whose class is still a template.
-        values: what goes behind fields now, by name.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when all edges of a type variable have numbers behind them.
+    This happens when all edges of a type variable are connected to plain numbers.
     """
     template = vertex.vertex_class
     seen = list(_tensors(vertex, template, values))
-    given = {**vertex.connections, **vertex.waiting, **values}
-    told = {each.field.variable for each in seen}
+    connected = {**vertex.connections, **vertex.waiting, **values}
+    known = {each.field.variable for each in seen}
     for variable in template.type_variables:
         fields = [field for field in template.fields.values() if field.variable is variable]
-        if variable in told or any(f.is_edge and f.name not in given for f in fields):
+        if variable in known or any(f.is_edge and f.name not in connected for f in fields):
             continue
         numbers = [
-            f"{field} is given {clipped(given[field.name])}"
+            f"{field} is given {clipped(connected[field.name])}"
             for field in fields
-            if field.name in given
+            if field.name in connected
         ]
         name = variable.__name__
         raise ElementTypeError(

@@ -1,4 +1,4 @@
-"""Whether what a call of a graph is given is of that graph: its tensors, compute sets, vertices.
+"""Checks that tensors, compute sets and vertices belong to the graph whose method is called.
 
 graph.tile_mapping(other.add_variable(...))     'x' belongs to another graph
 """
@@ -18,29 +18,17 @@ from poplite.text import clipped
 
 
 class AnyGraph(Protocol):
-    """A graph, perhaps a virtual one."""
+    """A graph, or a virtual graph."""
 
     @property
     def top_level_graph(self) -> object:
-        """The graph over all tiles, which everything in it belongs to."""
+        """The graph over all tiles, to which everything in it belongs."""
 
 
 def check_own(
     graph: AnyGraph, tensor: object, what: str, at: SourceLocation, call: str = ""
 ) -> None:
-    """Refuse anything but a tensor of a graph.
-
-    Args:
-        graph: the graph.
-        tensor: what the user gave.
-        what: the method, for the message.
-        at: the user's line.
-        call: how the call is written; empty where that needs no words.
-
-    Raises:
-        ElementTypeError: when it is no tensor.
-        GraphConnectionError: when it is of another graph.
-    """
+    """Refuse anything but a tensor of a graph; `what` is the method, `call` how it is written."""
     if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, call)
     if tensor.graph is not graph.top_level_graph:
@@ -53,17 +41,7 @@ def check_own(
 
 
 def check_mapped(graph: AnyGraph, target: object, at: SourceLocation) -> None:
-    """Refuse anything but a tensor or a vertex of a graph, which is put on tiles.
-
-    Args:
-        graph: the graph.
-        target: what the user gave.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it is neither.
-        GraphConnectionError: when it is of another graph.
-    """
+    """Refuse anything but a tensor or a vertex of a graph, as the target of a mapping."""
     if not isinstance(target, VertexInstance):
         call = _MAP_FIRST.get(type(target), _MAP_TENSOR)
         check_own(graph, target, "set_tile_mapping", at, call)
@@ -84,17 +62,7 @@ _MAP_FIRST: dict[type, str] = {
 
 
 def check_compute_set(graph: AnyGraph, value: object, call: str, at: SourceLocation) -> None:
-    """Refuse anything but a compute set of a graph.
-
-    Args:
-        graph: the graph.
-        value: what the user gave.
-        call: the method, for the message.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for something else.
-    """
+    """Refuse anything but a compute set of a graph."""
     if type(value) is ComputeSet and value.graph is graph.top_level_graph:
         return
     raise GraphConnectionError(
@@ -110,18 +78,7 @@ def check_compute_set(graph: AnyGraph, value: object, call: str, at: SourceLocat
 def check_vertex(
     graph: AnyGraph, vertex: object, kind: type | UnionType, call: str, at: SourceLocation
 ) -> None:
-    """Refuse anything but a vertex of a graph, or a block of them.
-
-    Args:
-        graph: the graph.
-        vertex: what the user gave.
-        kind: `VertexInstance`, `VertexBlock`, or either.
-        call: the method, for the message.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: for something else.
-    """
+    """Refuse anything but a vertex of a graph, a block of vertices, or either, as `kind` says."""
     its = vertex.graph if isinstance(vertex, VertexInstance | VertexBlock) else None
     if isinstance(vertex, kind) and its is graph.top_level_graph:
         return

@@ -1,18 +1,18 @@
-"""What may stand behind a field: every rule of connecting, checked at the call.
+"""The rules about what may be connected to a field, checked at the call.
 
-An edge takes exactly one tensor of exactly its element type::
+An edge takes one tensor, of exactly its element type::
 
     Input[T]                  one element, any rank, or a plain number
     Input[Vector[T]]          rank 1
     Input[Vector[Vector[T]]]  rank 2 (its rows), or a list of rank 1
 
-Whatever is written may not be constant, may not hold an element twice, and no two written
-fields of one vertex may overlap: each would leave open which value stays.  An Input may
-overlap an Output of the same vertex; it reads the values from before the compute set, from a copy.
-That none overlaps an InOut, and what several vertices of a compute set may share, is checked when
-all is connected (`poplite.compile.races`).
+A written tensor may not be constant or hold an element twice, and no two written fields of one
+vertex may overlap, since it would be open which value remains. An Input may overlap an Output of
+the same vertex: it reads a copy of the values from before the compute set. Overlaps with an InOut,
+and between vertices of a compute set, are checked when everything is connected
+(`poplite.compile.races`).
 
-Source: Poplar user guide, "Connecting vertices"; tests of poplibs for the refusals.
+Source: Poplar user guide, "Connecting vertices"; PopLibs' tests for the refusals.
 """
 
 from __future__ import annotations
@@ -37,18 +37,9 @@ from poplite.view import concat as concat_views
 def check_tensor(
     vertex: VertexInstance, field: Field, value: object, rank: int, at: SourceLocation
 ) -> None:
-    """Refuse a tensor that may not stand behind a field.
+    """Refuse a tensor that a field cannot be connected to.
 
-    Args:
-        vertex: the vertex.
-        field: its field; of a type variable, any element type will do.
-        value: what the user gave.
-        rank: the rank it needs; 0 means one element of any rank.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for another element type, or something that is no tensor.
-        GraphConnectionError: for another graph or rank, or a tensor that may not be written.
+    A field of a type variable takes any element type. `rank` 0 means one element of any rank.
     """
     if not isinstance(value, Tensor):
         raise ElementTypeError(
@@ -93,7 +84,7 @@ def _wrong_rank(
 
 
 def _of_rank(field: Field, shape: tuple[int, ...], rank: int) -> str:
-    """Return what makes the rank that a field needs out of a tensor of another one."""
+    """Return a suggestion of how to make the rank that a field needs."""
     if rank == 0:
         return f"connect one element, or declare {field.name} as a Vector"
     if rank == 1:
@@ -124,16 +115,7 @@ def check_overlaps(
     connections: Mapping[str, Tensor | tuple[Tensor, ...]],
     at: SourceLocation,
 ) -> None:
-    """Refuse two written edges of one vertex that share an element.
-
-    Args:
-        vertex: the vertex.
-        connections: what stands behind its fields.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: with the two fields and what they share.
-    """
+    """Refuse two written edges of one vertex that share an element."""
     edges = list(_written(vertex, connections))
     if len(edges) < 2:
         return
@@ -175,18 +157,7 @@ def _flat(tensor: Tensor) -> View:
 def as_number(
     vertex: VertexInstance, field: Field, value: object, at: SourceLocation
 ) -> bool | int | float:
-    """Return a plain number as an Input holds it, or refuse what is none.
-
-    Args:
-        vertex: the vertex.
-        field: its field, whose element type is known.
-        value: what the user gave, which is no tensor.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it is no number, or of a kind the field cannot hold.
-        SizeOverflowError: for a number outside the range of the field.
-    """
+    """Return a plain number in the type of an Input, or refuse anything else."""
     if takes_number(field, value):
         held = held_number(field.element, value)
         if held is not None:
@@ -198,12 +169,7 @@ def as_number(
 
 
 def takes_number(field: Field, value: object) -> bool:
-    """Whether a field takes a value as a plain number, which becomes a constant.
-
-    Args:
-        field: any field.
-        value: what the user gave.
-    """
+    """Tell whether a field takes a value as a plain number, which becomes a constant."""
     return field.role == "input" and field.depth == 0 and isinstance(value, _NUMBERS)
 
 
@@ -211,19 +177,7 @@ _NUMBERS = (int, float, np.generic)
 
 
 def as_state(vertex: VertexInstance, field: Field, value: object, at: SourceLocation) -> object:
-    """Return the value of a state field as it is stored.
-
-    Args:
-        vertex: the vertex.
-        field: its state field, whose element type is known.
-        value: what the user gave.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: for a tensor, or values of a kind the field cannot hold.
-        SizeOverflowError: for a value outside the range of the field.
-        GraphConnectionError: for values of another rank, and for the number of workers.
-    """
+    """Return the value of a state field as it is stored."""
     if field.depth == 0 and field.name not in RESERVED_NAMES:
         held = held_number(field.element, value)
         if held is not None:

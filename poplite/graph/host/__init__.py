@@ -1,1 +1,1 @@
-"""What a graph has for the host: streams, remote buffers, handles."""
+"""Everything in a graph that the host accesses: streams, remote buffers, handles."""

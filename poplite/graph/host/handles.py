@@ -1,9 +1,9 @@
-"""What a graph has for the host, by handle.
+"""Everything in a graph that the host finds by handle.
 
     handles.streams["images"]         DataStream
     handles.remote_buffers["table"]   RemoteBuffer
 
-Every kind has handles of its own: a stream and a remote buffer may both be called "x".
+Each kind has its own handles: a stream and a remote buffer may both be named "x".
 """
 
 from __future__ import annotations
@@ -30,12 +30,7 @@ T = TypeVar("T", bound=_Located)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostHandle:
-    """A tensor that the host reads or writes by name.
-
-    Attributes:
-        tensor: the tensor.
-        location: the user's line that made it.
-    """
+    """A tensor that the host reads or writes by name, and the user's line that says so."""
 
     tensor: Tensor
     location: SourceLocation
@@ -43,7 +38,7 @@ class HostHandle:
 
 @dataclass(slots=True, eq=False)
 class Handles:
-    """What a graph has for the host, by handle; every kind has handles of its own."""
+    """Everything in a graph that the host finds by handle; each kind has its own handles."""
 
     streams: dict[str, DataStream] = field(default_factory=dict)
     remote_buffers: dict[str, RemoteBuffer] = field(default_factory=dict)
@@ -53,18 +48,7 @@ class Handles:
 
 
 def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
-    """Enter something under its handle, and return it.
-
-    Args:
-        taken: what there is of its kind.
-        kind: what it is, for the message.
-        handle: what the user calls it.
-        made: what is entered.
-
-    Raises:
-        TensorCreationError: when the handle is no text.
-        StreamConnectionError: when the handle is taken, with both lines.
-    """
+    """Register something of a kind under its handle, and return it."""
     if not isinstance(handle, str) or not handle:
         raise TensorCreationError(
             f"{kind} {clipped(handle)}: a handle is text",
@@ -86,16 +70,7 @@ def named(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
 
 
 def write_handle(tensor: Tensor, handle: object, at: SourceLocation) -> HostHandle:
-    """Return a tensor for the host to write; its handle is not entered yet.
-
-    Args:
-        tensor: what is written.
-        handle: what the user calls it.
-        at: the user's line.
-
-    Raises:
-        GraphConnectionError: when it may not be written.
-    """
+    """Return a tensor for the host to write; its handle is not registered yet."""
     if not tensor.is_parallel_writeable():
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(

@@ -1,8 +1,8 @@
-"""What lies beside the device on the host: rows of data, and functions that a program calls.
+"""Remote buffers (rows of data on the host), and host functions that a program calls.
 
     table = graph.add_remote_buffer("table", FLOAT, 64, repeats=100_000)
-    Copy(table, x, row)          the row whose number the scalar `row` holds
-    Copy(x, table, row)          and back
+    Copy(table, x, row)          reads the row whose number is in the scalar `row`
+    Copy(x, table, row)          writes it
 
 Source: Poplar API reference, "RemoteBuffer" and "HostFunction".
 """
@@ -35,12 +35,12 @@ class RemoteBuffer:
 
     Attributes:
         graph: the graph.
-        handle: what the engine calls it; unique among the graph's remote buffers.
-        element_type: of its elements.
-        num_elements: of one row.
-        repeats: how many rows.
-        rearrange_on_host: a wish of the program's, which changes no value.
-        optimise_memory: another.
+        handle: its name in the engine; unique among the graph's remote buffers.
+        element_type: type of the elements.
+        num_elements: number of elements in a row.
+        repeats: number of rows.
+        rearrange_on_host: a hint, which has no effect on values.
+        optimise_memory: a hint, which has no effect on values.
         location: the user's line that made it.
 
     >>> from poplite.graph import Graph
@@ -100,9 +100,9 @@ class HostFunction:
 
     Attributes:
         graph: the graph.
-        handle: what `engine.connect_host_function` calls it.
-        inputs: element type and number of elements of each array it reads.
-        outputs: the same of each array it fills.
+        handle: its name in `engine.connect_host_function`.
+        inputs: element type and number of elements of each array that it reads.
+        outputs: element type and number of elements of each array that it fills.
         location: the user's line that made it.
 
     >>> from poplite.graph import Graph
@@ -139,23 +139,7 @@ def remote_buffer_of(
     optimise_memory: bool,
     at: SourceLocation,
 ) -> RemoteBuffer:
-    """Return a remote buffer of what the user gave; its handle is not entered yet.
-
-    Args:
-        graph: the graph.
-        handle: its name.
-        like: element type.
-        num_elements: of one row.
-        repeats: how many rows.
-        rearrange_on_host: a wish.
-        optimise_memory: another.
-        at: the user's line.
-
-    Raises:
-        StreamMemoryAllocationError: when a row has more than 128 MiB.
-        TensorCreationError: for a number that is none.
-        ElementTypeError: when there is no such element type; QUARTER rows are refused.
-    """
+    """Return a remote buffer of checked arguments; its handle is not registered yet."""
     what = f"remote buffer {clipped(handle)}"
     element = transferable_type(like, what, at)
     count = positive(num_elements, what, "elements in a row", at)
@@ -168,20 +152,7 @@ def remote_buffer_of(
 def host_function_of(
     graph: Graph, handle: str, inputs: object, outputs: object, at: SourceLocation
 ) -> HostFunction:
-    """Return a host function of what the user gave; its handle is not entered yet.
-
-    Args:
-        graph: the graph.
-        handle: its name.
-        inputs: element type and number of elements of each array it reads.
-        outputs: the same of each array it fills.
-        at: the user's line.
-
-    Raises:
-        StreamMemoryAllocationError: when an array has more than 128 MiB.
-        TensorCreationError: for a number that is none.
-        ElementTypeError: when there is no such element type; QUARTER is refused.
-    """
+    """Return a host function of checked arguments; its handle is not registered yet."""
     what = f"host function {clipped(handle)}"
     sides = [signature(side, what, at) for side in (inputs, outputs)]
     return HostFunction(graph, handle, sides[0], sides[1], at)

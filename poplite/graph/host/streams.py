@@ -1,4 +1,4 @@
-"""Streams: blocks of elements that go between host and device, one at each Copy.
+"""Streams: blocks of elements that are transferred between host and device, one by each Copy.
 
     images = graph.add_host_to_device_fifo("images", FLOAT, 784)
     program = Repeat(100, Sequence(Copy(images, x), Execute(train)))
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DataStreamType(Enum):
-    """Which way a stream goes."""
+    """Direction of a stream."""
 
     HOST_TO_DEVICE_FIFO = "host to device"
     DEVICE_TO_HOST_FIFO = "device to host"
@@ -46,12 +46,12 @@ class DataStream:
 
     Attributes:
         graph: the graph.
-        handle: what `engine.connect_stream` calls it; unique among the graph's streams.
-        element_type: of its elements.
-        num_elements: of one block.
-        type: which way it goes.
+        handle: its name in `engine.connect_stream`; unique among the graph's streams.
+        element_type: type of the elements.
+        num_elements: number of elements in a block.
+        type: direction of the stream.
         replicated_mode: what replicas get.
-        buffering_depth: blocks that may be fetched ahead.
+        buffering_depth: number of blocks that may be fetched in advance.
         location: the user's line that made it.
 
     >>> from poplite.graph import Graph
@@ -107,11 +107,11 @@ class DataStream:
 
 
 class StreamCallback:
-    """What fills or takes the blocks of a stream, and may work ahead; subclasses say how.
+    """Base class of callbacks that fill or take the blocks of a stream, perhaps in advance.
 
-    Of a stream to the device, `prefetch` is called behind each block, until as many blocks are
-    ready as the stream's buffering depth, or it has none; the next Copy takes those first. Of a
-    stream to the host, `fetch` gets each block, and nothing is done ahead.
+    For a stream to the device, `prefetch` is called after each block until it has no more or as
+    many blocks are ready as the buffering depth allows; the next Copy uses those first. For a
+    stream to the host, `fetch` gets each block, and nothing is done in advance.
 
     >>> class Counter(StreamCallback):
     ...     def __init__(self):
@@ -129,29 +129,29 @@ class StreamCallback:
         NOT_AVAILABLE = False
 
     def fetch(self, array: npt.NDArray[Any]) -> None:
-        """Fill the next block now; of a stream to the host, take it.
+        """Fill the next block now; for a stream to the host, take it.
 
         Args:
-            array: the block, of one dimension. It is valid during the call: keep a copy.
+            array: the block, 1-D. It is valid only during the call: keep a copy.
         """
         raise NotImplementedError(f"{type(self).__name__} has no fetch(self, array)")
 
     def prefetch(self, array: npt.NDArray[Any]) -> bool | StreamCallback.Result:
-        """Fill a block before it is asked for, if that can be done now.
+        """Fill a block in advance, if possible now.
 
         Args:
-            array: the block, of one dimension.
+            array: the block, 1-D.
 
         Returns:
-            Whether it was filled; the base class fills none.
+            Whether it was filled; the base class never fills a block.
         """
         return StreamCallback.Result.NOT_AVAILABLE
 
     def complete(self) -> None:
-        """Note that the oldest block that was filled, or the one that was taken, is done with."""
+        """React to the completed transfer of the oldest filled block, or of the block taken."""
 
     def invalidate_prefetched(self) -> None:
-        """Note that the blocks filled ahead are dropped, and will not be used."""
+        """React to the blocks filled in advance being discarded unused."""
 
     # C++ spelling
 
@@ -168,23 +168,7 @@ def stream_of(
     depth: int,
     at: SourceLocation,
 ) -> DataStream:
-    """Return a stream of what the user gave; its handle is not entered yet.
-
-    Args:
-        graph: the graph.
-        handle: its name.
-        like: element type.
-        num_elements: of one block.
-        kind: which way it goes.
-        mode: what replicas get.
-        depth: blocks that may be fetched ahead.
-        at: the user's line.
-
-    Raises:
-        StreamMemoryAllocationError: when a block has more than 128 MiB.
-        TensorCreationError: for a number that is none.
-        ElementTypeError: when there is no such element type, or mode.
-    """
+    """Return a stream of checked arguments; its handle is not registered yet."""
     if not isinstance(mode, ReplicatedStreamMode):
         raise ElementTypeError(
             f"stream {clipped(handle)}: {clipped(mode)} is no ReplicatedStreamMode",

@@ -1,4 +1,4 @@
-"""What one transfer between host and device moves, checked: how many elements, of which type.
+"""Checks of transfers between host and device: number and type of their elements.
 
 Source: Poplar user guide, "Data streams".
 """
@@ -16,24 +16,14 @@ from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType, element_type
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
-"""What is taken as an element type."""
+"""An element type, or a NumPy dtype of one."""
 
 MAX_TRANSFER_BYTES = 128 << 20
-"""Bytes of one block at most, of streams and of remote buffers; source: Poplar user guide."""
+"""Largest block of a stream, or row of a remote buffer; source: Poplar user guide."""
 
 
 def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
-    """Return a whole number from 1.
-
-    Args:
-        value: what the user gave.
-        what: what it is given for, for the message.
-        of: what is counted.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: when it is something else.
-    """
+    """Return an integer from 1, or refuse it; `of` says what it counts, `what` of which thing."""
     number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
@@ -45,17 +35,7 @@ def positive(value: object, what: str, of: str, at: SourceLocation) -> int:
 
 
 def check_size(what: str, count: int, element: type[ElementType[Any]], at: SourceLocation) -> None:
-    """Refuse what is more than one transfer moves.
-
-    Args:
-        what: what has that size, for the message.
-        count: elements.
-        element: their type.
-        at: the user's line.
-
-    Raises:
-        StreamMemoryAllocationError: when it is.
-    """
+    """Refuse more elements than one transfer moves."""
     if count * element.size_bytes > MAX_TRANSFER_BYTES:
         most = MAX_TRANSFER_BYTES // element.size_bytes
         raise StreamMemoryAllocationError(
@@ -68,11 +48,7 @@ def check_size(what: str, count: int, element: type[ElementType[Any]], at: Sourc
 
 
 def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
-    """Return how large a block is, in words.
-
-    Args:
-        count: elements.
-        element: their type.
+    """Return the size of a block in words.
 
     >>> from poplite.types import FLOAT
     >>> transfer_text(2, FLOAT)
@@ -83,16 +59,7 @@ def transfer_text(count: int, element: type[ElementType[Any]]) -> str:
 
 
 def transferable_type(like: TypeLike, what: str, at: SourceLocation) -> type[ElementType[Any]]:
-    """Return an element type whose bits mean something by themselves.
-
-    Args:
-        like: what the user gave.
-        what: what it is given for, for the message.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it is none.
-    """
+    """Return an element type, or refuse one that needs metadata: QUARTER."""
     element = element_type(like)
     if element is QUARTER:
         raise ElementTypeError(
@@ -106,18 +73,7 @@ def transferable_type(like: TypeLike, what: str, at: SourceLocation) -> type[Ele
 def signature(
     side: object, what: str, at: SourceLocation
 ) -> tuple[tuple[type[ElementType[Any]], int], ...]:
-    """Return element type and number of elements of each array of a host function.
-
-    Args:
-        side: what the user gave.
-        what: the host function, for the message.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: when it is no list of such pairs.
-        ElementTypeError: when an element type is none, or QUARTER.
-        StreamMemoryAllocationError: when an array is more than one transfer moves.
-    """
+    """Return element type and number of elements of each array of a host function."""
     pairs = list(side) if isinstance(side, Iterable) and not isinstance(side, str) else [side]
     made = []
     for pair in pairs:

@@ -1,1 +1,1 @@
-"""Which tile each address is on."""
+"""The tile of each address."""

@@ -1,12 +1,12 @@
-"""Where the elements of a view live: for each tile, intervals of the flattened view.
+"""The tiles of the elements of a view: for each tile, intervals of the flattened view.
 
     view       0 0 0 1 1 . 0 0        ptr    0, 2, 3
     tile 0     [0, 3) [6, 8)          begin  0, 6, 3
     tile 1     [3, 5)                 end    3, 8, 5
 
-Compressed rows, three arrays and never a list per tile: the intervals of a tile are two slices.
-They are made when they are first asked for; how many elements each tile holds, and whether all
-have one, needs none of them.
+A mapping is three arrays (compressed rows), never a list per tile: the intervals of a tile are two
+slices. The arrays are made on first access; the number of elements on each tile, and whether all
+elements have a tile, can be found without them.
 
     >>> mapping = TileMapping(2, np.array([0, 1, NO_TILE, 0]), np.array([3, 2, 1, 2]))
     >>> mapping[0], mapping.elements_per_tile.tolist(), mapping.unmapped
@@ -38,16 +38,16 @@ class TileMapping(Displayed):
     """For each tile, the elements of a flattened view that live on it.
 
     `mapping[t]` reads as a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
-    is the number of tiles of the graph.  Compares equal to any nested list of intervals with
-    the same content; tiles beyond the end of the list hold nothing.
+    is the number of tiles of the graph. A mapping is equal to any nested list with the same
+    intervals; tiles beyond the end of the list hold nothing.
 
     Args:
-        num_tiles: tiles of the graph.
+        num_tiles: number of tiles of the graph.
         tile: int[n], tile of each piece of the view, or `NO_TILE`.
-        length: int64[n], elements of each piece; the pieces follow each other.
+        length: int64[n], elements of each piece, in the order of the view.
 
     Attributes:
-        num_elements: elements of the view.
+        num_elements: number of elements of the view.
 
     >>> mapping = TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
     >>> mapping[1]
@@ -63,23 +63,18 @@ class TileMapping(Displayed):
         end = np.cumsum(length, dtype=np.int64)
         self.num_elements = int(end[-1]) if len(end) else 0
         begin, end, tile = merge(end - length, end, tile.astype(np.int64))
-        # In both arrays, what has no tile comes first.
+        # In both arrays, elements without a tile come first.
         self._totals = np.zeros((num_tiles + 1, 2), np.int64)
         self._totals[:, 0] = np.bincount(tile + 1, minlength=num_tiles + 1)
         np.add.at(self._totals[:, 1], tile + 1, end - begin)
-        # NumPy sorts short numbers by their digits.
+        # NumPy's radix sort for 16-bit integers is faster.
         order = np.argsort(tile.astype(np.int16) if num_tiles < 1 << 15 else tile, kind="stable")
         self._rows: Int64 | None = np.stack([begin, end], axis=1)[order]
         self._cut: Cut | None = None
 
     @classmethod
     def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
-        """Return the mapping of a view, of which nothing has been found yet.
-
-        Args:
-            num_tiles: tiles of the graph.
-            cut: the view, and the tiles below it.
-        """
+        """Return the mapping of a cut view, which is computed on first access."""
         mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
         mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
         return mapping
@@ -92,7 +87,7 @@ class TileMapping(Displayed):
         return self._totals
 
     def _list(self) -> Int64:
-        """Return int64[n, 2]: begin and end of all intervals, first those without a tile."""
+        """Return begin and end of all intervals, int64[n, 2], first those without a tile."""
         if self._rows is None:
             assert self._cut is not None, "either the intervals or what they come from"
             self._totals, tile, end = self._cut.pieces(len(self))
@@ -105,8 +100,8 @@ class TileMapping(Displayed):
 
     @property
     def ptr(self) -> Int64:
-        """int64[tiles + 1]; the intervals of tile `t` are `ptr[t]` up to `ptr[t + 1]`."""
-        self._list()  # who asks wants the intervals next
+        """int64[tiles + 1]; the intervals of tile `t` are `ptr[t]` to `ptr[t + 1]`."""
+        self._list()  # callers read the intervals next
         ptr: Int64 = np.cumsum(self._counted[:, 0])
         ptr -= ptr[0]
         return ptr
@@ -123,7 +118,7 @@ class TileMapping(Displayed):
 
     @property
     def unmapped(self) -> Intervals:
-        """Intervals of the elements that have no tile."""
+        """Intervals of the elements without a tile."""
         return Intervals(*self._list()[: self._counted[0, 0]].T)
 
     def __len__(self) -> int:
@@ -159,12 +154,12 @@ class TileMapping(Displayed):
 
     @property
     def elements_per_tile(self) -> Int64:
-        """int64[tiles]: how many elements of the view each tile holds."""
+        """int64[tiles]: number of elements of the view on each tile."""
         return self._counted[1:, 1].copy()
 
     @property
     def num_unmapped(self) -> int:
-        """How many elements have no tile."""
+        """Number of elements without a tile."""
         return int(self._counted[0, 1])
 
     @property
@@ -173,11 +168,11 @@ class TileMapping(Displayed):
         return self.num_unmapped == 0
 
     def renumbered(self, number: Int64, num_tiles: int) -> TileMapping:
-        """Return the same mapping in other tile numbers, as a graph over some tiles counts them.
+        """Return the same mapping with other tile numbers, such as those of a virtual graph.
 
         Args:
-            number: int64[tiles], the number of each tile there, or `NO_TILE`.
-            num_tiles: how many there are.
+            number: int64[tiles], the new number of each tile, or `NO_TILE`.
+            num_tiles: number of tiles in the new numbering.
 
         >>> mapping = TileMapping(3, np.array([2, 1, 0]), np.array([4, 4, 4]))
         >>> mapping.renumbered(np.array([NO_TILE, 1, 0]), 2)
@@ -203,20 +198,13 @@ class TileMapping(Displayed):
 def remapped(
     name: str, made_at: SourceLocation, before: TileMapping, after: TileMapping, at: SourceLocation
 ) -> ConstantRemappedWarning | None:
-    """Return the warning of a constant that moves to other tiles; None where nothing moves.
+    """Return the warning for a constant that moves to other tiles; None where nothing moves.
 
-    Most often a loop names the wrong tensor::
+    The usual reason is a loop that names the wrong tensor::
 
         before   0 0 0 0 . .        tile of each element, or none
         after    0 0 3 3 3 3
-        moved        3 3            what had another tile before
-
-    Args:
-        name: the view that is mapped.
-        made_at: the user's line that made the constant.
-        before: the tiles of the view, before it is mapped.
-        after: and then.
-        at: the user's line that maps it.
+        moved        3 3            elements that had another tile before
 
     >>> from poplite.source import here
     >>> from_tile_1, to_tile_2 = (TileMapping(3, np.array([t]), np.array([4])) for t in (1, 2))
@@ -249,16 +237,12 @@ def _tiles_of(mapping: TileMapping, elements: Int64) -> Int64:
 
 
 def ranges(numbers: Iterable[int], limit: int = 4) -> str:
-    """Return sorted whole numbers as ranges.
-
-    Args:
-        numbers: rising numbers.
-        limit: ranges shown before the rest is cut off.
+    """Return ascending integers as ranges, at most `limit` of them.
 
     >>> ranges([0, 1, 2, 7, 9, 10])
     '0-2, 7, 9-10'
     """
-    if isinstance(numbers, range) and numbers.step == 1:  # as long as they may be
+    if isinstance(numbers, range) and numbers.step == 1:  # of any length, so not listed
         parts = [(numbers[0], numbers[-1])] if numbers else []
     else:
         values = np.fromiter(numbers, np.int64)

@@ -1,12 +1,12 @@
-"""Which tile every address lives on, as sorted breaks, and views cut by it.
+"""The tile of every address, as sorted breaks, and views cut by tile.
 
     addresses    0        96     128        breaks  0, 96, 128
                  |--------|-------|
                  tile 0    no tile          tiles   0, NO_TILE
 
-A `Cut` is a view together with such a table.  What is asked of it is found then: how many
-elements each tile holds takes one pass over the view and no memory, which elements they are
-takes another, and memory for the pieces.
+A `Cut` is a view together with such a table. It computes results on demand: the number of elements
+on each tile takes one pass over the view and no memory; the list of those elements takes another
+pass, and memory for the pieces.
 
     >>> table = TileTable(np.array([0, 2, 4]), np.array([1, 0]))
     >>> cut = cut_strided(table, [(2, 1), (2, 2)], 0)      # elements 0 2 1 3
@@ -39,18 +39,14 @@ NO_TILE = -1
 """Stands where a tile number is missing."""
 
 CAREFREE_PIECES = 2**26
-"""So many pieces get memory before they are counted: pages that are not touched cost nothing."""
+"""Up to this number, pieces get memory before they are counted: untouched pages cost nothing."""
 
 MOST_PIECES = 2**28
-"""Pieces that are listed; 28 bytes each."""
+"""Largest number of pieces that are listed; each takes 28 bytes."""
 
 
 class Pieces(Protocol):
-    """The tiles of one variable's elements, as breaks and the tiles between them.
-
-    Attributes:
-        num_elements: elements of the variable.
-    """
+    """The tiles of one variable's `num_elements` elements, as breaks and the tiles between them."""
 
     num_elements: int
 
@@ -58,22 +54,17 @@ class Pieces(Protocol):
         """Return all breaks, and the tile or `NO_TILE` between each two."""
 
     def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
-        """Return those of pieces that have elements of `[begin, end)`."""
+        """Return the pieces that have elements of `[begin, end)`."""
 
 
 class TileTable:
     """The tiles of a range of addresses; never changed.
 
-    Args:
-        breaks: int64[m + 1], rising.
-        tiles: int[m]; addresses `breaks[k]` up to `breaks[k + 1]` are on `tiles[k]`.
-
     Attributes:
-        breaks: as given.
-        tiles: int32[m].
-        shift: each bucket holds `1 << shift` addresses, so that there are about four buckets
-            a break.
-        buckets: int32[b + 1]; `buckets[i]` breaks lie before bucket `i`.
+        breaks: int64[m + 1], ascending.
+        tiles: int32[m]; addresses `breaks[k]` to `breaks[k + 1]` are on `tiles[k]`.
+        shift: each bucket holds `1 << shift` addresses, which makes about four buckets per break.
+        buckets: int32[b + 1]; `buckets[i]` breaks are before bucket `i`.
     """
 
     __slots__ = ("breaks", "buckets", "shift", "tiles")
@@ -90,11 +81,9 @@ class TileTable:
 
 
 def joined_table(mappings: Iterable[tuple[int, Pieces]]) -> TileTable:
-    """Make the table of several variables.
+    """Make the table of several variables from `(base, mapping)` of each, by ascending base.
 
-    Args:
-        mappings: `(base, mapping)` of each, by rising base; addresses between them are on no
-            tile.
+    Addresses between variables are on no tile.
     """
     breaks: list[npt.ArrayLike] = []
     tiles: list[npt.ArrayLike] = []
@@ -111,9 +100,9 @@ class Cut(NamedTuple):
     Attributes:
         table: the tiles.
         num_elements: elements of the view.
-        most: no fewer pieces than there are.
+        most: an upper bound of the number of pieces.
         kernel: cuts the view.
-        arguments: what the kernel is called with first; arrays by address.
+        arguments: the first arguments of the kernel; it gets arrays by address.
     """
 
     table: TileTable
@@ -123,28 +112,16 @@ class Cut(NamedTuple):
     arguments: tuple[Int64 | int, ...]
 
     def totals(self, num_tiles: int) -> Int64:
-        """Count pieces and elements.
+        """Return the numbers of pieces and elements, int64[num_tiles + 1, 2].
 
-        Args:
-            num_tiles: tiles of the graph.
-
-        Returns:
-            int64[num_tiles + 1, 2]: row 0 is what has no tile, row `t + 1` is tile `t`.
+        Row 0 is what has no tile, row `t + 1` is tile `t`.
         """
         return self._run(num_tiles, np.empty(0, np.int32), np.empty(0, np.int64))[0]
 
     def pieces(self, num_tiles: int) -> tuple[Int64, Int32, Int64]:
-        """List the pieces.
+        """Return the totals, and `(tile, end)` of each piece in the order of the view.
 
-        Args:
-            num_tiles: tiles of the graph.
-
-        Returns:
-            The totals, and `(tile, end)` of each piece, in the order of the view;
-            neighbours differ in tile.
-
-        Raises:
-            SizeOverflowError: when there are more than `MOST_PIECES`.
+        Neighbours differ in tile.
         """
         room = self.most
         if room > CAREFREE_PIECES:
@@ -163,20 +140,14 @@ class Cut(NamedTuple):
         table = self.table
         totals = np.zeros((num_tiles + 1, 2), np.int64)
         assert table.tiles.max() < num_tiles, "tiles are checked where they are set"
-        given = [x if isinstance(x, int) else address(x) for x in self.arguments]
+        arguments = [x if isinstance(x, int) else address(x) for x in self.arguments]
         places = (address(table.breaks), address(table.buckets), table.shift, address(table.tiles))
         room = (address(totals), address(tile), address(end), len(end))
-        return totals, native(self.kernel)(*given, *places, *room)
+        return totals, native(self.kernel)(*arguments, *places, *room)
 
 
 def cut_strided(table: TileTable, digits: Sequence[Digit], first: int) -> Cut:
-    """Cut a strided view, at least one element.
-
-    Args:
-        table: its tiles.
-        digits: coalesced digits of the flattened view, outermost first.
-        first: address of the first element.
-    """
+    """Cut a strided view of at least one element: its coalesced digits, outermost first."""
     run, rest = (digits[-1][0], digits[:-1]) if digits and digits[-1][1] == 1 else (1, digits)
     levels: list[int] = []
     low, high, size = 0, run - 1, run
@@ -188,40 +159,29 @@ def cut_strided(table: TileTable, digits: Sequence[Digit], first: int) -> Cut:
         )
         size *= extent
     levels += [1, 0, 0, low, high, size]
-    # A run is cut at most at every break, and has at most a piece an element.
+    # A run has at most one piece for each break, and one for each element.
     most = size // run * min(run, len(table.tiles))
     return Cut(table, size, most, cut_strided_kernel, (np.array(levels), len(rest), first))
 
 
 def cut_runs(table: TileTable, begin: Int64, length: Int64) -> Cut:
-    """Cut runs of addresses that follow each other in a view.
-
-    Args:
-        table: the tiles of all of them.
-        begin: int64[n], first addresses, at least one run.
-        length: int64[n], elements of each; perhaps one number, broadcast.
-    """
+    """Cut runs of addresses, at least one, in the order of a view; `length` may be broadcast."""
     step = length.strides[0] // length.itemsize
     lengths = np.ascontiguousarray(length) if step > 1 else length
     total = int(length.sum())
     most = min(total, len(begin) * len(table.tiles))
-    given = (np.ascontiguousarray(begin), lengths, min(step, 1), len(begin))
-    return Cut(table, total, most, cut_runs_kernel, given)
+    arguments = (np.ascontiguousarray(begin), lengths, min(step, 1), len(begin))
+    return Cut(table, total, most, cut_runs_kernel, arguments)
 
 
 def split(
     mappings: Sequence[tuple[int, Pieces]], begin: Int64, length: Int64
 ) -> tuple[Int64, Int64, Int64]:
-    """Cut a few runs of element addresses where the tile changes.
+    """Cut a few runs of addresses where the tile changes.
 
-    Args:
-        mappings: `(base, mapping)` of the variables touched; element `i` of a variable has
-            the address `base + i`, and no two variables share or touch addresses.
-        begin: int64[n], first address of each run.
-        length: int64[n], elements of each run, at least one.
-
-    Returns:
-        `(tile, begin, length)` of the pieces, in the order of the runs.
+    `mappings` has `(base, mapping)` of the variables touched: element `i` has the address
+    `base + i`, and variables neither share nor touch addresses. Runs have at least one element.
+    Returns `(tile, begin, length)` of the pieces, in the order of the runs.
 
     >>> from poplite.graph.mapping.variable_mapping import VariableMapping
     >>> mapping = VariableMapping(10)

@@ -1,4 +1,4 @@
-"""Tile mappings that users give, checked and as arrays; and what is said of wrong ones."""
+"""Users' tile mappings, checked and converted to arrays, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -23,21 +23,9 @@ def intervals_of(
     what: str,
     at: SourceLocation | None = None,
 ) -> tuple[Int64, Int64, Int64]:
-    """Return a nested mapping as arrays, after checking it.
+    """Return a nested mapping as arrays `(begin, end, tile)` after checking it.
 
-    Args:
-        mapping: for each tile, intervals over the flattened view.
-        num_tiles: tiles of the graph.
-        num_elements: elements of the view.
-        what: the view's name, for the message.
-        at: the user's line, for the message.
-
-    Returns:
-        `(begin, end, tile)`, sorted by begin, without empty intervals.
-
-    Raises:
-        InvalidTileMapping: for tiles the graph does not have, intervals that are not
-            within the view, and elements that are given to two tiles.
+    They are sorted by begin, without empty intervals. `what` is the name in the message.
 
     >>> [a.tolist() for a in intervals_of([[(3, 4)], [(0, 3)]], 2, 4, what="'a'")]
     [[0, 3], [3, 4], [1, 0]]
@@ -83,7 +71,7 @@ def _listed(
         ) from None
     try:
         table = np.array(rows, np.int64).reshape(-1, 3)
-    except OverflowError:  # refused by the caller, with the number as it is
+    except OverflowError:  # the caller refuses it, with the number in the message
         table = np.array(rows, np.object_)
     return table[:, 0], table[:, 1], table[:, 2]
 
@@ -110,21 +98,7 @@ def _unfit(
 
 
 def tile_number(tile: object, what: str, num_tiles: int, at: SourceLocation) -> int:
-    """Return a tile number after checking it.
-
-    Args:
-        tile: what the user gave.
-        what: the name of what is put there, for the message.
-        num_tiles: tiles of the graph.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: when it is no whole number, or the graph has no such tile.
-
-    >>> from poplite.source import here
-    >>> tile_number(np.int32(3), "'x'", 4, here())
-    3
-    """
+    """Return a tile number after checking it."""
     number = integer_or_none(tile)
     if number is None:
         raise InvalidTileMapping(
@@ -149,14 +123,8 @@ def unmapped_error(
 ) -> InvalidTileMapping:
     """Return the error for elements without a tile.
 
-    Args:
-        name: the variable's name.
-        mapping: where its elements live.
-        num_tiles: tiles of the graph.
-        at: the user's line that made it.
-        where: the program step that uses it.
-        shape: that of what the mapping is of.
-        view: whether the mapping counts elements of a view, not of all of the variable.
+    `at` is the line that made the variable, `where` the program step that uses it; `view` tells
+    whether the mapping counts the elements of a view, not of the entire variable.
 
     >>> answer = TileMapping(4, np.array([0, -1]), np.array([96, 32]))
     >>> print(unmapped_error("bias", answer, 4, None, shape=(128,)))
@@ -190,7 +158,7 @@ def unmapped_error(
 
 
 def _range(begin: int, end: int, shape: tuple[int, ...]) -> str:
-    """Return a range of elements in their own indices; of a vector, as an interval."""
+    """Return a range of elements in the indices of a shape; for a vector, as an interval."""
     if len(shape) < 2:
         return f"[{begin}, {end})"
     return element_range("", shape, begin, end).replace("''", "")

@@ -1,10 +1,10 @@
 """The tiles of one variable's elements, edited by painting.
 
-Kept as sorted breaks with one tile between each two, so that its size depends on how the
-elements are spread, not on how many there are; spread linearly, as the three numbers of `Linear`.
+A mapping is stored as sorted breaks with one tile between each two, so that its size depends on
+how the elements are spread, not on their number; a linear spread is the three numbers of `Linear`.
 
-Setting a mapping only appends to a log; the log is painted over the breaks when somebody
-asks, the last writer on top.  So 10^6 edits cost one sort.
+Setting a mapping only appends to a log. The log is painted over the breaks when the mapping is
+read, the last writer on top, so that 10^6 edits cost one sort.
 
     >>> mapping = VariableMapping(10)
     >>> mapping.paint(0, 10, 1)
@@ -30,15 +30,9 @@ from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
 
 
 class VariableMapping:
-    """The tiles of one variable's elements; edited by painting.
+    """The tiles of one variable's elements, edited by painting.
 
-    Args:
-        num_elements: elements of the variable.
-        version: of the graph.
-        tile: that of all elements; `NO_TILE` where they have none yet.
-
-    Attributes:
-        num_elements: elements of the variable.
+    `tile` is that of all elements, `NO_TILE` where they have none yet; `version` is the graph's.
     """
 
     __slots__ = (
@@ -54,7 +48,7 @@ class VariableMapping:
         self, num_elements: int, version: Version | None = None, tile: int = NO_TILE
     ) -> None:
         self.num_elements = num_elements
-        # One tile of all elements or none, a linear spread, or breaks and the tiles between them.
+        # One tile (or `NO_TILE`) for all elements, a linear spread, or breaks and tiles.
         self._below: int | Linear | tuple[Int64, Int32] = tile
         self._log: array[int] | None = None
         self._table: TileTable | None = None
@@ -63,13 +57,7 @@ class VariableMapping:
         self._version.number += 1
 
     def paint(self, begin: int, end: int, tile: int) -> None:
-        """Put elements `[begin, end)` on one tile.
-
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint(0, 4, 2)
-        >>> mapping.is_complete
-        True
-        """
+        """Put elements `[begin, end)` on one tile."""
         if begin == 0 and end == self.num_elements:
             self._lie_below(tile)
             return
@@ -81,13 +69,7 @@ class VariableMapping:
             self._mapped[begin:end] = True
 
     def paint_runs(self, begin: Iterable[int], length: Iterable[int], tile: int) -> None:
-        """Put a few intervals on one tile.
-
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint_runs([0, 3], [1, 1], 2)
-        >>> mapping.unmapped()
-        [Interval(begin=1, end=3)]
-        """
+        """Put a few intervals on one tile."""
         log = self._log
         if log is None:
             log = self._opened()
@@ -97,18 +79,7 @@ class VariableMapping:
                 self._mapped[first : first + count] = True
 
     def paint_many(self, begin: Int64, end: Int64, tile: Int64) -> None:
-        """Put many intervals on tiles, in order.
-
-        Args:
-            begin: int64[n], first elements.
-            end: int64[n], one past the last elements.
-            tile: int64[n], tile of each interval.
-
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint_many(np.array([0, 2]), np.array([2, 4]), np.array([0, 1]))
-        >>> mapping.tiles_used().tolist()
-        [0, 1]
-        """
+        """Put many intervals on tiles, in order: all three arrays are int64[n]."""
         rows = np.stack([begin, end, tile], axis=1).astype(np.int64, copy=False)
         (self._log if self._log is not None else self._opened()).frombytes(rows.view(np.uint8).data)
         if self._mapped is not None:
@@ -117,38 +88,27 @@ class VariableMapping:
             self._mapped[first + np.arange(len(first))] = True
 
     def paint_linearly(self, linear: Linear) -> None:
-        """Spread all elements evenly and in order.
-
-        >>> mapping = VariableMapping(2**40)
-        >>> mapping.paint_linearly(Linear.over(2**40, 1024))
-        >>> mapping.tiles_used().size
-        1024
-        """
+        """Spread all elements evenly and in order."""
         self._lie_below(linear)
 
     def _opened(self) -> array[int]:
-        """Start an empty log; what was made of the mapping is old from now on."""
+        """Start an empty log; everything derived from the mapping becomes outdated."""
         self._table = None
         self._version.number += 1
         self._log = array("q")
         return self._log
 
     def _lie_below(self, tiles: int | Linear) -> None:
-        """Put all elements on tiles, which hides what was there."""
+        """Put all elements on tiles, which replaces all earlier edits."""
         self._table = self._log = self._mapped = None
         self._version.number += 1
         self._below = tiles
 
     def pieces(self) -> tuple[Int64, Int32]:
-        """Return the mapping as breaks and tiles.
+        """Return the mapping as breaks, int64[m + 1], and tiles, int32[m].
 
-        Returns:
-            `(breaks, tiles)`, int64[m + 1] and int32[m]: elements `breaks[k]` up to
-            `breaks[k + 1]` are on `tiles[k]`, or on none where that is `NO_TILE`.
-            Neighbours differ.
-
-        >>> [a.tolist() for a in VariableMapping(3).pieces()]
-        [[0, 3], [-1]]
+        Elements `breaks[k]` to `breaks[k + 1]` are on `tiles[k]`, `NO_TILE` for none; neighbouring
+        tiles differ.
         """
         log = self._log
         below, tiles = self._pieces_below()
@@ -166,13 +126,7 @@ class VariableMapping:
 
     @property
     def only_tile(self) -> int | None:
-        """The tile of all elements, where no other was ever asked for; None says nothing.
-
-        >>> mapping = VariableMapping(3)
-        >>> mapping.paint(0, 3, 2)
-        >>> mapping.only_tile
-        2
-        """
+        """The tile of all elements, if only one was ever set; None proves nothing."""
         below = self._below
         if self._log is not None or not isinstance(below, int) or below == NO_TILE:
             return None
@@ -180,17 +134,13 @@ class VariableMapping:
 
     @property
     def num_pieces(self) -> int:
-        """How many pieces there are.
-
-        >>> VariableMapping(3).num_pieces
-        1
-        """
+        """Number of pieces."""
         linear = self._linear
         return len(self.pieces()[1]) if linear is None else linear.tiles
 
     @property
     def _linear(self) -> Linear | None:
-        """How the elements are spread, as long as that is all there is to say."""
+        """The linear spread, if nothing was painted over it."""
         below = self._below
         return below if isinstance(below, Linear) and self._log is None else None
 
@@ -207,7 +157,7 @@ class VariableMapping:
         return below
 
     def pieces_within(self, begin: int, end: int) -> tuple[Int64, Int32]:
-        """Return those pieces that have elements of `[begin, end)`, as `pieces` does.
+        """Return the pieces with elements in `[begin, end)`, as `pieces` does.
 
         >>> mapping = VariableMapping(10)
         >>> mapping.paint_linearly(Linear.over(10, 5))
@@ -227,17 +177,13 @@ class VariableMapping:
         return breaks, tiles
 
     def table(self) -> TileTable:
-        """Return the mapping prepared for views of many runs; kept until the next edit."""
+        """Return the mapping as a table for views of many runs; kept until the next edit."""
         if self._table is None or self._log is not None:
             self._table = TileTable(*self.pieces())
         return self._table
 
     def tiles_used(self) -> Int64:
-        """Return the tiles that hold an element, sorted.
-
-        >>> VariableMapping(3).tiles_used().tolist()
-        []
-        """
+        """Return the tiles that hold an element, sorted."""
         tiles = self.pieces()[1]
         return np.unique(tiles[tiles != NO_TILE]).astype(np.int64)
 
@@ -250,11 +196,7 @@ class VariableMapping:
 
     @property
     def is_new(self) -> bool:
-        """Whether no element can have a tile yet.
-
-        >>> VariableMapping(3).is_new
-        True
-        """
+        """Whether no element can have a tile yet."""
         below = self._below
         if self._log is not None or isinstance(below, Linear):
             return False
@@ -263,27 +205,14 @@ class VariableMapping:
         return len(below[1]) == 0 or (len(below[1]) == 1 and bool(below[1][0] == NO_TILE))
 
     def any_mapped(self, elements: slice | Int64) -> bool:
-        """Tell whether any of some elements has a tile; quick between edits of a few runs.
-
-        Args:
-            elements: a range, or their numbers.
-
-        >>> mapping = VariableMapping(4)
-        >>> mapping.paint(0, 2, 1)
-        >>> mapping.any_mapped(slice(2, 4)), mapping.any_mapped(np.array([3, 1]))
-        (False, True)
-        """
+        """Tell whether any of some elements has a tile; fast between edits of few runs."""
         if self._mapped is None:
             breaks, tiles = self.pieces()
             self._mapped = np.repeat(tiles != NO_TILE, np.diff(breaks))
         return bool(self._mapped[elements].any())
 
     def unmapped(self) -> list[Interval]:
-        """Return the elements without a tile, as intervals.
-
-        >>> VariableMapping(3).unmapped()
-        [Interval(begin=0, end=3)]
-        """
+        """Return the elements without a tile, as intervals."""
         breaks, tiles = self.pieces()
         return [
             Interval(int(breaks[k]), int(breaks[k + 1])) for k in np.flatnonzero(tiles == NO_TILE)
@@ -293,16 +222,15 @@ class VariableMapping:
 class Linear(NamedTuple):
     """Elements spread evenly and in order over the first tiles, in closed form.
 
-    Tile `i` of `tiles` begins at grain `i * grains // tiles`, so that neither the tile of an
-    element nor the elements of a tile need a list::
+    Tile `i` of `tiles` begins at grain `i * grains // tiles`, so that no list is needed to find
+    the tile of an element or the elements of a tile::
 
         10 elements in grains of 2 on 3 tiles      0 1 | 2 3 4 5 | 6 7 8 9
         begin_of(i)                                0     2         6         10
 
     Attributes:
-        num_elements: how many elements.
-        tiles: how many tiles hold some.
-        grain: elements that stay together.
+        tiles: number of tiles that hold elements.
+        grain: number of elements that stay together.
 
     >>> linear = Linear.over(10, 3, grain=2)
     >>> linear.begin_of(np.arange(4)).tolist(), linear.tile_of(5)
@@ -319,12 +247,8 @@ class Linear(NamedTuple):
     ) -> Linear:
         """Spread elements over as many tiles as there are elements for.
 
-        Args:
-            num_elements: how many elements.
-            tiles: how many tiles there are.
-            grain: elements that stay together; cuts fall on its multiples.
-            min_elements: least elements of a tile, as far as there are enough; fewer
-                elements use fewer tiles.
+        Cuts fall on multiples of `grain`. A tile gets at least `min_elements` as far as there are
+        enough, so that few elements use few tiles.
 
         >>> Linear.over(10, 3, min_elements=4)
         Linear(num_elements=10, tiles=2, grain=1)
@@ -334,9 +258,9 @@ class Linear(NamedTuple):
         return cls(num_elements, used, min(grain, max(num_elements, 1)))
 
     def begin_of(self, tile: Int64) -> Int64:
-        """Return the first elements of tiles; of `tiles` itself, the end."""
+        """Return the first elements of tiles; for tile `tiles`, the end."""
         whole, rest = divmod(-(-self.num_elements // self.grain), self.tiles)
-        grains = tile * whole + tile * rest // self.tiles  # no product beyond the elements
+        grains = tile * whole + tile * rest // self.tiles  # no product exceeds `num_elements`
         begin: Int64 = np.minimum(grains * self.grain, self.num_elements)
         return begin
 
@@ -346,21 +270,13 @@ class Linear(NamedTuple):
         return ((element // self.grain + 1) * self.tiles - 1) // grains
 
     def pieces(self) -> tuple[Int64, Int64]:
-        """Return the breaks, int64[tiles + 1], and the tiles, int64[tiles].
-
-        >>> [a.tolist() for a in Linear.over(10, 3, grain=2).pieces()]
-        [[0, 2, 6, 10], [0, 1, 2]]
-        """
+        """Return the breaks, int64[tiles + 1], and the tiles, int64[tiles]."""
         numbers = np.arange(self.tiles + 1)
         return (self.begin_of(numbers) if self.tiles else np.zeros(1, np.int64)), numbers[:-1]
 
 
 class Version:
-    """Counts the states of a graph's mappings, so that what was made of one is known as old.
-
-    Attributes:
-        number: changes whenever an answer about tiles may.
-    """
+    """A counter that changes with a graph's mappings, so that derived data is known as outdated."""
 
     __slots__ = ("number",)
 

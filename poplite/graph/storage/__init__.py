@@ -1,1 +1,1 @@
-"""Variables in one space of addresses, their names and first values."""
+"""Variables in one space of addresses, their names and initial values."""

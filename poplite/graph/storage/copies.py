@@ -1,4 +1,4 @@
-"""What belongs to a graph refers to it, and to this process: its objects refuse to be copied."""
+"""Refusing copies of objects that belong to a graph, since they refer to it and to this process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ Owner = TypeVar("Owner")
 
 
 def refuse_copies(fix: str) -> Callable[[type[Owner]], type[Owner]]:
-    """Make a class refuse `copy.copy`, `copy.deepcopy` and `pickle`, by name.
-
-    Args:
-        fix: what to do instead.
+    """Make a class refuse `copy.copy`, `copy.deepcopy` and `pickle`; `fix` says what to do instead.
 
     >>> import copy, poplite as pl
     >>> copy.deepcopy(pl.Graph())  # doctest: +ELLIPSIS

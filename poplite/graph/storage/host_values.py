@@ -1,11 +1,11 @@
-"""Host values turned into elements: what may be stored where, and in which range.
+"""Conversion of host values to elements, with checks of kind and range.
 
-One rule for initial values, constants, state fields and host writes.  It is NumPy's
-`same_kind` with a check instead of a wrap::
+Initial values, constants, state fields and host writes follow one rule. It is NumPy's `same_kind`,
+with an error where NumPy would wrap::
 
     bool  ->  integer  ->  float      allowed, left to right and within a kind
-    float ->  integer                 refused (nobody rounds by accident)
-    300   ->  a type that ends at 255 refused (nobody wraps by accident)
+    float ->  integer                 refused, as it would round
+    300   ->  a type that ends at 255 refused, as it would wrap
 
     >>> from poplite.types import INT
     >>> elements(INT, [1, 2], what="'a'")
@@ -46,7 +46,7 @@ _CODES = {"f2": "<e", "f4": "<f", "i1": "<b", "i2": "<h", "i4": "<i", "i8": "<q"
     "u4": "<I",
     "u8": "<Q",
 }
-"""For `struct`, whose standard sizes check the range."""
+"""Format codes of `struct`, whose standard sizes check the range."""
 
 _INTS = {
     element: struct.Struct(_CODES[element.dtype.str[1:]])
@@ -57,7 +57,7 @@ _PACKED: Mapping[type, Mapping[ElementClass, struct.Struct]] = {
     int: _INTS,
     float: {e: packed for e, packed in _INTS.items() if e.is_floating_point},
 }
-"""What rounds and checks a plain number of some type for an element type."""
+"""Converters that round and check a plain number, by its type and the element type."""
 
 _NOT_PACKED: Mapping[ElementClass, struct.Struct] = {}
 
@@ -70,23 +70,10 @@ def elements(
     at: SourceLocation | None = None,
     metadata: QuarterMetadata | None = None,
 ) -> npt.NDArray[Any]:
-    """Return a copy of host values, stored as elements.
+    """Return a copy of host values as a new C-contiguous array of `element.dtype`.
 
-    Args:
-        element: the element type to store.
-        value: a number or anything NumPy makes an array of; for QUARTER_METADATA a
-            `QuarterMetadata`, or its byte.
-        what: the name of what is given the value, for the message.
-        at: the user's line, for the message.
-        metadata: format and scale, for QUARTER.
-
-    Returns:
-        A new C-contiguous array of `element.dtype`.
-
-    Raises:
-        ElementTypeError: when the values are of a kind that `element` cannot hold.
-        SizeOverflowError: when a value lies outside the range of `element`.
-        TensorMetadataError: for QUARTER without metadata.
+    `value` is a number or anything that NumPy converts to an array; for QUARTER_METADATA a
+    `QuarterMetadata` or its byte. QUARTER needs `metadata`. `what` names the target in messages.
 
     >>> from poplite.types import INT
     >>> elements(INT, 2**31, what="'a'")
@@ -107,7 +94,7 @@ def elements(
     if element is QUARTER:
         return _quarters(value, metadata, what, at)
     array = _as_array(element, value, what, at)
-    if array.dtype == element.dtype:  # the quick way
+    if array.dtype == element.dtype:  # fast path
         return np.array(array, order="C")
     if array.dtype.kind in "ui" and element.dtype.kind in "ui" and array.size:
         limits = np.iinfo(element.dtype.name)
@@ -154,16 +141,6 @@ def scalar(
 ) -> bool | int | float:
     """Return one host value as `element` stores it, as a Python number.
 
-    Args:
-        element: the element type to store.
-        value: a Python or NumPy number.
-        what: the name of what is given the value, for the message.
-        at: the user's line, for the message.
-
-    Raises:
-        ElementTypeError: when the value is no number, or of a kind `element` cannot hold.
-        SizeOverflowError: when the value lies outside the range of `element`.
-
     >>> from poplite.types import FLOAT
     >>> scalar(FLOAT, 0.1, what="'a'")
     0.10000000149011612
@@ -183,11 +160,7 @@ def scalar(
 
 
 def held_number(element: ElementClass, value: object) -> int | float | None:
-    """Return a plain number as `element` stores it; None where `scalar` is to look closer.
-
-    Args:
-        element: the element type to store.
-        value: what the user gave.
+    """Return a plain number as `element` stores it; None where only `scalar` can tell.
 
     >>> from poplite.types import INT
     >>> held_number(INT, 3), held_number(INT, 2**31), held_number(INT, 0.5)
@@ -228,7 +201,7 @@ def _as_array(
 
 
 def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
-    """Return of what kind values are, in the user's words where NumPy has none for them."""
+    """Describe the kind of values, in Python's terms where NumPy has only objects."""
     if array.dtype.kind == "U":
         return "values of text"
     kinds = {"b": bool, "f": int | float}
@@ -244,7 +217,7 @@ def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
 def _without_objects(
     element: ElementClass, array: npt.NDArray[Any], what: str, at: SourceLocation | None
 ) -> npt.NDArray[Any]:
-    """Return numbers that NumPy keeps as objects, for integers past 64 bits, as a type has them."""
+    """Return an array of objects, which NumPy makes of integers past 64 bits, as numbers."""
     numbers = array.ravel().tolist()
     if not all(isinstance(number, int | float | np.number) for number in numbers):
         return array

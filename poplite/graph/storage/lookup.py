@@ -1,6 +1,6 @@
-"""Variables by name: all of it, or what stands behind the last slash where that is one variable's.
+"""Variables by name: the full name, or the part after a slash if only one variable has it.
 
-'blocks/w', 'blocks/b', 'head/w'        'blocks/w' and 'b' are found, 'w' is two variables
+'blocks/w', 'blocks/b', 'head/w'        'blocks/w' and 'b' are found, 'w' is ambiguous
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from poplite.source import SourceLocation
 from poplite.text import clipped, shortened
 
 NAME = 80
-"""Characters of a name in a list."""
+"""Largest number of characters of a name in a list."""
 
 
 def variable_named(
@@ -26,19 +26,9 @@ def variable_named(
     others: Sequence[str] = (),
     missing: str = "the graph has no variable",
 ) -> Variable:
-    """Return the variable or constant of a name.
+    """Return the variable or constant with a name, which may omit scopes where it is unambiguous.
 
-    Args:
-        space: the variables of a graph.
-        name: with its scopes, or without where that is enough.
-        call: what the user called, for messages.
-        at: the user's line.
-        others: handles that the call would have found.
-        missing: what there is not, before the name.
-
-    Raises:
-        ElementTypeError: when it is no name.
-        UnknownName: when there is none, with the nearest name, or several.
+    `call`, `others` (handles that the call also accepts) and `missing` are for the message.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()

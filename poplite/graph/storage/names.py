@@ -1,10 +1,10 @@
-"""Names of variables and compute sets: scopes in front, a number behind when taken.
+"""Names of variables and compute sets: with scopes before them, and a number if already in use.
 
     with graph.scope("layer1"):
         graph.add_variable(FLOAT, (4,), "w")     'layer1/w'
         graph.add_variable(FLOAT, (4,), "w")     'layer1/w_1'
 
-Names are unique, so that messages, drawings and `poplite-viz tensor NAME` mean one thing.
+Names are unique, so that they are unambiguous in messages, drawings and `poplite-viz tensor NAME`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from poplite.text import clipped
 
 
 class Names:
-    """Unique names of one kind of object each, within nested scopes.
+    """Unique names of several kinds of objects, within nested scopes.
 
     >>> names = Names()
     >>> with names.within("m4"):
@@ -32,13 +32,7 @@ class Names:
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
-        """Put `scope/` in front of names made inside a `with` block.
-
-        >>> names = Names()
-        >>> with names.within("a"), names.within("b"):
-        ...     names.unique("variable", "w")
-        'a/b/w'
-        """
+        """Prefix `scope/` to names made inside a `with` block."""
         self._scopes.append(scope)
         try:
             yield
@@ -46,29 +40,17 @@ class Names:
             self._scopes.pop()
 
     def unique(self, kind: str, name: str) -> str:
-        """Return a name with its scopes that no other object of its kind has.
-
-        Args:
-            kind: "variable" or "compute set".
-            name: what the user calls it.
-
-        >>> names = Names()
-        >>> names.unique("variable", "w"), names.unique("compute set", "w")
-        ('w', 'w')
-        """
-        wanted = "/".join([*self._scopes, name]) if self._scopes else name
-        unique, taken = wanted, self._taken.setdefault(kind, {})
+        """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
+        full = "/".join([*self._scopes, name]) if self._scopes else name
+        unique, taken = full, self._taken.setdefault(kind, {})
         while unique in taken:
-            taken[wanted] += 1
-            unique = f"{wanted}_{taken[wanted]}"
+            taken[full] += 1
+            unique = f"{full}_{taken[full]}"
         taken[unique] = 0
         return unique
 
     def local(self, name: str) -> str:
         """Return a full name without the scopes that are open.
-
-        Args:
-            name: made in these scopes.
 
         >>> names = Names()
         >>> with names.within("conv1"):
@@ -78,32 +60,12 @@ class Names:
         return name.removeprefix("/".join([*self._scopes, ""]))
 
     def release(self, kind: str, name: str) -> None:
-        """Give a name back.
-
-        >>> names = Names()
-        >>> names.release("variable", names.unique("variable", "w"))
-        >>> names.unique("variable", "w")
-        'w'
-        """
+        """Make a name available again."""
         del self._taken[kind][name]
 
 
 def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:
-    """Return a name after checking that it is text; it may be empty.
-
-    Args:
-        name: what the user gave.
-        kind: what gets the name, for the message.
-        at: the user's line.
-        call: how the call is written.
-
-    Raises:
-        TensorCreationError: when it is something else.
-
-    >>> from poplite.source import here
-    >>> checked_name("w", "variable", here(), "")
-    'w'
-    """
+    """Return a name, perhaps empty, after checking that it is a string."""
     if isinstance(name, str):
         return name
     raise TensorCreationError(
@@ -115,17 +77,7 @@ def checked_name(name: object, kind: str, at: SourceLocation, call: str) -> str:
 
 
 def checked_scope(name: object) -> str:
-    """Return a name for a scope after checking that it is text.
-
-    Args:
-        name: what the user gave.
-
-    Raises:
-        TensorCreationError: when it is something else, or empty.
-
-    >>> checked_scope("conv1")
-    'conv1'
-    """
+    """Return the name of a scope after checking that it is a string, and not empty."""
     if isinstance(name, str) and name:
         return name
     raise TensorCreationError(

@@ -1,16 +1,15 @@
 """The variables of a graph in one space of element addresses, and the tiles of all addresses.
 
-All variables share the space, with an unused address after each, so that no run of elements
-reaches from one variable into the next::
+All variables share the space. An unused address follows each, so that no run of elements extends
+from one variable into the next::
 
     variables    x: 0 0 1 1    y: 2 2 2 -              each element's tile
     addresses       0 1 2 3 4     5 6 7 8              breaks  0 2 4 5 8 9
     tiles           0 0 1 1 -     2 2 2 -              tiles   0 1 - 2 -
 
-A view of several variables is cut by a table of their tiles.  One table for all variables would be
-made anew after every edit, and a graph is often edited and asked in turn.  So a table is first made
-of the variables that a view touches; the whole one is made when as much has been spent on such
-tables as it costs.
+A view of several variables is cut by a table of their tiles. A single table of all variables would
+be remade after every edit, and edits often alternate with queries. So a table is first made of the
+variables below a view only; the full table is made once such tables have cost as much as it does.
 """
 
 from __future__ import annotations
@@ -33,19 +32,13 @@ MAX_ADDRESS = 1 << 62
 
 
 class Space:
-    """The variables of a graph, their addresses, and the tiles of those.
-
-    Args:
-        num_tiles: tiles of the graph.
-        names: of everything in the graph.
+    """The variables of a graph, their addresses, and the tiles of all addresses.
 
     Attributes:
-        num_tiles: tiles of the graph.
-        names: of everything in the graph.
-        variables: all variables and constants, by rising address.
-        num_constants: how many of them are constants.
-        next_base: the first address that is free.
-        version: counts edits of the variables' mappings.
+        variables: all variables and constants, by ascending address.
+        num_constants: number of constants among them.
+        next_base: the first free address.
+        version: changes with every edit of a variable's mapping.
 
     >>> from poplite.graph.storage.names import Names
     >>> from poplite.source import here
@@ -92,15 +85,9 @@ class Space:
         at: SourceLocation,
         tile: int = NO_TILE,
     ) -> Variable:
-        """Make a variable behind all others.
+        """Make a variable of a checked shape, after all others.
 
-        Args:
-            name: within the current scopes; empty for one by its number.
-            element_type: what one element is.
-            shape: extents, already checked.
-            constant: whether its value is fixed.
-            at: the user's line.
-            tile: that of all its elements, if they have one already.
+        `name` is within the current scopes; an empty one becomes the default name.
         """
         number = len(self.variables)
         full_name = self.names.unique("variable", name or self.default_name(constant))
@@ -113,11 +100,11 @@ class Space:
         return variable
 
     def default_name(self, constant: bool) -> str:
-        """Return what the next variable is called if the user does not name it."""
+        """Return the name of the next variable if the user does not name it."""
         return f"{'const' if constant else 'var'}{len(self.variables)}"
 
     def take_back(self, variable: Variable) -> None:
-        """Forget a variable and those made after it, of which nobody has a tensor yet."""
+        """Remove a variable and those made after it, before any tensor of them exists."""
         for made in self.variables[variable.storage.id :]:
             self.num_constants -= made.constant
             self.names.release("variable", made.name)
@@ -126,10 +113,7 @@ class Space:
         self._by_ending.clear()
 
     def named(self, name: str) -> list[Variable]:
-        """Return the variable of a name; if there is none, those that have it behind a slash.
-
-        Args:
-            name: with its scopes, or with some of them.
+        """Return the variable with a full name; else all whose names end with it after a slash.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -138,7 +122,7 @@ class Space:
         >>> graph.space.named("w"), graph.space.named("ocks/w")
         ([<Variable 'blocks/w' int32[4]>], [])
         """
-        # Names are unique, never change, and are taken back only with all that were made later.
+        # Names are unique, never change, and are removed only together with all later ones.
         for variable in self.variables[len(self._by_name) :]:
             self._by_name[variable.name] = variable
             self._by_ending.setdefault(variable.name.rpartition("/")[2], []).append(variable)
@@ -148,7 +132,7 @@ class Space:
         return [variable for variable in alike if variable.name.endswith(f"/{name}")]
 
     def variable_of(self, storage: Storage) -> Variable:
-        """Return the variable that owns some storage of this space."""
+        """Return the variable that owns a storage of this space."""
         variable = self.variables[storage.id]
         assert variable.storage is storage, "tensors of another graph are refused by every call"
         return variable
@@ -163,10 +147,7 @@ class Space:
         return np.searchsorted(bases, addresses, side="right") - 1
 
     def table(self, touched: Sequence[Variable]) -> TileTable:
-        """Return a table of tiles that has at least the addresses of some variables.
-
-        Args:
-            touched: variables of the space, at least one.
+        """Return a table of tiles with at least the addresses of some variables, at least one.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -183,7 +164,7 @@ class Space:
         return self.full_table()
 
     def full_table(self) -> TileTable:
-        """Return the table of all addresses; there are some."""
+        """Return the table of all addresses; there must be some."""
         if self._table is not None and self._table_version == self.version.number:
             return self._table
         self._spent = 0

@@ -1,12 +1,12 @@
-"""How a graph numbers tiles: from 0, and a virtual graph from 0 again.
+"""Tile numbers of graphs: a virtual graph numbers its own tiles from 0 again.
 
     machine               0  1  2  3 | 4  5  6  7        two IPUs of four tiles
     top-level graph       0  1  2  3   4  5  6  7        AllTiles
     virtual graph (4, 8)               0  1  2  3        SomeTiles
     of that, [3, 1]                       1     0        SomeTiles
 
-Storage knows only the numbers of the top-level graph: what a virtual graph is given is
-converted on its way down (`to_top_level`), what it answers on its way up (`from_top_level`).
+Storage has only top-level numbers: the arguments of a virtual graph are converted to them
+(`to_top_level`), and its results from them (`from_top_level`).
 
 Source: Poplar API reference, "Graph::createVirtualGraph".
 """
@@ -30,15 +30,7 @@ if TYPE_CHECKING:
 
 
 class AllTiles:
-    """The tile numbers of a top-level graph: those of its machine.
-
-    Args:
-        num_tiles: how many there are.
-
-    >>> from poplite.source import here
-    >>> AllTiles(4).checked(3, "'x'", here())
-    3
-    """
+    """The tile numbers of a top-level graph: those of its machine."""
 
     __slots__ = ("num_tiles",)
 
@@ -46,42 +38,23 @@ class AllTiles:
         self.num_tiles = num_tiles
 
     def checked(self, tile: object, what: str, at: SourceLocation) -> int:
-        """Return the top-level graph's number of a tile that a user gave.
-
-        Args:
-            tile: what the user gave.
-            what: the name of what is put there, for the message.
-            at: the user's line.
-
-        Raises:
-            InvalidTileMapping: when it is no whole number, or the graph has no such tile.
-        """
+        """Return the top-level number of a user's tile, or refuse it; `what` is put there."""
         return tile_number(tile, what, self.num_tiles, at)
 
     def in_range(self, tile: object) -> int | None:
-        """Return the same of an int that is a tile; None where `checked` is to look closer."""
+        """Return the top-level number of an int that is a tile; None where `checked` must look."""
         return tile if type(tile) is int and 0 <= tile < self.num_tiles else None
 
     def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
-        """Return this graph's number of a tile of the top-level graph that a user gave.
-
-        Args:
-            tile: what the user gave.
-            call: the method, for the message.
-            at: the user's line.
-
-        Raises:
-            InvalidTileMapping: when the top-level graph has no such tile, or this graph is not
-                over it.
-        """
+        """Return this graph's number of a top-level tile, or refuse it."""
         return tile_number(tile, call, self.num_tiles, at)
 
     def to_top_level(self, tiles: Int64) -> Int64:
-        """Return the top-level graph's numbers of tiles of this graph."""
+        """Return the top-level numbers of tiles of this graph."""
         return tiles
 
     def from_top_level(self, tiles: Int64) -> Int64:
-        """Return this graph's numbers of tiles of the top-level graph; `NO_TILE` of others."""
+        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
         return tiles
 
     def renumbered(self, mapping: TileMapping) -> TileMapping:
@@ -91,26 +64,13 @@ class AllTiles:
     def check_complete(
         self, name: str, mapping: TileMapping, top_level: TileMapping, at: SourceLocation
     ) -> None:
-        """Refuse elements that are on tiles of other graphs only.
-
-        Args:
-            name: of the tensor.
-            mapping: where its elements live, in this graph's numbers.
-            top_level: the same in those of the top-level graph, where all have a tile.
-            at: the user's line.
-
-        Raises:
-            InvalidTileMapping: when there are some.
-        """
+        """Refuse elements that are only on tiles of other graphs; here there are none."""
 
 
 class SomeTiles:
-    """The tile numbers of a virtual graph, which messages call as its repr does.
+    """The tile numbers of a virtual graph; its repr is the virtual graph's in messages.
 
-    Args:
-        tiles: the top-level graph's number of each tile.
-        top_level: the top-level graph, for messages.
-        num_top_level: how many tiles that has.
+    `tiles` has the top-level number of each tile, `num_top_level` is the number of top-level tiles.
 
     >>> import poplite as pl
     >>> from poplite.source import here
@@ -123,12 +83,12 @@ class SomeTiles:
 
     def __init__(self, tiles: Int64, top_level: object, num_top_level: int) -> None:
         self.num_tiles, self._to, self._top_level = len(tiles), tiles, top_level
-        # A last entry, for `NO_TILE`.
+        # The last entry, at index -1, is for `NO_TILE`.
         self._from = np.full(num_top_level + 1, NO_TILE)
         self._from[tiles] = np.arange(len(tiles))
 
     def checked(self, tile: object, what: str, at: SourceLocation) -> int:
-        """Return the top-level graph's number of a tile that a user gave; see `AllTiles`."""
+        """Return the top-level number of a user's tile, or refuse it."""
         number = integer_or_none(tile)
         if number is not None and number >= self.num_tiles:
             raise InvalidTileMapping(
@@ -142,11 +102,11 @@ class SomeTiles:
         return int(self._to[tile_number(tile, what, self.num_tiles, at)])
 
     def in_range(self, tile: object) -> int | None:
-        """Return the same of an int that is a tile; see `AllTiles`."""
+        """Return the top-level number of an int that is a tile; else None."""
         return int(self._to[tile]) if type(tile) is int and 0 <= tile < self.num_tiles else None
 
     def number_of(self, tile: object, call: str, at: SourceLocation) -> int:
-        """Return this graph's number of a tile of the top-level graph; see `AllTiles`."""
+        """Return this graph's number of a top-level tile, or refuse it."""
         number = tile_number(tile, call, len(self._from) - 1, at)
         own = int(self._from[number])
         if own == NO_TILE:
@@ -160,11 +120,11 @@ class SomeTiles:
         return own
 
     def to_top_level(self, tiles: Int64) -> Int64:
-        """Return the top-level graph's numbers of tiles of this graph."""
+        """Return the top-level numbers of tiles of this graph."""
         return self._to[tiles]
 
     def from_top_level(self, tiles: Int64) -> Int64:
-        """Return this graph's numbers of tiles of the top-level graph; `NO_TILE` of others."""
+        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
         return self._from[tiles]
 
     def renumbered(self, mapping: TileMapping) -> TileMapping:
@@ -174,7 +134,10 @@ class SomeTiles:
     def check_complete(
         self, name: str, mapping: TileMapping, top_level: TileMapping, at: SourceLocation
     ) -> None:
-        """Refuse elements that are on tiles of other graphs only; see `AllTiles`."""
+        """Refuse elements that are only on tiles of other graphs.
+
+        `top_level` is the same mapping in top-level numbers, where all elements have a tile.
+        """
         if mapping.is_complete:
             return
         first = mapping.unmapped[0]
@@ -195,26 +158,11 @@ class SomeTiles:
 
 
 TileNumbers = AllTiles | SomeTiles
-"""How a graph numbers its tiles."""
+"""The tile numbers of a graph."""
 
 
 def tile_of_pair(target: Target, ipu: object, tile: object, at: SourceLocation) -> int:
-    """Return the machine's number of a tile of an IPU, after checking both.
-
-    Args:
-        target: the machine.
-        ipu: the IPU that the user gave.
-        tile: the tile, counted from the IPU's first.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: when there is no such IPU, or it has no such tile.
-
-    >>> from poplite.machine.target import Target
-    >>> from poplite.source import here
-    >>> tile_of_pair(Target(tiles=8, ipus=2), 1, 3, here())
-    7
-    """
+    """Return the machine's number of a tile of an IPU, after checking both."""
     numbers = []
     for what, number, count in (("IPU", ipu, target.ipus), ("tile", tile, target.tiles_per_ipu)):
         if not isinstance(number, SupportsIndex) or not 0 <= index(number) < count:

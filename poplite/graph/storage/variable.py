@@ -1,7 +1,7 @@
-"""A variable: storage with a type, a shape, a name, a tile mapping and first values.
+"""A variable: storage with a type, a shape, a name, a tile mapping and initial values.
 
-Users hold tensors, which are views; the variable is what those views look at.  The graph
-makes one with every `add_variable` and `add_constant`.
+Users hold tensors, which are views of variables. The graph makes a variable in every call of
+`add_variable` and `add_constant`.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 ShapeLike = SupportsIndex | Sequence[SupportsIndex]
-"""Extents; a plain number is a shape of rank 1."""
+"""Sizes of the dimensions; a plain number is a shape of rank 1."""
 
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
 @refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable(Storage):
-    """Storage of a graph.
+    """A variable or constant of a graph.
 
     A graph may have a million of them, so that each is one object: it is the space of its views,
     and has a mapping of its own only once that is more than one tile.
 
     Attributes:
         name: name with its scopes, unique among the graph's variables.
-        element_type: what one element is.
-        shape: extents of the view that the graph returned when it made the variable.
+        element_type: type of the elements.
+        shape: shape of the tensor that the graph returned when it made the variable.
         location: the user's line that made it.
-        initial_value: what it holds when a program is loaded, in its shape; None is zeros.
-        replica_values: the same of replicas that have another one, by their number.
-        metadata: of a QUARTER variable, the element that holds its format and scale.
+        initial_value: its values when a program is loaded, in its shape; None for zeros.
+        replica_values: the initial values of replicas with different ones, by replica number.
+        metadata: for QUARTER, the element that holds format and scale.
     """
 
     __slots__ = (
@@ -84,10 +84,10 @@ class Variable(Storage):
         self.metadata: View | None = None
 
     def initial_value_of(self, replica: int) -> npt.NDArray[Any] | None:
-        """Return what it holds in a replica when a program is loaded; None is zeros.
+        """Return the values in one replica when a program is loaded; None for zeros.
 
         Args:
-            replica: its number.
+            replica: number of the replica.
         """
         return self.replica_values.get(replica, self.initial_value)
 
@@ -122,20 +122,7 @@ class Variable(Storage):
 
 
 def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
-    """Return extents after checking them.
-
-    Args:
-        shape: what the user gave.
-        name: the variable's name, for the message.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: when an extent is negative, or no whole number.
-
-    >>> from poplite.source import here
-    >>> shape_of([2, 3], "x", here()), shape_of(5, "x", here())
-    ((2, 3), (5,))
-    """
+    """Return a shape as a tuple after checking it."""
     try:
         extents = tuple(
             [whole_number(extent) for extent in shape]

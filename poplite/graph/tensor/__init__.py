@@ -1,1 +1,1 @@
-"""Tensors: views of variables, and what they tell."""
+"""Tensors: views of variables, and queries about them."""

@@ -5,7 +5,7 @@
                                         a a a b
     append(a, a[0])         (3, 3)      one more row
 
-Nothing is copied; what was cut and is joined again becomes the tensor it was.  A million slices
+Nothing is copied. Joining the parts of a tensor again returns the original tensor. A million slices
 (`t.slices(intervals)`) are joined by their arrays.
 
 Source: Poplar API reference, "concat", "append".
@@ -46,16 +46,16 @@ def concat(tensors: Any, other: Any = 0, /, dim: Any = None, *, axis: Any = None
     Args:
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
-        dim: the dimension, 0 when left out.
-        axis: refused: what NumPy calls so is `dim`.
+        dim: the dimension, by default 0.
+        axis: NumPy's name for `dim`; always refused.
 
     Returns:
         A tensor that views all of them, in order.
 
     Raises:
-        TensorCreationError: for no tensors, or different ranks or sizes.
-        ElementTypeError: for different element types, or something that is no tensor.
-        TensorIndexError: when there is no such dimension, or it is given as `axis`.
+        TensorCreationError: for an empty list, or different ranks or sizes.
+        ElementTypeError: for different element types, or anything but tensors.
+        TensorIndexError: when there is no such dimension, or `axis` is used.
         SizeOverflowError: for more than 2**62 elements.
 
     >>> import poplite as pl
@@ -106,7 +106,7 @@ def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
             _check_joinable(slices[0], slices[int(other[0])], int(other[0]), axis)
         if slices.first is not None:
             return None
-    # Only sums that may be too large need Python's integers.
+    # Only sums that may overflow need Python's integers.
     if float(size.sum(dtype=np.float64)) * tensor.num_elements >= indexing.MOST_ELEMENTS:
         others = tensor.num_elements // max(tensor.shape[dim], 1)
         indexing.check_size(sum(size.tolist()) * others, tensor, _FEWER)
@@ -114,19 +114,19 @@ def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
 
 
 def append(tensor: Tensor, other: Tensor, dim: int = 0) -> Tensor:
-    """Add one more index to a dimension.
+    """Extend a dimension by one index.
 
     Args:
-        tensor: the tensor that grows.
-        other: the elements at the new, last index: a tensor of one rank less.
-        dim: the dimension that grows.
+        tensor: the tensor to extend.
+        other: the elements at the new, last index: a tensor with one dimension less.
+        dim: the dimension to extend.
 
     Returns:
         A tensor that views both.
 
     Raises:
         TensorCreationError: when the shapes do not fit.
-        ElementTypeError: for different element types, or something that is no tensor.
+        ElementTypeError: for different element types, or anything but tensors.
         TensorIndexError: when there is no such dimension.
 
     >>> import poplite as pl

@@ -1,20 +1,7 @@
-"""One screen of text on a tensor: what it reads, in which order, and what follows from that.
+"""A description of a tensor on one screen: what it reads, in which order, and what follows.
 
-    'x' float32[4, 3]
-      elements      12 (48 B)
-      dimension 0   4: steps of 1
-      dimension 1   3: steps of 6
-      reads         'x' float32[3, 6]
-      layers        none: straight from the variable
-      regions       12 of 1 element each
-      tiles         on no tile
-      contiguous    no: neighbours along dimension 1 are 6 elements apart
-      aliases       none
-      constants     none
-      writeable     yes, in parallel
-
-Many regions are counted and not listed, and what would take long to find out is not asked, so
-that a tensor of 10^9 elements is explained as soon as one of ten.
+Many regions are counted but not listed, and slow queries are skipped, so that a tensor of 10^9
+elements is explained as fast as one of ten.
 """
 
 from __future__ import annotations
@@ -40,17 +27,17 @@ SHOWN_LAYERS = 3
 LONGEST_NAME = 32
 
 MOST_READ = 2**24
-"""Elements of a concatenation read in any order whose regions are still counted."""
+"""Largest number of elements of a concatenation, read in any order, whose regions are counted."""
 
 MOST_MEASURED = 100_000
-"""Regions that are still listed, to compare their lengths: some milliseconds."""
+"""Largest number of regions that are listed to compare their lengths, in some milliseconds."""
 
 MOST_LOOKED_UP = 2**20
-"""Regions whose tiles are still looked up: some tens of milliseconds."""
+"""Largest number of regions whose tiles are looked up, in some tens of milliseconds."""
 
 
 class Explanation(str):
-    """Text that shows itself as it is, also at the prompt."""
+    """Text whose repr is the text itself, for the prompt."""
 
     __slots__ = ()
 
@@ -59,13 +46,7 @@ class Explanation(str):
 
 
 def explain(tensor: Tensor) -> Explanation:
-    """Return what `Tensor.explain` says.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (3, 6), "x")
-    >>> print(explain(x[:, 1:3]).splitlines()[8])
-      contiguous    no: dimension 0 steps by 6, after 2 elements
-    """
+    """Return the text of `Tensor.explain`."""
     title = f"{_quoted(tensor.name)} {type_and_shape(tensor)}".strip()
     lines = [title if len(title) <= WIDTH else title[: WIDTH - 3] + "..."]
     for label, text in _facts(tensor):
@@ -127,7 +108,7 @@ def _facts(tensor: Tensor) -> list[tuple[str, str]]:
 
 
 def _below(view: View, regions: int | None) -> tuple[Storage, ...]:
-    """Return the storages read; where looking would take long, those of the whole space."""
+    """Return the storages read; those of the entire space where the exact answer takes long."""
     if isinstance(view.space, Storage) or (regions is not None and regions <= MOST_MEASURED):
         return storages(view)
     return view.space.storages
@@ -202,7 +183,7 @@ def _gap(dim: int, stride: int, covered: int) -> str:
 
 
 def _is_deep(view: View) -> bool:
-    """Tell whether a view reads pieces of pieces, which may have to be compared one by one."""
+    """Tell whether a view reads pieces of pieces, which may be slow to compare."""
     space = view.space
     return isinstance(space, Cat) and isinstance(space.kids[0].space, Cat)
 

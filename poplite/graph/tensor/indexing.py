@@ -1,9 +1,9 @@
 """Checked arguments for tensors: indices, ranges and dimensions, in both dialects.
 
-`t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are
-clamped and may step (also backwards), `None` adds a dimension, `...` stands for the
-dimensions not named.  `t.slice()` and the other methods follow Poplar: whole numbers from
-0, and an error for anything outside.
+`t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
+and may have a step (also backwards), `None` adds a dimension, `...` stands for the dimensions that
+are not named. `t.slice()` and the other methods follow Poplar: integers from 0, and an error for
+anything outside.
 
     t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)      t[pl.Interval(1, 5)]
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 IndexItem = int | builtins.slice | EllipsisType | None
 Index = IndexItem | tuple[IndexItem, ...]
-"""What `t[...]` takes."""
+"""The argument of `t[...]`."""
 
 MOST_ELEMENTS = 2**62
-"""Elements of the largest tensor, so that every index fits a 64-bit integer."""
+"""Elements of the largest tensor; every index fits a 64-bit integer."""
 
-_LISTS = (tuple, list, Sequence)  # the first two alone answer in no time
+_LISTS = (tuple, list, Sequence)  # checking the first two alone is fast
 
 
 class NamedView(Protocol):
-    """What a check knows of a tensor: its elements, and its name for the message."""
+    """The parts of a tensor that checks need: its elements, and its name for messages."""
 
     @property
     def name(self) -> str:
-        """Name of the variable viewed, or of several; may be empty without elements."""
+        """Name of the variable below, or of several; may be empty without elements."""
 
     @property
     def view(self) -> View:
-        """Which elements, in which order."""
+        """The elements and their order."""
 
 
 def described(tensor: NamedView) -> str:
@@ -58,15 +58,7 @@ def described(tensor: NamedView) -> str:
 
 
 def number(value: object, what: str, tensor: NamedView) -> int:
-    """Return a whole number that an argument must be.
-
-    Args:
-        value: what the user gave.
-        what: name of the argument, for the message.
-        tensor: the tensor it was given to.
-
-    Raises:
-        TensorIndexError: when it is something else, or negative.
+    """Return an argument as an integer from 0, or refuse it; `what` is its name.
 
     >>> import poplite as pl
     >>> number(np.int32(3), "begin", pl.Graph().add_variable(pl.INT, (4,)))
@@ -96,18 +88,7 @@ def number(value: object, what: str, tensor: NamedView) -> int:
 
 
 def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -> int:
-    """Return a whole number from 1.
-
-    Args:
-        value: what the user gave.
-        what: name of the argument, for the message.
-        tensor: the tensor it was given to.
-        zero: what the call would be with 0, for the message.
-        fix: what to try instead of 0.
-
-    Raises:
-        TensorIndexError: when it is something else, negative, or 0.
-    """
+    """Return an argument as an integer from 1; `zero` and `fix` are the message's for 0."""
     if type(value) is int and value > 0:
         return value
     result = number(value, what, tensor)
@@ -119,19 +100,7 @@ def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -
 
 
 def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") -> None:
-    """Refuse more elements than a tensor may have.
-
-    Args:
-        size: elements of the tensor that is asked for.
-        tensor: what it is made of.
-        fix: what to try.
-
-    Raises:
-        SizeOverflowError: for more than `MOST_ELEMENTS`.
-
-    >>> import poplite as pl
-    >>> check_size(2**62, pl.Graph().add_variable(pl.INT, (4,)))
-    """
+    """Refuse more elements than a tensor may have."""
     if size > MOST_ELEMENTS:
         raise SizeOverflowError(
             f"a tensor of {size:,} elements, but the most is {MOST_ELEMENTS:,}",
@@ -142,15 +111,7 @@ def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") ->
 
 
 def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
-    """Return whole numbers that an argument must list.
-
-    Raises:
-        TensorIndexError: when it is no list, or lists something else.
-
-    >>> import poplite as pl
-    >>> numbers((2, 1), "begin", pl.Graph().add_variable(pl.INT, (4,)))
-    [2, 1]
-    """
+    """Return an argument as a list of integers from 0, or refuse it."""
     if are_counts(values):
         return list(values)
     if not is_sequence(values):
@@ -174,15 +135,7 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
 
 
 def dimension(value: object, tensor: NamedView) -> int:
-    """Return the number of an existing dimension.
-
-    Raises:
-        TensorIndexError: when the tensor has no such dimension.
-
-    >>> import poplite as pl
-    >>> dimension(1, pl.Graph().add_variable(pl.INT, (4, 2)))
-    1
-    """
+    """Return an argument as the number of an existing dimension, or refuse it."""
     dim = value if type(value) is int and value >= 0 else number(value, "dim", tensor)
     if dim < len(tensor.view.shape):
         return dim
@@ -191,15 +144,7 @@ def dimension(value: object, tensor: NamedView) -> int:
 
 
 def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
-    """Return an index into a dimension, counted from 0.
-
-    Raises:
-        TensorIndexError: when it is not below the size.
-
-    >>> import poplite as pl
-    >>> index(3, 4, pl.Graph().add_variable(pl.INT, (4,)), 0)
-    3
-    """
+    """Return an argument as an index into a dimension, counted from 0, or refuse it."""
     i = number(value, "index", tensor)
     if i < size:
         return i
@@ -213,15 +158,7 @@ def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
 
 
 def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, int]:
-    """Return the checked range [begin, end) of a dimension.
-
-    Raises:
-        TensorIndexError: when begin > end, or end > size.
-
-    >>> import poplite as pl
-    >>> span(1, 4, 0, pl.Graph().add_variable(pl.INT, (4,)))
-    (1, 4)
-    """
+    """Return the checked range [begin, end) of a dimension."""
     first, last = number(begin, "begin", tensor), number(end, "end", tensor)
     size = tensor.view.shape[dim]
     if first <= last <= size:
@@ -235,7 +172,7 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
-    """Tell whether a value lists others.
+    """Tell whether a value is a list of others.
 
     >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(np.array(2)), is_sequence("12")
     (True, True, False, False)
@@ -265,24 +202,7 @@ def no_interval(value: object, tensor: NamedView) -> PopliteError:
 
 
 def ranges(begin: Any, end: Any, dim: Any, tensor: NamedView) -> View:
-    """Select a range of one dimension, or of each leading dimension.
-
-    Args:
-        begin: first index; or an interval, then `end` may hold the dimension; or the first
-            index of each leading dimension.
-        end: one past the last index; or a list of those.
-        dim: the dimension, 0 for None.
-        tensor: the tensor sliced.
-
-    Raises:
-        TensorIndexError: for something else, lists that do not fit each other, or a range
-            outside.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.INT, (4, 6))
-    >>> ranges((0, 2), 1, None, x).shape, ranges([1], [3], None, x).shape
-    ((4, 2), (2, 6))
-    """
+    """Select a range of one dimension, or of each leading dimension; see `Tensor.slice`."""
     if is_sequence(begin):
         if is_sequence(end):
             return _leading_ranges(begin, end, dim, tensor)
@@ -315,15 +235,7 @@ def _leading_ranges(
 
 
 def leading_indices(indices: Sequence[int], tensor: NamedView) -> View:
-    """Select one index of each leading dimension, which disappear.
-
-    Raises:
-        TensorIndexError: for an index outside its dimension, or too many indices.
-
-    >>> import poplite as pl
-    >>> leading_indices([3, 5], pl.Graph().add_variable(pl.INT, (4, 6, 2))).shape
-    (2,)
-    """
+    """Select one index of each leading dimension, which disappear."""
     chosen, shape = numbers(indices, "indices", tensor), tensor.view.shape
     if len(chosen) > len(shape):
         raise outside(
@@ -339,17 +251,7 @@ def leading_indices(indices: Sequence[int], tensor: NamedView) -> View:
 
 
 def select(key: object, tensor: NamedView) -> View:
-    """Apply NumPy's basic indexing.
-
-    Args:
-        key: what stands in the brackets; an `Interval` is a range of the first dimension.
-        tensor: the tensor indexed.
-
-    Returns:
-        The view of the elements selected.
-
-    Raises:
-        TensorIndexError: for an index outside, too many indices, or an index array.
+    """Return the view that NumPy's basic indexing selects.
 
     >>> import poplite as pl
     >>> select((slice(None), -1), pl.Graph().add_variable(pl.INT, (4, 6))).shape
@@ -434,7 +336,7 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
             fix="begin, end and step are whole numbers, and step is not 0",
         ) from None
     if step < 0:
-        # The same indices upwards, then backwards.
+        # Select the same indices upwards, then reverse them.
         view = view.slice(min(end, begin) + 1, begin + 1, dim).reverse(dim)
     else:
         view = view.slice(begin, end if end > begin else begin, dim)

@@ -1,16 +1,17 @@
-"""Regions of a tensor in the order of memory, whole or by tile.
+"""Regions of a tensor in the order of memory, for all tiles together or for each tile.
 
-Work on a tile is dealt out in ranges of its memory, not of the tensor.  A *group* is a list of
-intervals of the flattened tensor that, one after the other, are one contiguous range of memory::
+Work on a tile is divided by ranges of its memory, not of the tensor. A *group* is a list of
+intervals of the flattened tensor that together, one after the other, are one contiguous range of
+memory::
 
     t = x.T, x of shape (2, 3)          memory    0 1 2 3 4 5
                                         t         0 2 4 1 3 5
     graph.sorted_contiguous_regions(t)  one group of the intervals [0, 1) [2, 3) [4, 5) [1, 2) ...
 
-Groups and their intervals are compressed rows: arrays, never a list for each group.
+Groups and their intervals are arrays (compressed rows), never a list for each group.
 
-Semantics: Poplar API reference, `Graph::getSortedContiguousRegions`; how Poplar's own libraries
-use it: poplibs, `popops`, `ContiguousRegionsByTile`.
+Semantics: Poplar API reference, `Graph::getSortedContiguousRegions`; for its use, see
+`ContiguousRegionsByTile` in PopLibs' `popops`.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ class SortedRegions(Sequence[Intervals]):
     """Groups of intervals, each one contiguous range of memory; equal to a nested list.
 
     Attributes:
-        ptr: int64[groups + 1]; the intervals of group `g` are `ptr[g]` up to `ptr[g + 1]`.
+        ptr: int64[groups + 1]; the intervals of group `g` are `ptr[g]` to `ptr[g + 1]`.
         begin: int64[n], first elements of the intervals.
-        length: int64[n], their element counts; to be read, not written.
-        aliases: int64[n], for each interval where the first one of the same memory begins; None
-            unless asked for.
+        length: int64[n], numbers of elements of the intervals; read-only.
+        aliases: int64[n], for each interval the begin of the first interval with the same
+            memory; None unless requested.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -74,12 +75,12 @@ class SortedRegions(Sequence[Intervals]):
 
     @property
     def intervals(self) -> Int64:
-        """int64[n, 2]: begin and end of all intervals, as `Tensor.slices` takes them."""
+        """Begin and end of all intervals, int64[n, 2], as `Tensor.slices` takes them."""
         return np.stack([self.begin, self.begin + self.length], axis=1)
 
     @property
     def num_elements(self) -> int:
-        """Elements of all intervals together."""
+        """Number of elements of all intervals together."""
         return int(self.length.sum())
 
     def __len__(self) -> int:
@@ -113,10 +114,10 @@ class SortedRegions(Sequence[Intervals]):
 
 
 class TileRegions(Sequence[SortedRegions]):
-    """For each tile, the groups of the elements it holds.
+    """For each tile, the groups of its elements.
 
     Attributes:
-        tile_ptr: int64[tiles + 1]; the groups of tile `t` are `tile_ptr[t]` up to
+        tile_ptr: int64[tiles + 1]; the groups of tile `t` are `tile_ptr[t]` to
             `tile_ptr[t + 1]`.
         groups: the groups of all tiles, one tile after the other.
 
@@ -172,22 +173,7 @@ def sorted_regions(
     remove_aliased: bool,
     report_aliases: bool,
 ) -> SortedRegions:
-    """Group elements of a tensor in the order of memory.
-
-    Args:
-        tensor: whole or a view.
-        intervals: of the flattened tensor, in any order; None for all of it.
-        remove_aliased: list memory only once.
-        report_aliases: tell which intervals hold the same memory.
-
-    Raises:
-        TensorIndexError: for an interval outside the tensor.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
-    >>> sorted_regions(x.T, [(0, 2), (4, 6)], False, False)[1]
-    [Interval(begin=4, end=5), Interval(begin=1, end=2)]
-    """
+    """Group elements of a tensor in memory order; see `Graph.sorted_contiguous_regions`."""
     order, aliases = _ordered(_parts(tensor, intervals), ANYWHERE, remove_aliased, report_aliases)
     return SortedRegions(order.ptr, order.begin, order.length, aliases)
 
@@ -199,26 +185,7 @@ def tile_regions(
     report_aliases: bool,
     at: SourceLocation,
 ) -> TileRegions:
-    """Group the elements of a tensor in the order of memory, on each tile.
-
-    Args:
-        tiles: numbers of the tiles that are meant.
-        tensor: whole or a view.
-        remove_aliased: list memory only once.
-        report_aliases: tell which intervals hold the same memory.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: when elements are on none of the tiles.
-
-    >>> import poplite as pl
-    >>> from poplite.graph.storage.tile_numbers import AllTiles
-    >>> from poplite.source import here
-    >>> graph = pl.Graph(pl.Target(tiles=2))
-    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
-    >>> [list(groups) for groups in tile_regions(AllTiles(2), x[::3], False, False, here())]
-    [[[Interval(begin=0, end=1)]], [[Interval(begin=1, end=2)]]]
-    """
+    """Group the elements of a tensor in memory order on each tile."""
     space, view = tensor.graph.space, tensor.view
     order, aliases = _ordered(
         [(view, 0)], _tile_breaks(space, view), remove_aliased, report_aliases
@@ -226,7 +193,7 @@ def tile_regions(
     ptr, _, tile, begin, length = order
     tile = tiles.from_top_level(tile)
     if (tile == NO_TILE).any():
-        complete_mapping(space, tiles, view, tensor.name, at)  # raises, and says which elements
+        complete_mapping(space, tiles, view, tensor.name, at)  # raises the error
     if (tile[1:] < tile[:-1]).any():
         by_tile = np.argsort(tile, kind="stable")
         count = np.diff(ptr)[by_tile]
@@ -271,7 +238,7 @@ def _parts(
 
 
 def _tile_breaks(space: Space, view: View) -> tuple[Int64, Int64]:
-    """Return where tiles change in memory, as far as a view's variables reach."""
+    """Return where tiles change in memory, within the variables of a view."""
     below = view.space.storages if isinstance(view.space, Cat) else storages(view)
     if not below:
         return ANYWHERE

@@ -5,8 +5,8 @@
     scale = graph.add_variable(QUARTER_METADATA, (), "scale", mapping=0)
     y = graph.add_variable(QUARTER, (64,), "y", metadata=scale)      one that programs may change
 
-Every view of a variable has the variable's metadata.  What joins or copies codes needs
-metadata that is alike on both sides: codes under another scale are other values.
+Every view of a variable has the variable's metadata. Operations that join or copy codes need the
+same metadata on both sides, since codes with another scale are other values.
 
 Source: Poplar API reference, "Tensor::getMetadata", "Graph::addVariable".
 """
@@ -28,30 +28,13 @@ EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
 
 def metadata_of(space: Space, view: View) -> View | None:
-    """Return the metadata of a view of codes; None of one without elements, or of other codes.
-
-    Args:
-        space: the variables of the graph.
-        view: of variables that have one metadata, or none.
-    """
+    """Return the metadata of a view of QUARTER codes; None without elements, or of other types."""
     below = storages(view)
     return space.variable_of(below[0]).metadata if below else None
 
 
 def initial_metadata(space: Space, metadata: View, replica: int = 0) -> QuarterMetadata:
-    """Return format and scale when a program is loaded.
-
-    Args:
-        space: the variables of the graph.
-        metadata: one element of QUARTER_METADATA.
-        replica: the one it is in.
-
-    >>> import poplite as pl
-    >>> quarter = pl.QuarterMetadata("F152", scale=3)
-    >>> x = pl.Graph().add_variable(pl.QUARTER, (4,), metadata=quarter)
-    >>> initial_metadata(x.graph.space, x.metadata.view)
-    QuarterMetadata('F152', scale=3)
-    """
+    """Return format and scale of one QUARTER_METADATA element when a program is loaded."""
     return QuarterMetadata.from_byte(_byte(space, metadata, replica))
 
 
@@ -63,26 +46,12 @@ def _byte(space: Space, metadata: View, replica: int = 0) -> int:
 
 
 def variable_below(space: Space, metadata: View) -> Variable:
-    """Return the variable that holds format and scale.
-
-    Args:
-        space: the variables of the graph.
-        metadata: one element of QUARTER_METADATA.
-    """
+    """Return the variable below one QUARTER_METADATA element."""
     return space.variable_of(storages(metadata)[0])
 
 
 def check_alike(what: str, space: Space, *codes: View) -> None:
-    """Refuse to bring codes together that mean other values, or that have no meaning.
-
-    Args:
-        what: the operation.
-        space: the variables of the graph.
-        codes: views that are read as QUARTER.
-
-    Raises:
-        TensorMetadataError: when a variable below has no metadata, or when the metadata of two
-            is neither one tensor nor equal constants.
+    """Refuse to combine QUARTER codes with different metadata, or without any.
 
     >>> import poplite as pl
     >>> pl.Graph().add_variable(pl.UNSIGNED_CHAR, (4,), "codes").reinterpret(pl.QUARTER)
@@ -101,13 +70,7 @@ def check_alike(what: str, space: Space, *codes: View) -> None:
 
 
 def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
-    """Tell whether two metadata views are one, or equal constants.
-
-    Args:
-        space: the variables of the graph.
-        one: of a variable; None where it has none.
-        other: of another.
-    """
+    """Tell whether two metadata views (or None) are the same, or equal constants."""
     if one is None or other is None:
         return one is other
     if same_elements(one, other):
@@ -117,7 +80,7 @@ def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
 
 
 def _constant(space: Space, metadata: View) -> int | None:
-    """Return the byte that no program may change, and that all replicas have."""
+    """Return the byte if no program may change it, and all replicas share it; else None."""
     variable = variable_below(space, metadata)
     if not variable.constant or variable.replica_values:
         return None

@@ -1,7 +1,7 @@
-r"""Tiles of tensors: a view's runs painted on the mappings of the variables below it.
+r"""Tiles of tensors: the runs of a view, painted on the mappings of the variables below it.
 
-Mappings are kept by variable, tensors are views of any number of them.  Setting goes down,
-interval by interval of the flattened view; asking goes the same way and comes back up::
+Each variable has a mapping; tensors are views of any number of variables. Setting a tensor's tiles
+divides the intervals of the flattened view among the variables; reading collects them again::
 
     view of 6 elements     0 1 2 3 4 5         intervals [0, 4) on tile 0, [4, 6) on tile 1
                            | | | \ \ \
@@ -33,21 +33,14 @@ from poplite.view.contiguous.few_runs import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13
-"""Pieces of a variable's mapping from which on compiled code cuts even a view of one run."""
+"""Pieces of a variable's mapping above which compiled code cuts even a view of one run."""
 
 Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened view."""
 
 
 def paint_view(space: Space, view: View, tile: int) -> None:
-    """Put every element of a view on one tile of the top-level graph.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (4,), "x")
-    >>> paint_view(x.graph.space, x[::2].view, 7)
-    >>> mapping_of(x.graph.space, x.view)[7]
-    [Interval(begin=0, end=1), Interval(begin=2, end=3)]
-    """
+    """Put every element of a view on one tile of the top-level graph."""
     storage = view.space
     if isinstance(storage, Storage):
         if storage is NOWHERE:
@@ -72,19 +65,9 @@ def paint_view(space: Space, view: View, tile: int) -> None:
 def paint_mapping(
     space: Space, tiles: TileNumbers, view: View, mapping: object, name: str, at: SourceLocation
 ) -> None:
-    """Put elements of a view on tiles; warn when they are a constant's, and had others.
+    """Put elements of a view on tiles: one tile, intervals for each tile, or "linear".
 
-    Args:
-        space: the variables of the graph.
-        tiles: numbers of the tiles that are meant.
-        view: of the graph's variables.
-        mapping: a tile, for each tile intervals, or "linear".
-        name: the view's, for messages.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: for a tile the graph does not have, another word, and as
-            `intervals_of`.
+    Warns when elements of a constant change their tile.
     """
     storage = view.space
     if isinstance(storage, Storage) and storage.constant and any_mapped(space, view):
@@ -131,12 +114,7 @@ def paint_linearly(
 ) -> None:
     """Spread the flattened elements of a view evenly and in order over all tiles of a graph.
 
-    Args:
-        space: the variables of the graph.
-        tiles: numbers of the tiles that are meant.
-        view: of the graph's variables.
-        grain: elements that stay together.
-        min_elements: least elements of a tile, as far as there are enough.
+    `grain` elements stay together; a tile gets at least `min_elements`, as far as there are enough.
 
     >>> import poplite as pl
     >>> from poplite.graph.storage.tile_numbers import AllTiles
@@ -168,13 +146,7 @@ def _paint_flat(space: Space, view: View, begin: Int64, end: Int64, tile: Int64)
 
 
 def mapping_of(space: Space, view: View) -> TileMapping:
-    """Return where the elements of a view live, whether or not all have a tile.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (4,), "x")
-    >>> mapping_of(x.graph.space, x.view)
-    <TileMapping 4 elements, 0 tiles, 0 intervals, 4 unmapped>
-    """
+    """Return the tiles of the elements of a view; some may have none."""
     cut = _cut(space, view)
     if isinstance(cut, Cut):
         return TileMapping.of(space.num_tiles, cut)
@@ -184,20 +156,9 @@ def mapping_of(space: Space, view: View) -> TileMapping:
 def complete_mapping(
     space: Space, tiles: TileNumbers, view: View, name: str, at: SourceLocation
 ) -> TileMapping:
-    """Return where the elements of a view live, or refuse those that have no tile.
-
-    Args:
-        space: the variables of the graph.
-        tiles: numbers of the tiles that are meant.
-        view: of the graph's variables.
-        name: the view's, for messages.
-        at: the user's line.
-
-    Raises:
-        InvalidTileMapping: when elements have no tile, or none of these.
-    """
+    """Return the tiles of the elements of a view, which must all have one."""
     mapping = mapping_of(space, view)
-    # Looking at the view costs a pass; a hole in it is one in a variable.
+    # A hole in the view is a hole in a variable; checking those first saves a pass over the view.
     owners = [space.variable_of(storage) for storage in storages(view)]
     holes = [variable for variable in owners if not variable.mapping.is_complete]
     if holes and not mapping.is_complete:
@@ -209,17 +170,7 @@ def complete_mapping(
 
 
 def check_mapped(space: Space, view: View, name: str, user: str) -> None:
-    """Refuse a view with elements that have no tile.
-
-    Args:
-        space: the variables of the graph.
-        view: of the graph's variables.
-        name: the view's, for messages.
-        user: what needs them on tiles, for messages.
-
-    Raises:
-        InvalidTileMapping: when there are such.
-    """
+    """Refuse a view with elements that have no tile; `user` is what needs the tiles."""
     owners = [space.variable_of(storage) for storage in storages(view)]
     holes = [variable for variable in owners if not variable.mapping.is_complete]
     mapping = mapping_of(space, view) if holes else None
@@ -231,17 +182,7 @@ def check_mapped(space: Space, view: View, name: str, user: str) -> None:
 
 
 def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) -> TileMapping:
-    """Return where all elements of the variable under a view live.
-
-    Args:
-        space: the variables of the graph.
-        view: of one variable.
-        name: the view's, for messages.
-        at: the user's line.
-
-    Raises:
-        TensorCreationError: when it views no variable, or several.
-    """
+    """Return the tiles of all elements of the single variable below a view."""
     owners = storages(view)
     if len(owners) != 1:
         raise TensorCreationError(
@@ -255,13 +196,7 @@ def variable_mapping(space: Space, view: View, name: str, at: SourceLocation) ->
 
 
 def any_mapped(space: Space, view: View) -> bool:
-    """Tell whether any element of a view of one variable has a tile.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
-    >>> any_mapped(x.graph.space, x[2:].view), any_mapped(x.graph.space, x[3:].view)
-    (True, False)
-    """
+    """Tell whether any element of a view of one variable has a tile."""
     storage = view.space
     if not isinstance(storage, Storage) or storage is NOWHERE:
         return False
@@ -287,14 +222,7 @@ def pieces_of(space: Space, view: View) -> tuple[Int64, Int64]:
 
 
 def pieces_of_runs(space: Space, view: View, begin: Int64, length: Int64) -> tuple[Int64, Int64]:
-    """Return the same of runs of addresses, which lie in the variables of a view.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (4,), "x", mapping=[[(0, 3)]])
-    >>> runs_ = np.array([2, 0]), np.array([2, 1])
-    >>> [a.tolist() for a in pieces_of_runs(x.graph.space, x.view, *runs_)]
-    [[0, -1, 0], [1, 1, 1]]
-    """
+    """Return the same as `pieces_of` for runs of addresses in the variables of a view."""
     return _pieces(space, _cut_runs(space, view, begin, length))
 
 
@@ -309,7 +237,7 @@ def _pieces(space: Space, cut: Cut | tuple[Int64, Int64]) -> tuple[Int64, Int64]
 
 
 def _cut(space: Space, view: View) -> Cut | tuple[Int64, Int64]:
-    """Cut a view by tile; where there is little to cut, into tiles and lengths at once."""
+    """Cut a view by tile: a `Cut`, or tiles and lengths at once where there are few pieces."""
     storage = view.space
     if isinstance(storage, Storage) and storage is not NOWHERE:
         mapping = space.variable_of(storage).mapping

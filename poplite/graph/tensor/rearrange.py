@@ -1,15 +1,15 @@
-"""Rearranging tensors alike, so that one of them has few regions.
+"""Rearranging tensors in the same way, so that one of them has few contiguous regions.
 
-Elementwise work does not care about order, as long as all tensors keep the same one.  So the
-tensor that is written is put in the order of its memory, and the others follow::
+Elementwise work may be done in any order that is the same for all tensors. So the written tensor is
+put in the order of its memory, and the others follow::
 
     out = x.T                       x.T reads    0 3 1 4 2 5    six regions
     out, a = graph.reorder_to_simplify(out, [a])
     out                             now reads    0 1 2 3 4 5    one region
-    a                               its elements in the order  0 2 4 1 3 5  they had
+    a                               now reads its former elements  0 2 4 1 3 5
 
-Strided tensors are shuffled by their strides, which costs microseconds at any size; the pieces
-of concatenations are then put in the order of memory one by one.
+The dimensions of strided tensors are sorted by stride, which takes microseconds at any size; the
+pieces of concatenations are then put in the order of memory one by one.
 
 Semantics: Poplar API reference, `Graph::reorderToSimplify`, `Graph::findUnbroadcastTensor`,
 `TensorRearranger`; how intervals are rearranged: PopART, `CollectiveBalancedReorder`.
@@ -36,16 +36,16 @@ from poplite.view.view import NOWHERE
 
 
 class TensorRearranger:
-    """One order for tensors of equal size, and the way back.
+    """A new order for tensors of equal size, and its inverse.
 
     Made by `Graph.simplifying_rearranger`.
 
     Args:
-        view: what becomes simple.
-        segments: whether to put the pieces of concatenations in order too.
+        view: the view to simplify.
+        segments: whether to sort the pieces of concatenations too.
 
     Attributes:
-        num_elements: elements of the tensors it takes.
+        num_elements: number of elements of the tensors that it rearranges.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -73,16 +73,15 @@ class TensorRearranger:
         """Put a tensor, or a list of intervals, in the simple order.
 
         Args:
-            what: a tensor of `num_elements`, of any shape; or intervals that together have so
-                many elements, in the order in which they would be concatenated.
+            what: a tensor of `num_elements`, of any shape; or intervals with as many elements
+                in total, in the order in which their slices would be concatenated.
 
         Returns:
-            A tensor of one dimension; or intervals such that their slices, concatenated, are the
-            rearranged concatenation of the slices given. None of them reaches across two given
-            ones.
+            A 1-D tensor; or intervals whose slices, concatenated, are the rearranged
+            concatenation of the original slices. Each lies within one original interval.
 
         Raises:
-            TensorCreationError: for another number of elements, or something else.
+            TensorCreationError: for another number of elements, or another kind of argument.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -102,13 +101,13 @@ Interval(begin=20, end=21)]
         """Put a tensor, or a list of intervals, back in the order before `rearrange`.
 
         Args:
-            what: as for `rearrange`.
+            what: as in `rearrange`.
 
         Returns:
-            As `rearrange`.
+            As in `rearrange`.
 
         Raises:
-            TensorCreationError: for another number of elements, or something else.
+            TensorCreationError: for another number of elements, or another kind of argument.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -136,7 +135,7 @@ Interval(begin=20, end=21)]
             raise _wrong_size(
                 f"{name}: {amount(len(bounds), 'interval')}", int(breaks[-1]), self.num_elements
             )
-        # Numbers of elements stand for elements; a storage of their own keeps them in order.
+        # Walk the positions of elements, as a view of a storage of their own.
         numbers = all_of(Storage(-1, 0, self.num_elements), (self.num_elements,))
         begin, length = runs(walk(numbers, self._steps, forward=forward))
         _, source, begin, end = overlay(begin, begin + length, breaks)
@@ -148,16 +147,7 @@ Interval(begin=20, end=21)]
 
 
 def checked_others(others: Sequence[Tensor], call: str, at: SourceLocation) -> Sequence[Tensor]:
-    """Return the tensors that are rearranged with another one, or refuse what is no list.
-
-    Args:
-        others: what the user gave.
-        call: how the call is written.
-        at: the user's line.
-
-    Raises:
-        ElementTypeError: when it is no list.
-    """
+    """Return the tensors that are rearranged with another one, or refuse anything but a list."""
     if is_sequence(others):
         return others
     raise ElementTypeError(
@@ -170,21 +160,7 @@ def checked_others(others: Sequence[Tensor], call: str, at: SourceLocation) -> S
 def reordered(
     tensor: Tensor, others: Sequence[Tensor], require_simplest_order: bool
 ) -> tuple[Tensor, ...]:
-    """Rearrange tensors alike, so that the first has few regions.
-
-    Args:
-        tensor: the one that becomes simple.
-        others: tensors of equal size.
-        require_simplest_order: whether to rearrange the pieces of concatenations too.
-
-    Raises:
-        TensorCreationError: for a tensor of another size.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
-    >>> [t.is_contiguous() for t in reordered(x.T, [x.reshape((3, 2))], True)]
-    [True, False]
-    """
+    """Rearrange tensors in the same way; see `Graph.reorder_to_simplify`."""
     for other in others:
         if other.num_elements != tensor.num_elements:
             raise _wrong_size(
@@ -195,12 +171,7 @@ def reordered(
 
 
 def unbroadcast(tensor: Tensor) -> Tensor:
-    """Return what a tensor is a broadcast of, in every dimension; itself if of nothing.
-
-    >>> import poplite as pl
-    >>> unbroadcast(pl.Graph().add_variable(pl.FLOAT, (2, 3)).broadcast(5, 1)).shape
-    (2, 3)
-    """
+    """Return the tensor that is broadcast along the dimensions of another; itself if none."""
     view = tensor.view
     if view.space is NOWHERE:
         return tensor
@@ -212,13 +183,13 @@ def unbroadcast(tensor: Tensor) -> Tensor:
 
 
 def _bounds(what: object, name: str) -> Int64:
-    """Return int64[n, 2], the begins and ends of intervals that are not empty."""
+    """Return begins and ends of the non-empty intervals of a list, int64[n, 2]."""
     try:
-        given = np.asarray(what)
-        bounds = given.reshape(-1, 2).astype(np.int64)
+        array = np.asarray(what)
+        bounds = array.reshape(-1, 2).astype(np.int64)
     except (TypeError, ValueError, OverflowError):
-        given = np.array("none")
-    if given.size and (given.dtype.kind not in "iu" or given.shape[1:] != (2,)):
+        array = np.array("none")
+    if array.size and (array.dtype.kind not in "iu" or array.shape[1:] != (2,)):
         raise no_tensor(name, what, "a tensor, or a list of intervals: [(0, 4), (6, 8)]")
     wrong = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] < bounds[:, 0]))
     if len(wrong):

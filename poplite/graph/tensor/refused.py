@@ -1,10 +1,10 @@
-"""What a tensor is not: a number, an array or a list, which would hold values.
+"""Operations that a tensor refuses, since it holds no values.
 
     t + 1           a tensor is a view: compute in a vertex
     t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
     bool(t)         a tensor has no truth value
 
-Each raises with what to do instead.
+The error of each says what to do instead.
 """
 
 from __future__ import annotations
@@ -53,10 +53,9 @@ _ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(so
 
 
 def refuse_operators(tensor_class: type[T]) -> type[T]:
-    """Give a class the operators and conversions that raise.
+    """Add operators and conversions that raise an error to a class.
 
-    They are not written in the class: a type checker then refuses them without running
-    anything.
+    They are not written in the class, so that a type checker refuses them without running anything.
     """
     for names, what in _REFUSED.items():
         for name in names.split():
@@ -79,7 +78,7 @@ def no_values(
     tensor: NamedView,
     fix: str = "engine.read(t) returns the values after a run; t.num_elements counts them",
 ) -> PopliteError:
-    """Return the error for what needs the values of a tensor."""
+    """Return the error for an operation that needs the values of a tensor."""
     return ElementTypeError(
         f"{what}: it holds no values while a graph is built",
         at=here(),
@@ -99,13 +98,7 @@ def no_length(tensor: NamedView) -> PopliteError:
 
 
 def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
-    """Return the error for a value where a tensor is needed.
-
-    Args:
-        what: the call, and the argument where it has several.
-        value: what was given.
-        fix: what to try; left out, where tensors come from.
-    """
+    """Return the error for a value where a call, `what`, needs a tensor."""
     return ElementTypeError(
         f"{what}: {type(value).__name__} is not a tensor",
         at=here(),

@@ -1,12 +1,12 @@
-"""Checked arguments for tensors: orders, shapes, and other ways to read the same elements.
+"""Checked arguments for tensors: permutations, shapes, and reinterpretations.
 
     t of shape (2, 3, 4)
     t.dim_shuffle((2, 0, 1))      a permutation of all dimensions
-    t.reshape((6, 4))             sizes of as many elements
-    t.reshape_partial(1, 3, [12]) a range of dimensions, and sizes for it
+    t.reshape((6, 4))             sizes with the same product
+    t.reshape_partial(1, 3, [12]) a range of dimensions, and their new sizes
 
-Each function returns plain numbers for `View`, or the error.  Source: Poplar API reference,
-"Tensor".
+Each function returns plain numbers for `View`, or raises or returns an error. Source: Poplar API
+reference, "Tensor".
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def permutes(values: Iterable[object], rank: int) -> bool:
     """
     try:
         return _permutes(rank, *values)
-    except TypeError:  # no list, or of something that cannot be looked up
+    except TypeError:  # not iterable, or of unhashable items
         return False
 
 
@@ -57,12 +57,7 @@ def _permutes(rank: int, *values: object) -> bool:
 
 
 def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return a permutation of all dimensions.
-
-    Raises:
-        TensorIndexError: when it is no list of whole numbers.
-        TensorCreationError: when some dimension is missing or repeated.
-    """
+    """Return a checked permutation of all dimensions."""
     order, rank = numbers(values, "permutation", tensor), len(tensor.view.shape)
     if sorted(order) != list(range(rank)):
         raise TensorCreationError(
@@ -75,21 +70,7 @@ def permutation(values: Sequence[int], tensor: NamedView) -> list[int]:
 
 
 def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return the permutation that moves some dimensions; the others stay in order around them.
-
-    Args:
-        source: dimensions to move.
-        destination: where each goes.
-        tensor: whose dimensions they are.
-
-    Raises:
-        TensorCreationError: for lists of different lengths, or repeated dimensions.
-        TensorIndexError: when there is no such dimension.
-
-    >>> import poplite as pl
-    >>> moved([0, 2], [1, 0], pl.Graph().add_variable(pl.INT, (2, 3, 4)))
-    [2, 0, 1]
-    """
+    """Return the permutation that moves some dimensions; the others keep their order."""
     dims = [dimension(d, tensor) for d in numbers(source, "source", tensor)]
     to = [dimension(d, tensor) for d in numbers(destination, "destination", tensor)]
     if len({*dims}) != len(to) or len({*to}) != len(dims):
@@ -116,16 +97,7 @@ def not_a_matrix(tensor: NamedView) -> PopliteError:
 
 
 def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
-    """Return another shape for all elements.
-
-    Raises:
-        TensorIndexError: when it is no list of whole numbers from 0.
-        TensorCreationError: for another number of elements.
-
-    >>> import poplite as pl
-    >>> new_shape(8, pl.Graph().add_variable(pl.INT, (4, 2)))
-    (8,)
-    """
+    """Return another shape for all elements."""
     count = math.prod(tensor.view.shape)
     given = shape if is_sequence(shape) else (shape,)
     new = tuple(_sizes(given, "shape", count, tensor))  # type: ignore[arg-type]
@@ -142,16 +114,7 @@ def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
 def partly_new_shape(
     begin: int, end: int, new_dims: Sequence[int], tensor: NamedView
 ) -> tuple[int, ...]:
-    """Return the shape with the dimensions [begin, end) replaced by others.
-
-    Raises:
-        TensorIndexError: unless begin <= end <= rank.
-        TensorCreationError: when the numbers of elements differ.
-
-    >>> import poplite as pl
-    >>> partly_new_shape(1, 2, [2, 3], pl.Graph().add_variable(pl.INT, (4, 6)))
-    (4, 2, 3)
-    """
+    """Return the shape with the dimensions [begin, end) replaced by others."""
     first, last = _dims_between(begin, end, tensor)
     shape = tensor.view.shape
     count = math.prod(shape[first:last])
@@ -169,15 +132,7 @@ def partly_new_shape(
 
 
 def flattened(begin: int | None, end: int | None, tensor: NamedView) -> tuple[int, ...]:
-    """Return the shape with the dimensions [begin, end) merged; None for the first and the last.
-
-    Raises:
-        TensorIndexError: unless begin <= end <= rank.
-
-    >>> import poplite as pl
-    >>> flattened(None, 2, pl.Graph().add_variable(pl.INT, (4, 6, 2)))
-    (24, 2)
-    """
+    """Return the shape with the dimensions [begin, end) merged; None for the first and the last."""
     shape = tensor.view.shape
     first, last = _dims_between(
         0 if begin is None else begin, len(shape) if end is None else end, tensor
@@ -199,11 +154,7 @@ def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, i
 
 
 def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return dimensions before which others are inserted; the rank is one of them.
-
-    Raises:
-        TensorIndexError: for an index above the rank.
-    """
+    """Return checked dimensions before which others are inserted; the rank is allowed too."""
     found, rank = numbers(indices, "indices", tensor), len(tensor.view.shape)
     for place in found:
         if place > rank:
@@ -213,11 +164,7 @@ def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
 
 
 def removed(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return dimensions of size 1.
-
-    Raises:
-        TensorIndexError: when there is no such dimension, or its size is not 1.
-    """
+    """Return checked dimensions of size 1."""
     found = [dimension(d, tensor) for d in numbers(indices, "indices", tensor)]
     for d in found:
         size = tensor.view.shape[d]
@@ -232,22 +179,7 @@ def removed(indices: Sequence[int], tensor: NamedView) -> list[int]:
 
 
 def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> list[int]:
-    """Return the sizes of a new shape.
-
-    Args:
-        values: what the user gave.
-        what: name of the argument, for the message.
-        count: elements the shape has to have.
-        tensor: the tensor that is reshaped.
-
-    Raises:
-        TensorIndexError: when it is no list of whole numbers from 0; for one size of -1, with
-            the size that is meant.
-
-    >>> import poplite as pl
-    >>> _sizes((2, 2), "shape", 4, pl.Graph().add_variable(pl.INT, (4,)))
-    [2, 2]
-    """
+    """Return the sizes of a new shape of `count` elements; an error for -1 names the right size."""
     if are_counts(values):
         return list(values)
     if not is_sequence(values) or len(gaps := [i for i, n in enumerate(values) if n == -1]) != 1:
@@ -266,7 +198,7 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
 
 
 def no_such_upsampling(method: object, tensor: NamedView) -> PopliteError:
-    """Return the error for another method of `upsample` than repeating."""
+    """Return the error for a method of `upsample` other than REPEAT."""
     return TensorCreationError(
         f"upsample with method {method!r}",
         at=here(),
@@ -288,11 +220,7 @@ def of_other_size(
 
 
 def of_one_level(view: View) -> View:
-    """Return the elements of a view of too many concatenations within each other as one.
-
-    Raises:
-        SizeOverflowError: when that would have too many parts.
-    """
+    """Return a view of too deeply nested concatenations as a single concatenation."""
     found = one_level(view)
     if found is None:
         raise SizeOverflowError(

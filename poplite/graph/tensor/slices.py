@@ -1,10 +1,10 @@
-"""Many slices of one tensor, as arrays: a list of tensors that makes each when asked.
+"""Many slices of one tensor, as arrays: a list of tensors, each made on access.
 
     t.slices([(0, 4), (2, 3)])[1]         the slice [2, 3)
     t.slices(intervals)                   intervals: int64[N, 2]
     pl.concat(t.slices(intervals))        never makes a tensor for each
 
-Lists of intervals become one tensor each, the concatenation of its slices.
+A list of intervals becomes one tensor, the concatenation of its slices.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ class Slices(Sequence["Tensor"]):
     """The slices of a tensor along one dimension; equal to a list of them.
 
     Attributes:
-        tensor: what is sliced.
-        dim: the dimension.
         begin: int64[P], first indices.
         end: int64[P], one past the last.
-        first: int64[N + 1], where each item's intervals begin in `begin` and `end`; None where
-            every item is one interval.
+        first: int64[N + 1], position of each item's first interval in `begin` and `end`; None
+            where every item is one interval.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,), "t")
@@ -95,7 +93,7 @@ class Slices(Sequence["Tensor"]):
         )
 
     def sizes(self) -> Int64:
-        """Return int64[N], the size of each item along `dim`."""
+        """Return the size of each item along `dim`, int64[N]."""
         size = self.end - self.begin
         if self.first is None:
             return size
@@ -105,17 +103,7 @@ class Slices(Sequence["Tensor"]):
 
 
 def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int) -> Slices:
-    """Return the slices that a list asks for.
-
-    Args:
-        tensor: the tensor sliced.
-        items: for each slice an interval, an index, or a list of intervals to concatenate;
-            int64[N, 2] intervals; or int64[N] indices.
-        dim: the dimension.
-
-    Raises:
-        TensorIndexError: for something else, or anything outside the dimension.
-        SizeOverflowError: for a list that makes more than 2**62 elements.
+    """Return the slices that a list asks for; see `Tensor.slices`.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,))
@@ -138,7 +126,7 @@ def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int)
 
 
 def _plain(items: Sequence[Any] | npt.NDArray[Any]) -> tuple[Int64, Int64] | None:
-    """Return begins and ends where all items are intervals, or all are indices; unchecked."""
+    """Return unchecked begins and ends where all items are intervals, or all are indices."""
     if isinstance(items, Intervals):
         return items.begin, items.end
     if isinstance(items, np.ndarray):

@@ -1,23 +1,22 @@
 """Tensors: what a user slices, reshapes, maps to tiles and connects to vertices.
 
-A tensor is a graph, an element type and a view; it holds no values.  Every operation
-returns another view of the same variables in about a microsecond, whatever the sizes, and
-nothing is ever copied::
+A tensor is a graph, an element type and a view; it holds no values. Every operation returns
+another view of the same variables in about a microsecond, at any size, and copies nothing::
 
     image = graph.add_variable(FLOAT, (480, 640))
     image[1:-1, ::2]                     NumPy's basic indexing
     image.reshape((48, 10, 640))         any view can be reshaped
     pl.concat([image, image.T.reshape((480, 640))], dim=1)
 
-Questions visit no elements, except where regions are listed::
+Queries visit no elements, except those that list regions::
 
     image.T.is_contiguous()              False: its elements are not one range of a variable
     image[:, 2:4].var_regions()          image[2, 4), image[642, 644), ...
     image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
 
-The class is a face: arguments are checked in `indexing` and `shaping`, texts are made in
-`text` and `explain`, `concat` joins tensors.  Method names are Poplar's, also in its C++
-spelling (`dimShuffle`); methods raise where `t[...]` clamps.
+The class delegates: `indexing` and `shaping` check arguments, `text` and `explain` make texts,
+`concat` joins tensors. Method names are Poplar's, also in their C++ spelling (`dimShuffle`).
+Methods raise an error where `t[...]` clamps.
 
 Source: Poplar API reference, "Tensor".
 """
@@ -64,13 +63,13 @@ _PARTS = "t.region_chunks() has parts of 2**20 regions"
 
 
 class UpsampleMethod(enum.Enum):
-    """How `Tensor.upsample` fills in elements."""
+    """Method of `Tensor.upsample` for filling in elements."""
 
     REPEAT = "repeat"
 
 
 class Origin(NamedTuple):
-    """What a tensor was cut from: its name, and the metadata of its QUARTER elements, if any."""
+    """The name of the tensor that another was cut from, and its QUARTER metadata, if any."""
 
     name: str
     metadata: View | None
@@ -81,19 +80,19 @@ class Tensor(Displayed):
     """An immutable, hashable view of elements of a graph's variables.
 
     Tensors are equal when they view the same elements in the same shape and type, however they
-    were made; without elements, when shape and type are the same.
+    were made. Tensors without elements are equal when shape and type are the same.
 
     Attributes:
         graph: the graph that owns the variables.
-        element_type: what one element is.
-        view: which elements, in which order.
+        element_type: type of the elements.
+        view: the elements and their order.
 
     >>> import poplite as pl
     >>> pl.Graph().add_variable(pl.FLOAT, (4, 6), "t")[1:3, ::-1]
     <Tensor 't' float32[2, 6] on no tile, 48 B>
     """
 
-    # A view of no elements views no variable: `_origin` keeps what it was, and is set there only.
+    # A view without elements has no variable below it; only there, `_origin` records one.
     __slots__ = ("_origin", "element_type", "graph", "view")
     _origin: Origin
     # NumPy functions and operators refuse a tensor instead of making object arrays of it.
@@ -116,20 +115,20 @@ class Tensor(Displayed):
 
     @property
     def num_elements(self) -> int:
-        """Number of elements, repeats counted."""
+        """Number of elements, including repetitions."""
         return math.prod(self.view.shape)
 
     @property
     def name(self) -> str:
-        """Name of the variable viewed, or of several; without elements, that of what was cut."""
+        """Name of the variable below, or of several; without elements, of its origin."""
         return self._cut_from().name if self.view.space is NOWHERE else text.name(self)
 
     @property
     def metadata(self) -> Tensor | None:
-        """Format and scale of a QUARTER tensor; None of any other.
+        """Format and scale of a QUARTER tensor; None for any other element type.
 
-        One tensor of one QUARTER_METADATA element, whatever is done to the view.  Unless it is
-        a constant, a program may change it.
+        A tensor of one QUARTER_METADATA element, the same for all views. A program may change
+        it, unless it is a constant.
 
         Source: Poplar API reference, "Tensor::getMetadata".
 
@@ -145,7 +144,7 @@ class Tensor(Displayed):
         return None if below is None else Tensor(self.graph, QUARTER_METADATA, below)
 
     def has_metadata(self) -> bool:
-        """Tell whether format and scale of the elements stand in a tensor beside it."""
+        """Tell whether the tensor has metadata: format and scale of QUARTER elements."""
         return self.metadata is not None
 
     def dim(self, i: int) -> int:
@@ -161,7 +160,7 @@ class Tensor(Displayed):
         return self.view.shape[indexing.dimension(i, self)]
 
     def _of(self, view: View) -> Tensor:
-        """Return a tensor of this graph and type."""
+        """Return a tensor of this graph and element type."""
         space = view.space
         if isinstance(space, Cat):
             if space.levels > MOST_LEVELS:
@@ -173,7 +172,7 @@ class Tensor(Displayed):
         return made
 
     def _cut_from(self) -> Origin:
-        """Return name and metadata of what the elements are, or would be."""
+        """Return the name and metadata of the elements, or of the origin if there are none."""
         if self.view.space is NOWHERE:
             return getattr(self, "_origin", Origin("", None))
         may_be_codes = self.element_type.size_bytes == QUARTER.size_bytes
@@ -183,7 +182,7 @@ class Tensor(Displayed):
     # Selecting elements
 
     def __getitem__(self, key: indexing.Index) -> Tensor:
-        # Most are one number or one range within the first dimension: nothing to check or clamp.
+        # Fast path: one index or one range within the first dimension needs no checks.
         view = self.view
         if type(key) is int:
             if view.shape and 0 <= key < view.shape[0] and view.space is not NOWHERE:
@@ -215,10 +214,10 @@ class Tensor(Displayed):
         """Select a range of one dimension, or of each leading dimension.
 
         Args:
-            begin: first index; or an interval, then `end` may hold the dimension; or the
-                first index of each leading dimension.
-            end: one past the last index; or a list of those.
-            dim: the dimension, 0 when left out.
+            begin: first index; or an interval, and then `end` may be the dimension; or a list
+                of the first index of each leading dimension.
+            end: one past the last index; or a list of these.
+            dim: the dimension, by default 0.
 
         Returns:
             A tensor of the same rank.
@@ -248,13 +247,14 @@ class Tensor(Displayed):
         """Select several ranges of one dimension.
 
         Args:
-            intervals: for each result an interval `(begin, end)`, or an index (which keeps
-                its dimension, of size 1), or a list of intervals to concatenate; or as an
-                array, int64[N, 2] intervals or int64[N] indices.
+            intervals: for each result an interval `(begin, end)`, an index (its dimension
+                stays, with size 1), or a list of intervals to concatenate; or as an array,
+                int64[N, 2] intervals or int64[N] indices.
             dim: the dimension.
 
         Returns:
-            One tensor for each item, made when asked for; `concat` takes millions at once.
+            A sequence with a tensor for each item, made on access; `concat` takes millions of
+            slices at once.
 
         Raises:
             TensorIndexError: for an interval or index outside the dimension.
@@ -296,7 +296,7 @@ class Tensor(Displayed):
         step = indexing.positive(stride, "stride", self, "sub_sample with stride 0", _EVERY)
         return self._of(self.view.sub_sample(step, d))
 
-    # Other orders and shapes of the same elements
+    # Order and shape of the same elements
 
     @property
     def T(self) -> Tensor:  # NumPy's spelling
@@ -320,7 +320,7 @@ class Tensor(Displayed):
         """Permute the dimensions.
 
         Args:
-            permutation: dimension k of the result is dimension `permutation[k]` of this.
+            permutation: dimension k of the result is dimension `permutation[k]` of this tensor.
 
         Raises:
             TensorCreationError: unless it is a permutation of all dimensions.
@@ -334,11 +334,11 @@ class Tensor(Displayed):
         return self._of(self.view.dim_shuffle(permutation))
 
     def dim_shuffle_partial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
-        """Move some dimensions; the others stay in order around them.
+        """Move some dimensions; the others keep their order around them.
 
         Args:
             source: dimensions to move.
-            destination: where each goes.
+            destination: the new position of each.
 
         Raises:
             TensorCreationError: for lists of different lengths, or repeated dimensions.
@@ -396,9 +396,9 @@ class Tensor(Displayed):
         """Replace the dimensions [begin, end) by others.
 
         Args:
-            begin: first dimension replaced.
-            end: one past the last; equal to `begin`, sizes of 1 are inserted.
-            new_dims: sizes of as many elements together as those replaced.
+            begin: first dimension to replace.
+            end: one past the last; if equal to `begin`, dimensions of size 1 are inserted.
+            new_dims: the new sizes, with the same product as those replaced.
 
         Raises:
             TensorIndexError: unless begin <= end <= rank.
@@ -429,7 +429,8 @@ class Tensor(Displayed):
         """Insert a dimension of size 1 before each listed dimension.
 
         Args:
-            indices: dimensions of this tensor, also its rank; a repeated one inserts more.
+            indices: dimensions of this tensor, or its rank for the end; a repeated index
+                inserts several.
 
         Raises:
             TensorIndexError: for an index above the rank.
@@ -455,7 +456,7 @@ class Tensor(Displayed):
     # Repeating and reinterpreting
 
     def broadcast(self, n: int, dim: int) -> Tensor:
-        """Repeat the whole tensor n times along one dimension: 1 2 -> 1 2 1 2.
+        """Repeat the tensor n times along one dimension: 1 2 -> 1 2 1 2.
 
         Raises:
             TensorIndexError: when there is no such dimension, or n is negative.
@@ -475,9 +476,9 @@ class Tensor(Displayed):
         """Repeat each index of one dimension in place: 1 2 -> 1 1 2 2.
 
         Args:
-            scale: how often.
+            scale: number of repetitions.
             dim: the dimension.
-            method: how to fill in; repeating is the only method.
+            method: how to fill in elements; REPEAT is the only method.
 
         Raises:
             TensorIndexError: when there is no such dimension, or the scale is negative.
@@ -500,7 +501,7 @@ class Tensor(Displayed):
         Raises:
             ElementTypeError: for a type of another size.
             TensorMetadataError: for QUARTER, unless the variables below are of QUARTER and
-                their metadata is alike.
+                have the same metadata.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2,)).reinterpret(pl.INT).element_type
@@ -516,18 +517,18 @@ class Tensor(Displayed):
             made._origin = self._cut_from()
         return made
 
-    # What is read, and whether it can be written
+    # Queries about memory
 
     def is_contiguous(self) -> bool:
         """Tell whether the elements are one ascending range of one variable, or none."""
         return views.is_contiguous(self.view)
 
     def contains_aliases(self) -> bool:
-        """Tell whether some element of a variable occurs twice."""
+        """Tell whether an element of a variable occurs more than once."""
         return views.contains_aliases(self.view)
 
     def contains_constant(self) -> bool:
-        """Tell whether some element belongs to a constant."""
+        """Tell whether any element belongs to a constant."""
         return views.contains_constant(self.view)
 
     def is_parallel_writeable(self) -> bool:
@@ -538,7 +539,7 @@ class Tensor(Displayed):
         """Tell whether two tensors share an element.
 
         Raises:
-            ElementTypeError: when `other` is no tensor.
+            ElementTypeError: when `other` is not a tensor.
 
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 3))
@@ -552,7 +553,7 @@ class Tensor(Displayed):
     def num_regions(self) -> int:
         """Count the contiguous regions, without listing them.
 
-        Takes microseconds at any size, unless a concatenation is read out of its order.
+        Takes microseconds at any size, unless a concatenation is read in another order.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2**15, 2**15)).T.num_regions()
@@ -561,11 +562,11 @@ class Tensor(Displayed):
         return views.num_runs(self.view)
 
     def contiguous_regions(self) -> Intervals:
-        """Return where the flattened tensor breaks in memory.
+        """Return the parts of the flattened tensor that are contiguous in memory.
 
         Returns:
             Intervals that partition [0, num_elements), each a maximal range of consecutive
-            elements of one variable. A list to read; `begin` and `end` are arrays.
+            elements of one variable; a read-only sequence, with `begin` and `end` as arrays.
 
         Raises:
             SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
@@ -579,11 +580,11 @@ class Tensor(Displayed):
         return Intervals(end - length, end)
 
     def var_regions(self) -> VarRegions:
-        """Return which ranges of which variables the tensor reads, in order.
+        """Return the ranges of variables that the tensor reads, in order.
 
         Returns:
-            Ranges that follow each other in the flattened tensor, each maximal. A list to
-            read; `variables`, `number`, `begin` and `end` are arrays.
+            Maximal ranges, in the order of the flattened tensor; a read-only sequence, with
+            `variables`, `number`, `begin` and `end` as arrays.
 
         Raises:
             SizeOverflowError: for more than 2**27 regions; `region_chunks` streams them.
@@ -596,16 +597,17 @@ class Tensor(Displayed):
         return var_regions(self.graph.space, self.view)
 
     def region_chunks(self, most: int = 2**20) -> Iterator[VarRegions]:
-        """Stream what `var_regions` returns, for tensors of more regions than fit.
+        """Yield what `var_regions` returns in parts, for tensors with very many regions.
 
         Args:
-            most: regions of one part, at least 1; each takes 64 bytes while it is made.
+            most: largest number of regions in a part, at least 1; a region takes 64 bytes while
+                its part is made.
 
         Yields:
-            Parts that follow each other; no region is cut in two.
+            Successive parts; no region is divided between two.
 
         Raises:
-            TensorIndexError: when `most` is no whole number from 1.
+            TensorIndexError: when `most` is not a positive integer.
 
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (100, 100), "t")
@@ -616,9 +618,10 @@ class Tensor(Displayed):
         return region_chunks(self.graph.space, self.view, limit)
 
     def constant_value(self) -> np.generic | None:
-        """Return the value of a one-element constant; None for anything else.
+        """Return the value of a constant of one element; None for anything else.
 
-        None also for what `add_replication_index_constant` returns: every replica has its own.
+        The result is None also for `add_replication_index_constant`, whose value differs by
+        replica.
 
         >>> import poplite as pl
         >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
@@ -639,13 +642,14 @@ class Tensor(Displayed):
     # Text
 
     def explain(self) -> Explanation:
-        """Return one screen of text: what is read, in which order, and what follows from that.
+        """Describe what the tensor reads, in which order, and what follows from that.
 
-        Shape, steps of each dimension, variables, layers, number of regions, tiles, and whether
-        the tensor is contiguous and can be written in parallel, or why not.
+        The description has the shape, the steps of each dimension, variables, layers, number of
+        regions and tiles, and whether the tensor is contiguous and can be written in parallel
+        (or why not).
 
         Returns:
-            At most 24 lines of 80 columns; they show as they are at the prompt.
+            At most 24 lines of 80 columns, which the prompt shows as they are.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (3, 6), "x").T[:4].explain()
@@ -674,7 +678,7 @@ class Tensor(Displayed):
         return "{" + ",".join(map(str, self.shape)) + "}"
 
     def var_str(self) -> str:
-        """Return the number of the first variable, and what was done to it.
+        """Return the number of the first variable, and the operations on it.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3)).T.broadcast(2, 0).var_str()
@@ -683,7 +687,7 @@ class Tensor(Displayed):
         return text.summary(self, lambda variable: str(variable.storage.id))
 
     def debug_str(self) -> str:
-        """Return the name of the first variable, and what was done to it.
+        """Return the name of the first variable, and the operations on it.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2, 3), "t").T.debug_str()
@@ -692,12 +696,12 @@ class Tensor(Displayed):
         return text.summary(self, lambda variable: variable.name)
 
     def output(self, stream: TextIO) -> TextIO:
-        """Write the view as an expression; returns the stream."""
+        """Write the view as an expression, and return the stream."""
         stream.write(text.expression(self) + "\n")
         return stream
 
     def output_regions(self, stream: TextIO) -> TextIO:
-        """Write the ranges of variables, one a line; returns the stream."""
+        """Write the ranges of variables, one per line, and return the stream."""
         for part in self.region_chunks():
             for variable, begin, end in part:
                 stream.write(f"{variable.name}[{begin}, {end})\n")
@@ -725,7 +729,7 @@ class Tensor(Displayed):
     def __repr__(self) -> str:
         return text.one_line(self)
 
-    # Equality, and what a tensor is not
+    # Equality, and refused conversions
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tensor):
@@ -782,13 +786,7 @@ class Tensor(Displayed):
 
 
 def of_variable(graph: Graph, variable: Variable) -> Tensor:
-    """Return the tensor of all elements of a variable, in its shape.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
-    >>> of_variable(x.graph, x.graph.variables[0]) == x
-    True
-    """
+    """Return the tensor of all elements of a variable, in its shape."""
     made = Tensor(graph, variable.element_type, variable.view)
     if made.view.space is NOWHERE:
         made._origin = Origin("", variable.metadata)

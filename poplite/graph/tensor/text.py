@@ -1,11 +1,11 @@
-"""What a tensor says of itself: its name, its one-line repr, its expression.
+"""Texts about a tensor: its name, its one-line repr, its expression.
 
     <Tensor 'weights' float32[64, 128] on 32 tiles (0-31), 32,768 B>
     VAR:weights DIMSHUFFLE(1,0)
     float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
 
-A repr must stay cheap, since debuggers and error messages ask for it: tiles are looked up
-only for views of few runs, or for all of one variable.
+A repr must be fast, since debuggers and error messages use it: tiles are looked up only for views
+of few runs, or of an entire variable.
 """
 
 from __future__ import annotations
@@ -31,26 +31,19 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 FEW_RUNS = 10_000
-"""Runs whose tiles a repr still looks up: under a millisecond."""
+"""Largest number of runs whose tiles a repr looks up, in under a millisecond."""
 
 MANY_RUNS = 1_000_000
-"""Runs beyond which an error no longer looks for the elements at fault."""
+"""Number of runs above which an error does not look for the elements at fault."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
 
 
 def name(tensor: Tensor) -> str:
-    """Return the name of the variable viewed, or `concat(...)` of several.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph()
-    >>> a, b = graph.add_variable(pl.INT, (2,), "a"), graph.add_variable(pl.INT, (2,), "b")
-    >>> name(pl.concat([a, b]))
-    'concat(a, b)'
-    """
+    """Return the name of the variable below a tensor, or `concat(...)` of several."""
     space = tensor.view.space
-    if isinstance(space, Storage) and space.num_elements:  # most tensors
+    if isinstance(space, Storage) and space.num_elements:  # the common case
         return tensor.graph.variable_of(space).name
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
@@ -61,22 +54,12 @@ def name(tensor: Tensor) -> str:
 
 
 def type_and_shape(tensor: Tensor) -> str:
-    """Return `float32[64, 128]`.
-
-    >>> import poplite as pl
-    >>> type_and_shape(pl.Graph().add_variable(pl.FLOAT, (64, 128)))
-    'float32[64, 128]'
-    """
+    """Return type and shape as in `float32[64, 128]`."""
     return f"{type_text(tensor.element_type)}{list(tensor.shape)}"
 
 
 def one_line(tensor: Tensor) -> str:
-    """Return the repr of a tensor.
-
-    >>> import poplite as pl
-    >>> one_line(pl.Graph().add_variable(pl.FLOAT, (64, 128), "weights"))
-    "<Tensor 'weights' float32[64, 128] on no tile, 32,768 B>"
-    """
+    """Return the repr of a tensor."""
     if not tensor.num_elements:
         return f"<Tensor {type_and_shape(tensor)}, no elements>"
     size_bytes = tensor.num_elements * tensor.element_type.size_bytes
@@ -89,12 +72,9 @@ def one_line(tensor: Tensor) -> str:
 
 
 def placement(tensor: Tensor, regions: int, most: int) -> str:
-    """Return which tiles hold a tensor; empty where looking it up would take long.
+    """Return the tiles of a tensor that has elements; empty if it has too many regions.
 
-    Args:
-        tensor: with elements.
-        regions: no fewer than it has.
-        most: regions that do not take long.
+    `regions` is an upper bound of their number, `most` the limit.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -112,7 +92,7 @@ def _unmapped(tensor: Tensor, mapping: TileMapping | None) -> str:
 
 
 def _num_unmapped(tensor: Tensor, mapping: TileMapping) -> int:
-    """Return how many elements have no tile, each counted once however often it occurs."""
+    """Return the number of distinct elements without a tile."""
     if not contains_aliases(tensor.view):
         return mapping.num_unmapped
     owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
@@ -126,7 +106,7 @@ def _mapping(tensor: Tensor, regions: int, most: int) -> TileMapping | None:
     view = tensor.view
     space = view.space
     if regions > most:
-        # Every element once, in whatever order: the tiles are the variable's.
+        # If every element occurs once, in any order, the tiles are the variable's.
         if (
             not isinstance(space, Storage)
             or view.num_elements != space.num_elements
@@ -147,12 +127,7 @@ def _tiles(mapping: TileMapping) -> str:
 
 
 def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
-    """Return the elements of a variable that the addresses [begin, end) are, in its indices.
-
-    Args:
-        variables: of a graph, by rising address.
-        begin: an address of a variable.
-        end: one past the last address, of the same variable.
+    """Return addresses [begin, end) of one variable as its elements, in its indices.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -165,7 +140,7 @@ def elements(variables: Sequence[Variable], begin: int, end: int) -> str:
 
 
 def shared(a: Tensor, b: Tensor) -> str:
-    """Return which elements two tensors that intersect share.
+    """Return the elements that two intersecting tensors share.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -184,7 +159,7 @@ def shared(a: Tensor, b: Tensor) -> str:
 
 
 def repeated(tensor: Tensor) -> str:
-    """Return which elements occur more than once in a tensor that has such.
+    """Return the elements that occur more than once in a tensor that has such.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -208,16 +183,13 @@ def _first_of(variables: Sequence[Variable], begin: int, end: int, count: int) -
 
 
 def _once(tensor: Tensor) -> tuple[Int64, Int64]:
-    """Return the ranges of addresses a tensor reads, sorted and disjoint."""
+    """Return the ranges of addresses that a tensor reads, sorted and disjoint."""
     begin, length = runs(tensor.view)
     return union(begin, begin + length)
 
 
 def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
     """Return why a tensor is not parallel writeable: in words, and the elements at fault.
-
-    Args:
-        tensor: one that holds a constant, or an element more than once.
 
     >>> import poplite as pl
     >>> why_not_writeable(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
@@ -230,17 +202,7 @@ def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
 
 
 def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
-    """Return the first variable and what was done to it, as Poplar's getVarStr does.
-
-    Args:
-        tensor: any tensor.
-        label: what to call the variable.
-
-    >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.INT, (2, 3), "t")
-    >>> summary(t.T, lambda variable: variable.name)
-    'VAR:t DIMSHUFFLE(1,0)'
-    """
+    """Return the first variable and the operations on it, as Poplar's getVarStr does."""
     view = tensor.view
     below = view.space.storages if isinstance(view.space, Cat) else storages(view)
     if not below:
@@ -258,7 +220,7 @@ def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
 
 
 def _shuffled(view: View) -> list[int]:
-    """Return which dimension of a row-major tensor each stored dimension was."""
+    """Return the dimensions of a row-major tensor in the order in which they are stored."""
     reach = []
     for d, (size, dim) in enumerate(zip(view.shape, view.dims, strict=True)):
         steps = [abs(stride) for _, stride in digits_of(size, dim) if stride]
@@ -270,7 +232,7 @@ def _shuffled(view: View) -> list[int]:
 
 
 def expression(tensor: Tensor) -> str:
-    """Return the view behind a tensor, down to its variables.
+    """Return the view of a tensor as an expression, down to its variables.
 
     >>> import poplite as pl
     >>> expression(pl.Graph().add_variable(pl.INT, (2, 3), "t").T.flatten())

@@ -3,7 +3,7 @@
     t of shape (2, 6)        t[:, 2:4] reads       t [2, 4)  t [8, 10)
                              as arrays             number 0 0, begin 2 8, end 4 10
 
-A tensor may read millions of ranges, of which most programs look at the numbers only.
+A tensor may read millions of ranges, and most programs use only the arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from poplite.graph.storage.variable import Variable
 
 SHOWN = 100
-"""Ranges that a repr lists."""
+"""Largest number of ranges that a repr lists."""
 
 
 class VariableInterval(NamedTuple):
@@ -40,8 +40,8 @@ class VarRegions(Sequence[VariableInterval]):
     """Ranges of variables, in the order of a tensor; reads and compares as a list.
 
     Attributes:
-        variables: those that are read, by rising address.
-        number: int64[n], of which of the variables each range is.
+        variables: the variables read, by ascending address.
+        number: int64[n], position in `variables` of each range's variable.
         begin: int64[n], first elements.
         end: int64[n], one past the last elements.
 
@@ -98,7 +98,7 @@ class VarRegions(Sequence[VariableInterval]):
 
 
 class _Owners:
-    """The variables below a view, which turn addresses into their elements."""
+    """The variables below a view, which convert addresses to their elements."""
 
     def __init__(self, space: Space, view: View) -> None:
         below = sorted(storages(view), key=lambda storage: storage.base)
@@ -117,23 +117,11 @@ class _Owners:
 
 
 def var_regions(space: Space, view: View) -> VarRegions:
-    """Return the ranges of variables that a view reads.
-
-    >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")
-    >>> var_regions(t.graph.space, t[:, 2:4].view)
-    [<VariableInterval 't' [2, 4)>, <VariableInterval 't' [8, 10)>]
-    """
+    """Return the ranges of variables that a view reads."""
     return _Owners(space, view).regions(*runs(view))
 
 
 def region_chunks(space: Space, view: View, most: int) -> Iterator[VarRegions]:
-    """Return the same, at most so many at a time.
-
-    >>> import poplite as pl
-    >>> t = pl.Graph().add_variable(pl.FLOAT, (40, 40), "t")
-    >>> sum(len(part) for part in region_chunks(t.graph.space, t.T.view, 100))
-    1600
-    """
+    """Yield the same in parts of at most `most` ranges."""
     owners = _Owners(space, view)
     return (owners.regions(begin, length) for begin, length in chunks(view, most))

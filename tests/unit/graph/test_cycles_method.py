@@ -187,7 +187,7 @@ def first_line(function: Callable[..., object]) -> int:
 def test_data_are_refused(cycles: Callable[[Any, Any], object], what: str) -> None:
     error = refused(cycles)
     assert error.what == (
-        f"vertex class 'Bad': cycles reads {what}, but costs hang on lengths and whole numbers "
+        f"vertex class 'Bad': cycles reads {what}, but costs depend on lengths and whole numbers "
         "of state only"
     )
     assert "len(self." in error.fix
