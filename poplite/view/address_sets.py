@@ -25,7 +25,7 @@ from poplite.view.contiguous.nested import runs
 from poplite.view.view import NOWHERE, Storage, View
 
 RUNS_PER_KID = 128
-"""If the views of a Cat have fewer runs than this, listing and sorting them costs less than sets."""
+"""Views of a Cat with fewer runs are listed and sorted, which costs less than a set for each."""
 
 _POSITIONS = Storage(-1, 0, 1 << 62)
 
