@@ -129,7 +129,7 @@ def _is_current(checked: Checked) -> bool:
             return False
     for call, callee in checked.facts.helpers.items():
         helper = helper_of(checked.scope, call)
-        if helper is None or helper.function is not callee.function:
+        if helper is None or not helper.is_of(callee.function):
             return False
     return True
 

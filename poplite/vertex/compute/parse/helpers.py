@@ -41,6 +41,10 @@ class Helper:
     method: bool = False
     takes_self: bool = False
 
+    def is_of(self, function: object) -> bool:
+        """Return whether this is the helper for a function; mypy binds `self.function`."""
+        return self.function is function
+
 
 def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
     """Return the user's function that a call in `scope` refers to, or None if it is something else.
