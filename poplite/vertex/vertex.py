@@ -95,7 +95,7 @@ if TYPE_CHECKING:
 else:
 
     class VertexType(type):
-        """The type of vertex classes; those made from templates are pickled as `Scale[FLOAT]`."""
+        """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`."""
 
 
 def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
@@ -115,7 +115,7 @@ class Vertex(metaclass=VertexType):
 
     Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their
     bases, including bases that are no vertex classes; a class without `compute` is a base only.
-    What a class itself declares replaces a base's field of that name. Class attributes without
+    What a class itself declares replaces a base's field of that name.  Class attributes without
     annotation that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool`
     returns goes into the result of `Execute(compute_set, result)`.
 
