@@ -1,4 +1,4 @@
-"""Native code that is to be made, as plain data: any process can make it.
+"""Native code that is to be made, as data: any process can make it.
 
 Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
 """

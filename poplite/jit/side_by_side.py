@@ -1,7 +1,7 @@
 """Native code made on all processors at once.
 
 Numba compiles one function at a time in a process, and LLVM runs under one lock.  What follows
-typing and lowering is plain data (`poplite.jit.job`), so other processes do it meanwhile:
+typing and lowering needs only data (`poplite.jit.job`), so other processes do it meanwhile:
 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B

@@ -29,7 +29,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @cache
 def digest_of_sources(*roots: str) -> str:
-    """Return a text that changes with the source of some modules, or of what they import."""
+    """Return a digest of the sources of some modules and of what they import."""
     import hashlib
 
     sources = hashlib.sha256()

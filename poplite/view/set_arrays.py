@@ -167,7 +167,7 @@ def _is_without_gaps(sets: Sets) -> bool:
 
 
 class _Overlaps(NamedTuple):
-    """Which intervals begin inside which: for each of `inside`, some that stand in a row.
+    """Which intervals begin inside which: for each of `inside`, a row of others.
 
     Attributes:
         number: how many pairs.

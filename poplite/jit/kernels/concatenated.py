@@ -100,7 +100,7 @@ def through(
     stride: Int64s,
     outer_columns: int,
     columns: int,
-    plain: Bytes,
+    one_digit: Bytes,
     begin: Int64s,
     length: Int64s,
     keep: int,
@@ -126,7 +126,7 @@ def through(
         stride: int64[leaves, columns].
         outer_columns: digits that count repetitions.
         columns: digits of every leaf.
-        plain: uint8[leaves], whether one digit counts the elements of a chunk.
+        one_digit: uint8[leaves], whether one digit counts the elements of a chunk.
         begin: room for all runs, used only with `keep`.
         length: the same.
         keep: whether to write the runs.
@@ -160,7 +160,7 @@ def through(
             row = leaf * columns
             at = base[leaf]
             steps, jump = size - done, 0
-            if plain[leaf] and not by_period:
+            if one_digit[leaf] and not by_period:
                 last = row + columns - 1
                 chunk = breaks[leaf + 1] - breaks[leaf]
                 at += offset * stride[last]

@@ -73,7 +73,7 @@ class _Now:
 
 
 def _nothing() -> None:
-    """Take the place of what is known of a class that was pickled by its contents."""
+    """Replace what is known of a class that is pickled by its contents."""
 
 
 def check(vertex: type[Vertex]) -> Checked:

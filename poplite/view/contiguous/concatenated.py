@@ -241,7 +241,7 @@ def _pieces(pieces: Pieces) -> tuple[Int64, Int64, Int64, int]:
     space = pieces.template.space
     base = space.base if isinstance(space, Storage) else 0
     (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims
-    assert isinstance(step, int), "pieces are cut along a plain stride"
+    assert isinstance(step, int), "pieces are cut along a single stride"
     head = digits_of(outer, first) if outer > 1 else ()
     tail = digits_of(inner, rest)
     if tail and step == tail[0][0] * tail[0][1]:

@@ -120,7 +120,7 @@ def num_runs(view: View) -> int:
         return times * num_runs(part) - (times - 1 if closed else 0)
     kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
     if is_whole and space.outer == 1 and not isinstance(kids, Pieces) and _is_layered(space):
-        # Each kid may be counted without listing what it stands on.
+        # Each kid may be counted without listing the space below it.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
     few = few_runs(view)

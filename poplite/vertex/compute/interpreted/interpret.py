@@ -264,7 +264,7 @@ class _Instrument(ast.NodeTransformer):
         target = self.visit(node.target)
         old = copy.deepcopy(target)
         old.ctx = ast.Load()
-        if isinstance(target, ast.Subscript):  # a helper may stand in it: evaluate it once
+        if isinstance(target, ast.Subscript):  # it may call a helper: evaluate it once
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
         left = self._widened(node.target, old), self._kind(node.target)

@@ -163,7 +163,7 @@ class Expressions:
         return Elements(source, depth) if depth else self.read(node, source)
 
     def element(self, node: ast.Subscript) -> tuple[Field, int]:
-        """Type `vector[index]`: return its field, and the depth of what it gives."""
+        """Type `vector[index]`: return its field, and the depth of the result."""
         owner = self.value(node.value)
         if not isinstance(owner, Elements):
             self._scope.refuse(node, f"{owner} is indexed", "index vectors; use scalars as is")
