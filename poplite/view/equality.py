@@ -19,16 +19,15 @@ import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
+from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.regions import address_at
 from poplite.view.parts import cut, flat, levels, opened
 from poplite.view.view import NOWHERE, Cat, Storage, View
 
-Int64 = npt.NDArray[np.int64]
 Pair = tuple[View, View]
 
 STEPS = 2**12

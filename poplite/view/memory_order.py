@@ -15,7 +15,6 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
@@ -221,6 +220,6 @@ def _alike(found: Strided, tiled: bool) -> bool:
     return True
 
 
-def _trimmed(array: npt.NDArray[np.int64], size: int) -> Int64:
+def _trimmed(array: Int64, size: int) -> Int64:
     """Return the used front of a buffer; copied where most of it was not used."""
     return array[:size] if 2 * size > len(array) else array[:size].copy()

@@ -26,13 +26,11 @@ from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, coalesce, digits_of, flat_digits, pack, row_major
+from poplite.arrays.intervals import Int64
 from poplite.view.concat import concat, joined, part_of
 from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
-
-Int64 = npt.NDArray[np.int64]
 
 FEW = 64
 """So few pieces become views of their own, of which more is known than of `Pieces`."""

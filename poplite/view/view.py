@@ -48,12 +48,8 @@ from poplite.arrays.digits import (
 from poplite.view.compose import compose
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from poplite.arrays.intervals import Int64
     from poplite.view.slices import Pieces
-
-    IntArray = npt.NDArray[np.int64]
 
 Shape = tuple[int, ...]
 
@@ -303,7 +299,7 @@ class Cat:
     )
 
     def __init__(self, kids: tuple[View, ...] | Pieces, outer: int) -> None:
-        breaks: list[int] | IntArray
+        breaks: list[int] | Int64
         if isinstance(kids, tuple):
             breaks = [0, *accumulate([kid.shape[1] for kid in kids])]
             spaces = list({id(kid.space): kid.space for kid in kids}.values())

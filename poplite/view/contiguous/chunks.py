@@ -11,10 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from poplite.arrays.digits import Digit, coalesce, locate
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
 from poplite.source import here
@@ -22,8 +20,6 @@ from poplite.view.contiguous.concatenated import Leaves, leaves_of
 from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.contiguous.nested import runs, runs_through
 from poplite.view.view import Storage, View
-
-Int64 = npt.NDArray[np.int64]
 
 
 def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:

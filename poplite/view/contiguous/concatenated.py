@@ -23,11 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, digits_of, flat_digits
+from poplite.arrays.intervals import Int64
 from poplite.view.parts import one_level
 from poplite.view.slices import Pieces
 from poplite.view.view import Cat, Storage, View
-
-Int64 = npt.NDArray[np.int64]
 
 FEW_LEVELS = 2
 """Nested concatenations that are lowered one after the other, the lowest first."""

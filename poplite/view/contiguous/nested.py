@@ -18,9 +18,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.concatenated import leaf_runs, through
@@ -30,8 +30,6 @@ from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
 from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.view import Storage, View
-
-Int64 = npt.NDArray[np.int64]
 
 MOST_RUNS = 2**27
 """Runs that are listed at once: 2 GiB with their lengths."""

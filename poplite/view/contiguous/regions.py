@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, grid, split_run
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
@@ -29,8 +29,6 @@ from poplite.view.contiguous.nested import check_listable, count_through, runs, 
 from poplite.view.slices import Pieces
 from poplite.view.strided_sets import span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
-
-Int64 = npt.NDArray[np.int64]
 
 _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 

@@ -293,17 +293,11 @@ class _Instrument(ast.NodeTransformer):
             return ast.copy_location(ast.Constant(value), node)
         return _call(node, "as_64", new)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
         self._tested.add(node.test)
         return self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self._tested.add(node.test)
-        return self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self._tested.add(node.test)
-        return self.generic_visit(node)
+    visit_While = visit_IfExp = visit_If
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if node in self._tested:

@@ -97,7 +97,7 @@ def read(function: FunctionType) -> SourceText | None:
 def _texts(code: CodeType) -> Iterator[list[str]]:
     """Yield what may be the text of a function, as lines."""
     if code.co_filename in _PROMPTS:
-        yield from _typed_texts(code)
+        yield from _typed_texts()
         return
     if code.co_filename == _COMMAND:
         _remember_command()
@@ -128,7 +128,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _typed_texts(code: CodeType) -> Iterator[list[str]]:
+def _typed_texts() -> Iterator[list[str]]:
     """Yield functions that were typed at a prompt, the last one first.
 
     A prompt before Python 3.13 keeps no text; but `readline`, where it is loaded, keeps a history.
