@@ -160,7 +160,7 @@ def alias_order(
     if members > MOST_SHARED:
         raise SizeOverflowError(
             f"cut wherever memory is shared, a tensor has {members:,} intervals; at most "
-            f"{MOST_SHARED:,} are told apart",
+            f"{MOST_SHARED:,} are compared",
             at=here(),
             found=f"they come from {len(low):,} runs of consecutive elements",
             fix="remove_aliased=True needs no cuts; or ask for some intervals at a time",

@@ -292,7 +292,7 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
         if is_num_workers(node) and "num_workers" not in scope.vertex.fields:
             scope.refuse(
                 node,
-                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a whole Vertex",
+                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a Vertex alone",
                 f"class {scope.vertex.__name__}(MultiVertex), "
                 "with def compute(self, worker: int) -> None",
             )

@@ -146,7 +146,7 @@ def _check_parameters(scope: Scope) -> None:
             scope.refuse(
                 tree,
                 f"parameter '{name}' is {parameter.kind.description}",
-                "write plain parameters; they may be given by keyword",
+                "write ordinary parameters; a call may name them",
             )
         default = parameter.default
         if default is parameter.empty:

@@ -41,9 +41,9 @@ _RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
 
 _CALLS: tuple[tuple[object, str], ...] = (
     (open, "read files on the host, and hand the values over with engine.write(...)"),
-    (print, "print stands alone on its line"),
-    (breakpoint, "breakpoint stands alone on its line"),
-    (range, "range(...) stands in a for statement only"),
+    (print, "write print alone on its line"),
+    (breakpoint, "write breakpoint alone on its line"),
+    (range, "use range(...) in a for statement only"),
     (sum, "loop over the elements: total += self.x[i]"),
     (dict, "use a State[Vector[...]] field, indexed by number"),
     (list, "use an InOut[Vector[...]] field for working memory"),

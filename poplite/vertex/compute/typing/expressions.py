@@ -325,7 +325,7 @@ class Expressions:
 
     def _JoinedStr(self, node: ast.JoinedStr) -> Number:
         self._scope.refuse(
-            node, "a string is no number", "strings stand in print(...), raise and assert only"
+            node, "a string is no number", "use strings in print(...), raise and assert only"
         )
 
     def _Tuple(self, node: ast.Tuple) -> Number:
