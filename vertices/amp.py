@@ -13,11 +13,11 @@ outputs, then the next inputs::
 
 So few columns, or few outputs, make it wait: it takes as long for 1 output as for 16.
 
-What it takes is the estimate of poplibs (lib/poplin/PerformanceEstimation.hpp, the supervisor
-vertex of 1 x 1 convolutions), and a launch that the estimate leaves out.  Measured on a Bow
+The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
+1 x 1 convolutions), and a launch that the estimate leaves out.  Measured on a Bow
 (tessellate-ipu, notebooks/IPU Peak Flops.ipynb), 16 outputs of 16 halves: 1,352 cycles for 256
-columns, 8,525 for 2,048.  Of floats the estimate has a worker stream three columns as fast as one;
-products on hardware do not bear that out (sparsity-benchmarks), so here each column counts.
+columns, 8,525 for 2,048.  In the estimate a worker streams three columns of floats as fast as
+one; measured products contradict that (sparsity-benchmarks), so here each column takes time.
 
     >>> from poplite.machine.target import Target
     >>> bow = Target(architecture="bow")
@@ -44,14 +44,14 @@ U = TypeVar("U", FLOAT, HALF)
 Array = npt.NDArray[Any]
 
 GROUP = 16
-"""Inputs that are added up before the sum is stored: a HALF output is rounded once for each."""
+"""Inputs whose products are summed before a store: a HALF output is rounded once per group."""
 
 
 class AmpMatMul(MultiVertex, Generic[T, U]):
     """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
 
-    The sum of an output begins with what is left over from groups of 16 inputs, and goes on group
-    by group, in order; in float32 within a group, in the type of `out` between them.
+    The sum of an output begins with the inputs that fill no group of 16, and continues group by
+    group, in order; it is float32 within a group, and of the type of `out` between groups.
     """
 
     weights: Input[Vector[T]]
@@ -60,7 +60,7 @@ class AmpMatMul(MultiVertex, Generic[T, U]):
     columns: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
-        """Make some rows of the output."""
+        """Compute some rows of the output."""
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
         first = outputs * worker // self.num_workers
@@ -81,7 +81,7 @@ class AmpMatMul(MultiVertex, Generic[T, U]):
                     self.out[row * columns + column] = total
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return what the tile takes."""
+        """Return the cycles of the tile."""
         columns, size = max(1, self.columns), self.fields["x"].element.size_bytes
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
         cycles = int(amp_cycles(outputs, inputs, columns, size, target))
@@ -97,12 +97,8 @@ def amp_cycles(
 ) -> Int64:
     """Return the tile cycles of a product on one tile; of several, as arrays.
 
-    Args:
-        outputs: rows of the weights, at least 1.
-        inputs: columns of the weights.
-        columns: of x, which the workers share.
-        element_bytes: of weights and x, 2 or 4.
-        target: the machine.
+    There is at least one output; the workers share the columns; `element_bytes` of weights and x is
+    2 or 4.
 
     >>> amp_cycles(np.array([1, 16, 17]), 64, 100, 4, Target(tiles=1)).tolist()
     [9900, 9900, 19584]
@@ -133,7 +129,7 @@ def amp_cycles(
 
 
 def _half_slots(rows: Any, is_last: bool, target: Target) -> Any:
-    """Return the slots of a worker that streams so many rows of halves."""
+    """Return the slots of a worker that streams this number of rows of halves."""
     cost = target.cost
     names = ("amp_half_no_row", "amp_half_one_row", "amp_half_two_rows")
     more = cost("amp_half_three_rows") + (rows - 3) * cost("amp_half_row_cycles")
@@ -142,7 +138,7 @@ def _half_slots(rows: Any, is_last: bool, target: Target) -> Any:
 
 
 def _float_slots(rows: Any, is_last: bool, target: Target) -> Any:
-    """Return the slots of a worker that streams so many rows of floats."""
+    """Return the slots of a worker that streams this number of rows of floats."""
     cost = target.cost
     slots = cost("amp_float_one_row") + (rows - 1) * cost("amp_float_row_cycles")
     if is_last:
@@ -151,15 +147,9 @@ def _float_slots(rows: Any, is_last: bool, target: Target) -> Any:
 
 
 def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:
-    """Return what `AmpMatMul` writes, in NumPy.
+    """Return what `AmpMatMul` writes, in NumPy, with equal bits: dtype[outputs, columns].
 
-    Args:
-        weights: dtype[outputs, inputs], float32 or float16.
-        x: dtype[inputs, columns].
-        dtype: of the result, float32 or float16.
-
-    Returns:
-        dtype[outputs, columns], with equal bits.
+    `weights` is [outputs, inputs], `x` [inputs, columns]; all are float32 or float16.
 
     >>> amp_reference(np.float32([[1, 2], [3, 4]]), np.float32([[5], [6]]), np.float32)
     array([[17.],

@@ -12,7 +12,7 @@ from poplite.vertex.vertex import InOut, Input, Output, State, Vertex
 
 
 class CountFrom(Vertex):
-    """Sets an index to where it begins, and tells whether that is before its end."""
+    """Sets an index to its beginning, and finds whether that is before the end."""
 
     begin: Input[UNSIGNED_INT]
     end: Input[UNSIGNED_INT]
@@ -20,17 +20,17 @@ class CountFrom(Vertex):
     goes_on: Output[BOOL]
 
     def compute(self) -> None:
-        """Begin to count."""
+        """Set the index."""
         self.index = self.begin
         self.goes_on = self.begin < self.end
 
     def cycles(self, target: Target) -> int:
-        """Return the slots of the maker's `ForLoopCounter`, which counts on."""
+        """Return the slots of PopLibs' `ForLoopCounter`, which increments."""
         return int(target.cost("loop_counter"))
 
 
 class CountOn(Vertex):
-    """Moves an index on, at most to its end, and tells whether it is still before that."""
+    """Increments an index, at most to the end, and finds whether it is still before that."""
 
     step: State[UNSIGNED_INT]
     end: Input[UNSIGNED_INT]
@@ -38,12 +38,12 @@ class CountOn(Vertex):
     goes_on: Output[BOOL]
 
     def compute(self) -> None:
-        """Count on."""
+        """Increment the index."""
         self.goes_on = self.index + self.step < self.end
         self.index = min(self.index + self.step, self.end)
 
     def cycles(self, target: Target) -> int:
-        """Return the slots of the maker's `ForLoopCounter`."""
+        """Return the slots of PopLibs' `ForLoopCounter`."""
         return int(target.cost("loop_counter"))
 
 

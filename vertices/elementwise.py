@@ -29,7 +29,7 @@ class Add(Vertex, Generic[T]):
             self.out[i] = self.a[i] + self.b[i]
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return the slots of a worker of the maker's `BinaryOp1D`."""
+        """Return the slots of a worker of PopLibs' `BinaryOp1D`."""
         element, elements = self.fields["out"].element, len(self.out)
         flops = elements if element.is_floating_point else 0
         return VertexPerfEstimate(binary("add", element, elements, target), flops)

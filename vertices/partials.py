@@ -4,7 +4,7 @@
     others    b0 b1 b2 b3  c0 c1 c2 c3        as they arrive, one behind the other
     out       a0 + b0 + c0, a1 + b1 + c1, ...
 
-What it takes is the estimate of poplibs for `ReduceAdd` of a single input
+The cycles are PopLibs' estimate for `ReduceAdd` of a single input
 (lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded in a cycle.
 
     >>> from poplite.machine.target import Target
@@ -51,7 +51,7 @@ class AddPartials(MultiVertex, Generic[T, U]):
             self.out[i] = total
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return what the tile takes."""
+        """Return the cycles of the tile."""
         outputs, added = len(self.out), len(self.others)
         kinds = self.fields["own"].element, self.fields["out"].element
         others = added // outputs if outputs else 0
@@ -67,12 +67,8 @@ def partials_cycles(
 ) -> Int64:
     """Return the tile cycles of adding up partials; of several additions, as arrays.
 
-    Args:
-        outputs: results of the tile, which its workers share.
-        others: partials of each beside the tile's own.
-        partials: their element type, HALF or FLOAT.
-        result: that of the results.
-        target: the machine.
+    `outputs` are all results of the tile, `others` the partials of each besides the tile's own;
+    `partials` and `result` are element types, HALF or FLOAT.
     """
     cost = target.cost
     at_once = cost("add_partials_bytes")
@@ -86,15 +82,9 @@ def partials_cycles(
 
 
 def partials_reference(own: Array, others: Array, dtype: npt.DTypeLike) -> Array:
-    """Return what `AddPartials` writes, in NumPy.
+    """Return what `AddPartials` writes, in NumPy, with equal bits: dtype[n].
 
-    Args:
-        own: dtype[n], float32 or float16.
-        others: dtype[partials, n].
-        dtype: of the result, float32 or float16.
-
-    Returns:
-        dtype[n], with equal bits.
+    `own` is float32[n] or float16[n], `others` the same type, [partials, n].
 
     >>> partials_reference(np.float16([1, 2]), np.float16([[3, 4], [5, 6]]), np.float32)
     array([ 9., 12.], dtype=float32)

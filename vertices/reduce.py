@@ -1,16 +1,16 @@
-"""Reducing many elements to few: sums, products, extremes, and truth of all or any.
+"""Reducing many elements to few: sums, products, extremes, all or any.
 
-Two ways in which the elements of an output lie in the memory of a tile::
+The elements of an output lie in the memory of a tile in one of two ways::
 
     Rows       x   0 0 0 0 1 1 1 1 2 2 2 2       one output after the other
-    Columns    x   0 1 2 . . 0 1 2 . . 0 1 2     row after row, `stride` apart; 0 to 2 are wanted
+    Columns    x   0 1 2 . . 0 1 2 . . 0 1 2     row after row, `stride` apart, outputs 0 to 2
 
-`SumRows` and `SumColumns` are the loops; the other classes replace `join`, which makes one number
-of two.  Inputs and outputs may be of different types: HALF is added up in FLOAT.
+`SumRows` and `SumColumns` have the loops; the other classes replace `join`, which makes one number
+from two.  Inputs and outputs may be of different types: HALF is added up in FLOAT.
 
 Order matters to float sums.  `Columns` joins an output's elements from the first to the last,
 as NumPy does along axis 0.  `Rows` of 16 elements or more keeps eight running results, number k
-for elements k, k + 8, ..., joins them in pairs, then takes the up to seven elements left over;
+for elements k, k + 8, ..., joins them in pairs, then takes the remaining elements, at most seven;
 so a processor joins eight numbers at a time.  NaN is the least and the greatest number, as in
 NumPy.
 """
@@ -39,7 +39,7 @@ LANES = 8
 
 
 class SumRows(Vertex, Generic[T, U]):
-    """`out[i]` is the sum of the i-th of equally long parts of x, at least an element each."""
+    """`out[i]` is the sum of the i-th of equally long parts of x, of at least one element each."""
 
     x: Input[Vector[T]]
     out: Output[Vector[U]]
@@ -77,7 +77,7 @@ class SumRows(Vertex, Generic[T, U]):
             self.out[row] = total
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return the slots of the maker's `Reduce` of one vector, or of continuous regions."""
+        """Return the slots of PopLibs' `Reduce` of one vector, or of continuous regions."""
         element, result = self.fields["x"].element, self.fields["out"].element
         outputs, elements = len(self.out), len(self.x)
         flops = max(0, elements - outputs) if element.is_floating_point else 0
@@ -132,7 +132,7 @@ class SumColumns(Vertex, Generic[T, U]):
             self.out[i] = total
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
-        """Return the slots of the maker's `StridedReduce`."""
+        """Return the slots of PopLibs' `StridedReduce`."""
         element, result = self.fields["x"].element, self.fields["out"].element
         outputs, stride = len(self.out), self.stride
         rows = (len(self.x) - outputs) // stride + 1
@@ -231,18 +231,13 @@ class AnyColumns(SumColumns[BOOL, BOOL]):
 
 
 Join = Callable[[Array, Array], Array]
-"""Makes one array of two, element by element."""
+"""Makes one array from two, element by element."""
 
 
 def columns_reference(join: Join, x: Array) -> Array:
-    """Return what the classes of columns write, in NumPy.
+    """Return what the classes of columns write, in NumPy, with equal bits: dtype[columns].
 
-    Args:
-        join: makes one array of two, such as `np.add`.
-        x: dtype[rows, columns], at least one row.
-
-    Returns:
-        dtype[columns], with equal bits.
+    `join` works on arrays, such as `np.add`; `x` is [rows, columns], at least one row.
 
     >>> columns_reference(np.add, np.float32([[1, 2], [3, 4], [5, 6]]))
     array([ 9., 12.], dtype=float32)
@@ -254,14 +249,9 @@ def columns_reference(join: Join, x: Array) -> Array:
 
 
 def rows_reference(join: Join, x: Array) -> Array:
-    """Return what the classes of rows write, in NumPy.
+    """Return what the classes of rows write, in NumPy, with equal bits: dtype[rows].
 
-    Args:
-        join: makes one array of two, such as `np.add`.
-        x: dtype[rows, length], at least one element each.
-
-    Returns:
-        dtype[rows], with equal bits.
+    `x` is [rows, length], at least one element each.
 
     >>> rows_reference(np.add, np.float32([[1, 2, 3], [4, 5, 6]]))
     array([ 6., 15.], dtype=float32)

@@ -1,6 +1,6 @@
 """Compile code to native code, once per machine.
 
-`poplite.jit.build` is the door: it finds code in the cache folder, or has it made and
+`poplite.jit.build` is the entry point: it finds code in the cache folder, or has it made and
 puts it there.  Numba is imported only to compile.
 """
 

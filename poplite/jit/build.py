@@ -1,4 +1,4 @@
-"""From code that is described to the address of its native form."""
+"""From the description of code to the address of its native form."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ _lock = threading.RLock()
 
 
 class Native:
-    """Native code that is in the cache, loaded when its address is asked for.
-
-    Args:
-        content: of its cache file.
+    """Native code that is in the cache, loaded when its address is needed.
 
     Attributes:
-        about: what is known of it, in values that JSON has.
+        about: facts that were kept with it, in values that JSON has.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -43,12 +40,7 @@ _known: dict[str, Native] = {}
 
 
 def built(name: str, job: Callable[[], Job]) -> Native:
-    """Return native code, made only when it is nowhere.
-
-    Args:
-        name: of the job.
-        job: called only to make the code.
-    """
+    """Return native code by the name of its job; `job` is called only if the code must be made."""
     with _lock:
         if not _is_found(name):
             _keep(name, job().content())
@@ -68,12 +60,7 @@ class Builds:
         self._contents: dict[str, Callable[[], bytes]] = {}
 
     def add(self, name: str, job: Callable[[], Job]) -> None:
-        """Have code made that is nowhere.
-
-        Args:
-            name: of the job.
-            job: called only to make the code.
-        """
+        """Have code made unless it is there already; `job` is called only to make it."""
         if name in self._contents or _is_found(name):
             return
         if self._pool is None:
@@ -83,15 +70,11 @@ class Builds:
         self._contents[name] = self._pool.add(job())
 
     def add_job(self, job: Job) -> None:
-        """Have code made that is nowhere.
-
-        Args:
-            job: the code.
-        """
+        """Have the code of a job made unless it is there already."""
         self.add(job.name, lambda: job)
 
     def finish(self) -> None:
-        """Wait until all that was added is there."""
+        """Wait until all code that was added is there."""
         for name, content in self._contents.items():
             _keep(name, content())
         self._contents.clear()
@@ -107,20 +90,14 @@ class Builds:
 
 
 def is_kept(name: str) -> bool:
-    """Tell whether there is a file of code or text, or the code is loaded.
-
-    Args:
-        name: `digest` of everything that it depends on.
-    """
+    """Return whether there is a file of code or text of this name, or the code is loaded."""
     return name in _known or object_cache.has(name)
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
-    """Return code as text, made only when no file keeps it.
+    """Return code as text; `make` is called only when no file of this name keeps it.
 
-    Args:
-        name: `digest` of everything that the code depends on.
-        make: called only to make it.
+    `name` is the `digest` of everything on which the code depends.
     """
     with _lock:
         content = object_cache.find(name)
@@ -131,7 +108,7 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
 
 
 def _is_found(name: str) -> bool:
-    """Tell whether code is known; if a file has it, it is from now on."""
+    """Return whether code is known; if a file has it, it is loaded from now on."""
     if name not in _known:
         content = object_cache.find(name)
         if content is None:
@@ -142,4 +119,4 @@ def _is_found(name: str) -> bool:
 
 def _keep(name: str, content: bytes) -> None:
     _known[name] = Native(content)
-    object_cache.store(name, content)  # where a user made errors of warnings, this raises
+    object_cache.store(name, content)  # where a user turned warnings into errors, this raises

@@ -1,7 +1,7 @@
 """A process that makes native code for another one, see `poplite.jit.side_by_side`.
 
-It reads a job a line, as JSON, from standard input, and writes the size and the content of its
-cache file to a pipe; the size is -1 where something went wrong.
+It reads jobs, one per line, as JSON, from standard input, and writes the size and the content of
+each cache file to a pipe; the size is -1 where something went wrong.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from poplite.jit.job import Job
 def main() -> None:
     """Do jobs until standard input ends.
 
-    The arguments of the process are the number of the pipe, and where poplite is: another one would
-    make other code.
+    The arguments of the process are the number of the pipe, and where poplite is: another poplite
+    would make other code.
     """
     pipe, place = sys.argv[1:]
     if str(Path(__file__).parents[2]) != place:
@@ -27,7 +27,7 @@ def main() -> None:
             name, maker, arguments = json.loads(line)
             try:
                 content = Job(name, maker, tuple(arguments)).content()
-            except Exception:  # the process that asks does it again, and says what is wrong
+            except Exception:  # the other process does it again, and reports what is wrong
                 answers.write(b"-1\n")
             else:
                 answers.write(b"%d\n%b" % (len(content), content))

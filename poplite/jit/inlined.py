@@ -1,4 +1,4 @@
-"""Plain Python functions that compiled code calls: compiled with it, inlined where called.
+"""Python functions that compiled code calls: compiled with it, inlined where called.
 
 Numba's typing asks for the result of a call; the function is compiled then, once for each
 types of its arguments, and linked to its caller when the call is emitted::
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What Numba knows a function by, for ever; hidden from what is registered for it."""
+    """What identifies a function in Numba, for ever; hidden from what is registered for it."""
 
     function: ref[Callable[..., Any]]
 
 
 class _FunctionType(types.Function):
-    """A function called by name; equal wherever the name stands."""
+    """A function called by name; equal for equal functions."""
 
     @property
     def key(self) -> tuple[_Key]:
@@ -44,7 +44,7 @@ class _FunctionType(types.Function):
         return (self.typing_key,)
 
 
-# Held in a variable where an argument of the call branches: f(a if b else c).
+# It is kept in a variable where an argument of the call branches: f(a if b else c).
 register_default(_FunctionType)(models.OpaqueModel)
 
 
@@ -54,12 +54,7 @@ def function_type(function: Callable[..., Any]) -> Any:
 
 
 def method_type(function: Callable[..., Any], owner: Any) -> Any:
-    """Return the Numba type of a function that is called with an object before its arguments.
-
-    Args:
-        function: the function.
-        owner: Numba type of the object.
-    """
+    """Return the Numba type of a function that is called with an `owner` before its arguments."""
     return types.BoundFunction(_template(function), owner)
 
 
@@ -73,10 +68,10 @@ def _template(called: Callable[..., Any]) -> type[AbstractTemplate]:
         def generic(self, args: Any, kws: Any) -> Any:
             function = referred(held)
             owner = () if self.this is None else (self.this,)
-            whole = inspect.signature(function, follow_wrapped=False)
-            plain = inspect.Signature(list(whole.parameters.values())[len(owner) :])
-            given = fold_arguments(plain, args, kws, self._type_given, self._type_default, None)
-            arguments = (*owner, *given)
+            full = inspect.signature(function, follow_wrapped=False)
+            called = inspect.Signature(list(full.parameters.values())[len(owner) :])
+            passed = fold_arguments(called, args, kws, self._type_passed, self._type_default, None)
+            arguments = (*owner, *passed)
             target = contexts()[1]
             compiled = self.context.inlined
             if (function, arguments) not in compiled:
@@ -85,10 +80,10 @@ def _template(called: Callable[..., Any]) -> type[AbstractTemplate]:
                 # Registries are read between compilations; this function turned up in one.
                 target.insert_func_defn([(_emit_call, self.key, (types.VarArg(types.Any),))])
             result = types.unliteral(compiled[function, arguments].fndesc.restype)
-            return Signature(result, given, self.this, plain)
+            return Signature(result, passed, self.this, called)
 
-        def _type_given(self, index: int, parameter: inspect.Parameter, given: Any) -> Any:
-            return types.unliteral(given)
+        def _type_passed(self, index: int, parameter: inspect.Parameter, passed: Any) -> Any:
+            return types.unliteral(passed)
 
         def _type_default(self, index: int, parameter: inspect.Parameter, default: Any) -> Any:
             return self.context.resolve_value_type(default)

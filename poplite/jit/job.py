@@ -1,4 +1,4 @@
-"""Native code that is to be made, as plain data: any process can make it.
+"""Native code that is to be made, as data: any process can make it.
 
 Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
 """
@@ -13,8 +13,8 @@ from typing import Any
 from poplite.jit import object_cache
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
-"""An object file, the symbols that it takes from the process, and what is to be kept with it, in
-values that JSON has."""
+"""An object file, the symbols that it takes from the process, and facts to keep with it, in values
+that JSON has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,9 +22,9 @@ class Job:
     """One piece of native code.
 
     Attributes:
-        name: `digest` of everything that the code depends on.
-        maker: module and name of a function of poplite that makes it. It takes the name of the C
-            function to export and the arguments.
+        name: `digest` of everything on which the code depends.
+        maker: module and name of a function of poplite that makes it; it takes the name of the C
+            function to export, and the arguments.
         arguments: values that JSON has.
     """
 
@@ -43,9 +43,5 @@ class Job:
 
 
 def exported(name: str) -> str:
-    """Return the name of the C function of a job.
-
-    Args:
-        name: of the job.
-    """
+    """Return the name of the C function of a job."""
     return f"poplite_{name}"

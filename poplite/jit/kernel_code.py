@@ -2,14 +2,14 @@
 
     text of a function  ->  syntax tree  ->  LLVM instructions  ->  `poplite.jit.native_code`
 
-Numba takes a second to be imported and to compile a kernel, which each new machine would wait for.
-Kernels are simpler than what Numba is for (`poplite.jit.kernels` says what they are written in):
+With Numba, each new machine would wait a second for importing it and compiling a kernel.
+Kernels are simpler than what Numba is for (`poplite.jit.kernels` describes their language):
 numbers are int64 and wrap around, pointers have one of three types, and all functions are inlined.
 
     statement    what is emitted
-    name = ...   a store to the stack, which LLVM turns into registers; the first store has the type
+    name = ...   a store to the stack, which LLVM turns into registers; the first sets the type
     for          a loop whose end and step are known before it begins
-    a and b      branches: b is not looked at where a is false; as a value, whether it is true
+    a and b      branches: b is not evaluated where a is false; as a value, whether it is true
     //, %        rounded down, as in Python; the divisor is not 0
     f(...)       a call of an internal function that is always inlined, or what a `Primitive` emits
 
@@ -52,7 +52,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True, eq=False)
 class Primitive:
-    """A function of kernels that stands for LLVM instructions.
+    """A function of kernels that is replaced by LLVM instructions.
 
     Attributes:
         emit: called with builder and argument values; returns an int64, a pointer, or None.
@@ -61,24 +61,14 @@ class Primitive:
     emit: Callable[[ir.IRBuilder, Sequence[Any]], Any]
 
     def __call__(self, *arguments: Any) -> int:
-        """Refuse to be called.
-
-        Raises:
-            NotImplementedError: always.
-        """
+        """Refuse to be called."""
         raise NotImplementedError("only a compiled kernel calls it")
 
 
 def kernel_object(exported: str, module: str, name: str) -> Made:
-    """Compile a kernel, as a job.
+    """Compile a kernel of a module, as a job.
 
-    Args:
-        exported: name of the C function in the object.
-        module: where the kernel is.
-        name: of the kernel.
-
-    Raises:
-        NotImplementedError: when it is written in more than kernels are, with its line.
+    Raises `NotImplementedError`, with the line, when it uses more than the language of kernels.
     """
     made = _Module(exported)
     made.function(getattr(import_module(module), name))
@@ -103,7 +93,7 @@ class _Module:
         self._made: dict[Callable[..., Any], ir.Function] = {}
 
     def function(self, function: Callable[..., Any]) -> ir.Function:
-        """Return a function, emitted when it is asked for first."""
+        """Return a function; it is emitted when it is first needed."""
         if function not in self._made:
             tree = _functions(function.__module__)[function.__name__]
             returns = ast.unparse(tree.returns) if tree.returns else "int"
@@ -150,11 +140,11 @@ class _Body:
             self._store(argument, argument.arg, value)
         self._block(self._tree.body)
         if not self._builder.block.is_terminated:
-            if self._returns == WORD:  # every way through it ended with a return
+            if self._returns == WORD:  # every path through it ended with a return
                 self._builder.unreachable()
             else:
                 self._builder.ret_void()
-        self._entry.position_at_end(self._entry.block)  # primitives put room for values there too
+        self._entry.position_at_end(self._entry.block)  # primitives allocate values there too
         self._entry.branch(begin)
 
     def _refused(self, node: ast.AST) -> NotImplementedError:
@@ -308,7 +298,7 @@ class _Body:
     # -- conditions --------------------------------------------------------------------------
 
     def _branch(self, node: ast.expr, yes: Any, no: Any) -> None:
-        """Emit a condition and where it leads; of `and` and `or`, no more than is needed."""
+        """Emit a condition and where it leads; `and` and `or` end where the answer is known."""
         match node:
             case ast.BoolOp(op=op, values=[*firsts, last]):
                 for each in firsts:
@@ -444,7 +434,7 @@ class _Body:
         raise self._refused(node)
 
     def _is_split(self, a: Any, b: Any) -> Any:
-        """Tell whether the quotient of two numbers is negative and not whole."""
+        """Return whether the quotient of two numbers is negative and no integer."""
         builder = self._builder
         rest = builder.srem(a, b)
         differs = builder.icmp_signed("<", builder.xor(rest, b), WORD(0))

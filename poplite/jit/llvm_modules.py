@@ -1,7 +1,7 @@
-"""LLVM modules made from Python functions, to be worked on before they are compiled.
+"""LLVM modules made from Python functions, to be changed before they are compiled.
 
-`emitted_module` leaves the code as it was emitted; `poplite.jit.native_code` compiles what has
-become of it.
+`emitted_module` leaves the code as it was emitted; `poplite.jit.native_code` compiles the changed
+module.
 
 Importing this module imports Numba.
 """
@@ -32,12 +32,8 @@ def emitted_module(
 ) -> llvm.ModuleRef:
     """Return an LLVM module with one visible function, linked with all it calls, not optimized.
 
-    Args:
-        exported: name of the function.
-        arguments: their types by name.
-        result: type of what it returns.
-        emit: called with target context, builder and arguments; emits what the function does, and
-            returns what it returns.
+    `arguments` are the types by name.  `emit` is called with target context, builder and argument
+    values; it emits the body of the function and returns its result.
     """
     typing_context, context = contexts()
     library = context.codegen().create_library(exported)
@@ -56,6 +52,6 @@ def emitted_module(
 
 
 def processor() -> Processor:
-    """Return what code is made for: this machine, as far as the environment says nothing else."""
+    """Return the processor of the code: this machine, unless the environment says otherwise."""
     found: Processor = contexts()[1].codegen().processor
     return found

@@ -8,8 +8,8 @@
     >>> out.tolist()
     [10, 11, 20, 21]
 
-A call through ctypes costs about a microsecond and releases the interpreter lock.  Answers of a
-few runs are therefore found without kernels, and never load or compile any.
+A call through ctypes costs about a microsecond and releases the interpreter lock.  For a few runs
+views therefore use no kernels, and never load or compile any.
 """
 
 from __future__ import annotations
@@ -30,13 +30,10 @@ if TYPE_CHECKING:
 
 @cache
 def native(function: Callable[..., int]) -> Callable[..., int]:
-    """Return the compiled form of a kernel.
+    """Return the compiled form of a kernel from `poplite.jit.kernels`.
 
-    Args:
-        function: from `poplite.jit.kernels`; its annotations say which arguments are pointers.
-
-    Returns:
-        Takes the address of an array for each pointer, and an int for each `int`.
+    It takes the address of an array for each pointer, and an int for each `int`, as the kernel's
+    annotations say.
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
     arguments = [ctypes.c_int64 if kind == "int" else ctypes.c_void_p for kind in kinds]
@@ -46,20 +43,12 @@ def native(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def are_kept(kernels: Sequence[Callable[..., int]]) -> bool:
-    """Tell whether the compiled forms of kernels are loaded, or in the cache.
-
-    Args:
-        kernels: from `poplite.jit.kernels`.
-    """
+    """Return whether the compiled forms of kernels are loaded, or in the cache."""
     return all(is_kept(kernel_job(each.__module__, each.__name__).name) for each in kernels)
 
 
 def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
-    """Compile kernels that are nowhere, side by side.
-
-    Args:
-        kernels: from `poplite.jit.kernels`.
-    """
+    """Compile the kernels that are not there already, side by side."""
     with Builds() as builds:
         for kernel in kernels:
             builds.add_job(kernel_job(kernel.__module__, kernel.__name__))
@@ -67,17 +56,12 @@ def compile_all(kernels: Sequence[Callable[..., int]]) -> None:
 
 
 def kernel_job(module: str, name: str) -> Job:
-    """Return how a kernel is compiled.
-
-    Args:
-        module: where it is.
-        name: of the kernel.
-    """
+    """Return the job that compiles a kernel."""
     maker = "poplite.jit.kernel_code:kernel_object"
     return Job(digest([__name__, module], "kernel", name), maker, (module, name))
 
 
 def address(array: npt.NDArray[np.generic]) -> int:
-    """Return where the elements of a contiguous array are; the caller keeps the array alive."""
+    """Return the address of a contiguous array's elements; the caller keeps the array alive."""
     place: int = array.__array_interface__["data"][0]
     return place

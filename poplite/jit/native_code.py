@@ -2,8 +2,8 @@
 
     text  ->  inlined  ->  loops rotated  ->  optimized  ->  object file
 
-What Numba would do with a function happens here in the same order, but in any process: the
-processor is described by a value, which another process can be given.
+Functions are processed as Numba would process them, in the same order, but in any process: the
+processor is described by a value that can be sent to another process.
 
 Importing this module imports llvmlite.
 """
@@ -27,7 +27,7 @@ define half @__truncdfhf2(double %value) {
   ret half %half
 }
 """
-"""What LLVM calls for the sign of a product with 0.0 that is stored as HALF.
+"""A function that LLVM calls for the sign of a product with 0.0 that is stored as HALF.
 
 It is in the C compiler's run-time library, which a Python process does not have.
 """
@@ -35,11 +35,10 @@ It is in the C compiler's run-time library, which a Python process does not have
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What code is made for.
+    """A processor for which code is made.
 
     Attributes:
-        name: of the processor, as LLVM knows it.
-        features: of the processor, as LLVM lists them.
+        features: as LLVM lists them.
         level: how hard the code generator tries, from 0 to 3.
         uses_svml: whether loops may call Intel's library of vector mathematics.
     """
@@ -55,7 +54,7 @@ class Processor:
 
 
 def host() -> Processor:
-    """Return this machine, as far as Numba's variables of the environment say nothing else."""
+    """Return this machine, unless Numba's environment variables say otherwise."""
     found = llvm.get_host_cpu_features()
     if os.environ.get("NUMBA_ENABLE_AVX") == "0":
         found.update({name: False for name in found if name.startswith("avx")})
@@ -66,13 +65,10 @@ def host() -> Processor:
 
 
 def with_short_vectors(features: str) -> str:
-    """Ask for vectors of 32 bytes where there are longer ones.
+    """Ask for vectors of 32 bytes if the features of a processor include longer ones.
 
-    A tile's vectors are short: a loop over 64 elements should not fall through one made for 128 at
-    a time (measured: HALF axpy and the photograph run an eighth faster).
-
-    Args:
-        features: of a processor, as LLVM lists them.
+    A tile's vectors are short: a loop over 64 elements should not skip a vector loop made for 128
+    at a time (measured: HALF axpy and the photograph run an eighth faster).
     """
     return f"{features},+prefer-256-bit" if "+avx512f" in features.split(",") else features
 
@@ -97,16 +93,12 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
 
 
 def passes(machine: llvm.TargetMachine, level: int, *, vectors: bool) -> llvm.PassBuilder:
-    """Return what builds LLVM's passes.
+    """Return the builder of LLVM's passes; `level` is how hard they try, from 0 to 3.
 
-    Loops work on one vector at a time, not on four: a loop over 16 floats would fall through one
-    made for 32, to smaller vectors or to single elements (measured: axpy of 8, 16 and 24 floats
-    takes half the time, of HALF a quarter less up to 100; from 32 floats on it is the same).
-
-    Args:
-        machine: the target.
-        level: how hard they try, from 0 to 3.
-        vectors: whether loops are turned into loops over vectors.
+    With `vectors`, loops become loops over vectors, one vector at a time, not four: a loop over 16
+    floats would skip one made for 32, and use smaller vectors or single elements (measured: axpy of
+    8, 16 and 24 floats takes half the time, of HALF a quarter less up to 100; from 32 floats on it
+    is the same).
     """
     tuning = llvm.create_pipeline_tuning_options(level)
     tuning.loop_vectorization = vectors
@@ -115,12 +107,7 @@ def passes(machine: llvm.TargetMachine, level: int, *, vectors: bool) -> llvm.Pa
 
 
 def optimize(module: llvm.ModuleRef, processor: Processor) -> None:
-    """Optimize a module for a processor; functions that are to be inlined always come first.
-
-    Args:
-        module: the module; it is changed.
-        processor: what it is for.
-    """
+    """Optimize a module in place for a processor; always-inline functions are inlined first."""
     machine = _machine(processor)
     module.triple = llvm.get_process_triple()
     module.data_layout = str(machine.target_data)
@@ -144,13 +131,9 @@ def object_of(
 ) -> tuple[bytes, list[str]]:
     """Return an object file of a module, and the symbols that it takes from the process.
 
-    An ELF file lists them, `memset` and the like included, which only code generation puts in; of
-    another format, those are returned that the module itself calls.
-
-    Args:
-        module: the module; it is changed.
-        exported: name of the function that the object shows.
-        processor: what it is for.
+    An ELF file lists these symbols, including `memset` and the like, which only code generation
+    adds; for other formats, they are the functions that the module itself calls.  The module is
+    changed: only `exported` stays visible.
     """
     if "+f16c" in processor.features.split(","):  # elsewhere there is no half
         module.link_in(llvm.parse_assembly(_TRUNCATION))
@@ -166,13 +149,7 @@ def object_of(
 
 
 def optimized_object(exported: str, text: str, processor: list[Any]) -> Made:
-    """Compile the text of a module as it was emitted.
-
-    Args:
-        exported: name of the function that the object shows.
-        text: the module.
-        processor: what it is for, see `Processor.words`.
-    """
+    """Compile the text of a module, as a job; `processor` is from `Processor.words`."""
     module, made_for = llvm.parse_assembly(text), Processor(*processor)
     hide(module, exported)
     optimize(module, made_for)
@@ -180,13 +157,9 @@ def optimized_object(exported: str, text: str, processor: list[Any]) -> Made:
 
 
 def hide(module: llvm.ModuleRef, exported: str) -> None:
-    """Let one function be all that a module shows.
+    """Make all symbols of a module internal, except one function.
 
     Numba numbers its symbols by process, so objects of several processes would clash.
-
-    Args:
-        module: the module.
-        exported: name of the function to show.
     """
     for defined in module.functions:
         if not defined.is_declaration and defined.name != exported:

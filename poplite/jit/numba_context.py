@@ -7,7 +7,7 @@ contexts here are private:
   integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
   with one float32 operand is a float32 operation, and a variable that is a Python number on
   one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
-* **Text.** Code ends as LLVM text, which is worked on and compiled without Numba.
+* **Text.** Code ends as LLVM text, which is changed and compiled without Numba.
 
 Importing this module imports Numba, which is done only when there is something to compile.
 """
@@ -54,16 +54,16 @@ overrides = LoweringRegistry("poplite overrides")
 
 
 replacements: dict[object, Callable[..., Any]] = {}
-"""Python functions that mean one of ours in compiled code, by whatever name they are called."""
+"""Python functions that are replaced by one of ours in compiled code, under whatever name."""
 
 
 T = TypeVar("T")
 
 
 def referred(held: ref[T]) -> T:
-    """Return what is referred to weakly, while code is made of it."""
+    """Return what is referred to weakly, while code is made from it."""
     found = held()
-    assert found is not None, "who has code made of it keeps it"
+    assert found is not None, "the caller that has code made from it keeps it"
     return found
 
 
@@ -98,7 +98,7 @@ def _wider(first: Any, second: Any) -> Any:
 
 
 class Watch(Protocol):
-    """What adds code to operations, casts and returns."""
+    """Adds code to operations, casts and returns."""
 
     def operation(
         self, context: Any, key: object, sig: Any, call: Callable[..., Any]
@@ -106,10 +106,10 @@ class Watch(Protocol):
         """Return what emits an operation."""
 
     def cast(self, context: Any, builder: ir.IRBuilder, value: Any, result: Any) -> None:
-        """Look at a double that became a float32."""
+        """Inspect a double that became a float32."""
 
     def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
-        """Look at a store that says whether its value was too large."""
+        """Inspect a store that reports whether its value was too large."""
 
     def status(self, builder: ir.IRBuilder) -> Any:
         """Emit the status that a function returns; None for that of success."""
@@ -122,14 +122,14 @@ class WeakNumberContext(typing.Context):
     """Functions compiled with the one that is being compiled, by function and argument types."""
 
     forms: dict[Any, Any]
-    """What is compiled in place of a function, where that is another one."""
+    """Functions that are compiled in place of others."""
 
     watch: Watch | None = None
-    """What looks at the operations of the function that is being compiled."""
+    """What inspects the operations of the function that is being compiled."""
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Compile one piece of code, of which nothing is left behind."""
+        """Compile one piece of code, and leave nothing of it behind."""
         self.inlined, self.forms = {}, {}
         try:
             yield
@@ -163,7 +163,7 @@ class WeakNumberContext(typing.Context):
         return wide or super().unify_pairs(first, second)
 
     def resolve_value_type(self, val: Any) -> Any:
-        """Type a value from outside the function; some functions mean one of ours."""
+        """Type a value from outside the function; some functions are replaced by one of ours."""
         if isinstance(val, (type, BuiltinFunctionType)):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
@@ -183,7 +183,7 @@ class WeakNumberContext(typing.Context):
 class _CallConv(callconv.CPUCallConv):
     """Numba's calling convention, in which `raise` leaves nothing behind but its status.
 
-    Numba would make up a Python exception; the driver records which vertex stopped instead.
+    Numba would create a Python exception; the driver records which vertex stopped instead.
     """
 
     def return_value(self, builder: ir.IRBuilder, retval: Any) -> None:
@@ -230,7 +230,7 @@ class TargetContext(cpu.CPUContext):
         self.install_registry(lowerings)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return what emits an operation; what watches may add to it."""
+        """Return what emits an operation; the watch may add to it."""
         call = super().get_function(fn, sig, _firstcall)
         watch = self.typing_context.watch
         if watch is None:
@@ -239,7 +239,7 @@ class TargetContext(cpu.CPUContext):
         return watch.operation(self, key, sig, call)
 
     def cast(self, builder: ir.IRBuilder, val: Any, fromty: Any, toty: Any) -> Any:
-        """Emit a cast; what watches may look at its result."""
+        """Emit a cast; the watch may inspect its result."""
         result = super().cast(builder, val, fromty, toty)
         watch = self.typing_context.watch
         if watch is not None and (fromty, toty) == (types.float64, types.float32):
@@ -247,13 +247,13 @@ class TargetContext(cpu.CPUContext):
         return result
 
     def refresh(self) -> None:
-        """Install what is registered by now; of equal signatures the last one counts."""
+        """Install what is registered by now; of equal signatures the last one is used."""
         super().refresh()
         self.install_registry(overrides)
 
 
 class Pipeline(compiler.CompilerBase):
-    """The passes that plain numeric code needs, and none that change what it means.
+    """The passes that numeric code needs, and none that change what it means.
 
     Numba prunes branches whose condition it can evaluate before it finds types, which would
     change the type of a variable that only the pruned branch makes float32.
@@ -300,14 +300,8 @@ def compile_inlined(
 ) -> Any:
     """Compile a function to be called, inlined, by the code that is being compiled.
 
-    Args:
-        context: target context of the code being compiled.
-        function: the function.
-        arguments: Numba types of its arguments.
-        result: Numba type of its result.
-
-    Returns:
-        Numba's function descriptor, for `context.call_internal`.
+    `arguments` and `result` are Numba types; the answer is Numba's function descriptor, for
+    `context.call_internal`.
     """
     compiled = compile_library(context, function, arguments, result)
     context.active_code_library.add_linking_library(compiled.library)
@@ -320,14 +314,8 @@ def compile_library(
 ) -> Any:
     """Compile a function into a library of its own, to be linked and inlined.
 
-    Args:
-        context: target context.
-        function: the function.
-        arguments: Numba types of its arguments.
-        result: Numba type of its result; None to find it.
-
-    Returns:
-        Numba's result, with `fndesc` and `library`.
+    `arguments` and `result` are Numba types, None to find the result; the answer is Numba's, with
+    `fndesc` and `library`.
     """
     return compiler.compile_extra(
         context.typing_context,

@@ -1,15 +1,15 @@
 """Native objects: loaded into the process, kept in a cache folder.
 
 A cache file is one line of JSON (exported name, needed symbols, checksum) followed by an
-object file as the compiler emitted it.  Its name is a hash of everything the code depends
-on, so a file is never wrong, only unused.  Files appear whole or not at all (written
-beside, then renamed), so several processes may fill one folder.  Loading needs llvmlite,
-not Numba, and takes well under a millisecond.
+object file as the compiler emitted it.  Its name is a hash of everything on which the code
+depends, so a file is never wrong, only unused.  Files appear complete or not at all (written
+under another name, then renamed), so several processes may fill one folder.  Loading needs
+llvmlite, not Numba, and takes well under a millisecond.
 
-Nothing needs the folder: where it cannot be read or written, code is compiled by each process.
+The folder is optional: where it cannot be read or written, each process compiles its code.
 
-Modules that only this needs are imported where they are used: they would be a sixth of the
-time that `import poplite` takes.
+Modules that only this module needs are imported where they are used: they would take a sixth of
+the time of `import poplite`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def cache_folder() -> Path:
-    """Return the folder that compiled vertices are kept in.
+    """Return the folder in which compiled vertices are kept.
 
     `POPLITE_CACHE_DIR` names it; otherwise it is `poplite` in the user's cache folder.
 
     Raises:
         RuntimeError: when the user has no home, and no variable names another folder.
-        OSError: when it is named from a working directory that is no longer there.
+        OSError: when its name is relative and the working directory no longer exists.
 
     >>> cache_folder().is_absolute()
     True
@@ -50,13 +50,9 @@ def cache_folder() -> Path:
 def digest(makers: Sequence[str], *parts: object) -> str:
     """Return a name for code made from these parts on this machine with these versions.
 
-    Args:
-        makers: names of the modules that make the code; the name follows their text, and that of
-            all modules of poplite that they import, directly and indirectly.
-        parts: anything whose `repr` is the same whenever the code is the same.
-
-    Raises:
-        ModuleNotFoundError: when a module is not there.
+    `makers` are the modules that make the code; the name depends on their text, and that of all
+    modules of poplite that they import, directly and indirectly.  Each part has the same `repr`
+    whenever the code is the same.
 
     >>> digest([__name__], "driver", 1) == digest([__name__], "driver", 2)
     False
@@ -91,14 +87,14 @@ _CHOICES = (
     *("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "DISABLE_INTEL_SVML",
 )
-"""What may be chosen of Numba, as variables of the environment, that changes code made here.
+"""Numba's options, as variables of the environment, that change code made here.
 
-All others are about arrays, objects that are counted, debugging, or what Numba prints.
+All others are about arrays, reference counts, debugging, or what Numba prints.
 """
 
 
 def _choices() -> tuple[object, ...]:
-    """Return what is chosen now: Numba looks at the environment each time it compiles."""
+    """Return the options now: Numba reads the environment each time it compiles."""
     try:
         file = Path(".numba_config.yaml").read_bytes()
     except OSError:
@@ -107,13 +103,10 @@ def _choices() -> tuple[object, ...]:
 
 
 def find(name: str) -> bytes | None:
-    """Return the content of a cache file, or None where there is none that is whole.
+    """Return the content of a cache file, or None where there is no undamaged one.
 
-    A file that is damaged, or that another user may read alone, counts as none: what was in it is
-    compiled again, and `store` replaces it or says why not.
-
-    Args:
-        name: what `digest` returned.
+    A file that is damaged, or that this user may not read, counts as missing: its code is compiled
+    again, and `store` replaces it or says why not.
     """
     try:
         content = (cache_folder() / f"{name}.o").read_bytes()
@@ -123,11 +116,7 @@ def find(name: str) -> bytes | None:
 
 
 def has(name: str) -> bool:
-    """Tell whether there is a cache file, whole or not.
-
-    Args:
-        name: what `digest` returned.
-    """
+    """Return whether there is a cache file, damaged or not."""
     try:
         return (cache_folder() / f"{name}.o").is_file()
     except (OSError, RuntimeError):
@@ -150,11 +139,8 @@ def pack(
 ) -> bytes:
     """Return the content of a cache file.
 
-    Args:
-        code: the object file.
-        exported: name of the C function in it.
-        needed: symbols it takes from the process.
-        about: what is known of it, in values that JSON has.
+    `needed` are symbols that the code takes from the process; `about` are facts in values that JSON
+    has.
     """
     import hashlib
     import json
@@ -165,11 +151,7 @@ def pack(
 
 
 def about(content: bytes) -> dict[str, Any]:
-    """Return what is known of a cache file's code.
-
-    Args:
-        content: what `pack` returned.
-    """
+    """Return the facts in the content of a cache file."""
     import json
 
     found: dict[str, Any] = json.loads(content.partition(b"\n")[0])["about"]
@@ -177,20 +159,12 @@ def about(content: bytes) -> dict[str, Any]:
 
 
 def code(content: bytes) -> bytes:
-    """Return a cache file's code.
-
-    Args:
-        content: what `pack` returned.
-    """
+    """Return the code in the content of a cache file."""
     return content.partition(b"\n")[2]
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """Return the names that an object file takes from the process.
-
-    Args:
-        code: an ELF file of 64 bits, least byte first.
-    """
+    """Return the names that an ELF file of 64 bits, least byte first, takes from the process."""
     import struct
 
     import llvmlite.binding as llvm
@@ -206,12 +180,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def store(name: str, content: bytes) -> None:
-    """Write a cache file, whole or not at all; warn once where it cannot be written.
-
-    Args:
-        name: what `digest` returned.
-        content: what `pack` returned.
-    """
+    """Write a cache file, completely or not at all; warn once where it cannot be written."""
     try:
         with _written(content) as part:
             os.replace(part, part.with_name(f"{name}.o"))
@@ -220,16 +189,12 @@ def store(name: str, content: bytes) -> None:
 
 
 def write_fault() -> tuple[str, str] | None:
-    """Write to the folder as `store` does, and leave it as it was.
-
-    Returns:
-        Why that failed, and what to do; None when it did not.
-    """
+    """Write to the folder as `store` does, and undo it; return an error and a remedy, or None."""
     folders = []
     try:
         folder = cache_folder()
         folders = [each for each in (folder, *folder.parents) if not each.exists()]
-        with _written(b"poplite" * 10_000):  # an empty file has room on a full disk
+        with _written(b"poplite" * 10_000):  # an empty file fits on a full disk
             pass
     except (OSError, RuntimeError) as error:
         return _reason(error), _remedy(error)
@@ -242,7 +207,7 @@ def write_fault() -> tuple[str, str] | None:
 
 @contextmanager
 def _written(content: bytes) -> Iterator[Path]:
-    """Write a file to the folder under a name of its own; it is gone unless it is renamed."""
+    """Write a file to the folder under a temporary name; it is deleted unless it is renamed."""
     from poplite.files import new_file
 
     folder = cache_folder()
@@ -258,7 +223,7 @@ def _written(content: bytes) -> Iterator[Path]:
 
 
 _warned: set[Path | None] = set()
-"""Folders that this process has warned of."""
+"""Folders about which this process has warned."""
 
 
 def _warn(error: Exception) -> None:
@@ -273,7 +238,7 @@ def _warn(error: Exception) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Say which folder cannot be written, and why."""
+    """Return which folder cannot be written, and why."""
     try:
         folder = cache_folder()
     except (OSError, RuntimeError) as no_folder:
@@ -296,16 +261,9 @@ def _remedy(error: Exception) -> str:
 
 
 def load(content: bytes) -> int:
-    """Load a cache file's code into the process.
+    """Load the code of a cache file into the process for ever; return its C function's address.
 
-    Args:
-        content: what `pack` returned.
-
-    Returns:
-        Address of the exported C function; the code stays loaded.
-
-    Raises:
-        FileLoadError: when the process lacks a symbol the code needs.
+    Raises `FileLoadError` when the process lacks a symbol that the code needs.
     """
     import json
 

@@ -1,12 +1,12 @@
 """Native code made on all processors at once.
 
-Numba compiles one function at a time in a process, and LLVM runs under one lock.  What comes after
-typing and lowering is plain data (`poplite.jit.job`), so other processes do it meanwhile:
+Numba compiles one function at a time in a process, and LLVM runs under one lock.  What follows
+typing and lowering needs only data (`poplite.jit.job`), so other processes do it meanwhile:
 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B
 
-A helper runs `poplite.jit.helper`; it imports nothing of the user's.  Where none can be
+A helper runs `poplite.jit.helper`; it imports nothing of the user's.  Where no helper can be
 started, or where it ends early, this process does the work.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LEAST_WAITING = 3
-"""Jobs that wait when a helper is started; what fewer would gain, it takes to start (0.2 s)."""
+"""Jobs that wait when a helper is started; for fewer, starting one (0.2 s) would not pay."""
 
 MOST_HELPERS = 7
 
@@ -51,14 +51,7 @@ class SideBySide:
         self._helpers = 0
 
     def add(self, job: Job) -> Callable[[], bytes]:
-        """Have a job done.
-
-        Args:
-            job: the job.
-
-        Returns:
-            Returns the content of its cache file, or raises what went wrong.
-        """
+        """Have a job done; the result waits for it, and returns the content of its cache file."""
         made = _Made(job)
         self._waiting.put(made)
         if self._helpers < self._most_helpers and self._waiting.qsize() >= LEAST_WAITING:
@@ -66,8 +59,8 @@ class SideBySide:
         return lambda: self._content(made)
 
     def end(self) -> None:
-        """Let helpers end when they have done what they are doing."""
-        with suppress(Empty):  # after a fault there are more
+        """Let helpers end after their present jobs."""
+        with suppress(Empty):  # after an error jobs are left
             while True:
                 self._waiting.get_nowait()
         for _ in range(self._helpers):
@@ -90,7 +83,7 @@ class SideBySide:
                 break
             assert other is not None, "only the end adds that"
             try:
-                # What goes wrong has a name when this job is asked for, and done again.
+                # An error is raised when the caller wants this job, which is then done again.
                 with suppress(Exception):
                     other.content = other.job.content()
             finally:
@@ -109,7 +102,7 @@ def _serve(waiting: SimpleQueue[_Made | None]) -> None:
             try:
                 made.content = helper.content(made.job)
             finally:
-                made.done.set()  # nobody waits for ever
+                made.done.set()  # or others would wait for ever
 
 
 _PLACE = str(Path(__file__).parents[2])
@@ -125,10 +118,8 @@ main()
 class Helper:
     """A process that makes native code; it answers through a pipe of its own.
 
-    Whatever its Python prints at its start is lost.
-
-    Raises:
-        OSError: when no process can be started.
+    Whatever its Python prints when it starts is lost.  Raises `OSError` when no process can be
+    started.
     """
 
     def __init__(self) -> None:
@@ -150,15 +141,11 @@ class Helper:
             os.close(pipe)
 
     def is_alive(self) -> bool:
-        """Tell whether the process runs."""
+        """Return whether the process runs."""
         return self._process.poll() is None
 
     def content(self, job: Job) -> bytes | None:
-        """Return the content of the cache file of a job; None where the helper cannot do it.
-
-        Args:
-            job: the job.
-        """
+        """Return the content of the cache file of a job; None where the helper cannot do it."""
         assert self._process.stdin is not None, "it is a pipe"
         request = json.dumps([job.name, job.maker, job.arguments])
         try:
@@ -166,7 +153,7 @@ class Helper:
             self._process.stdin.flush()
             size = int(self._answers.readline() or -1)
             content = self._answers.read(max(0, size))
-        except (OSError, ValueError):  # it has ended, or says what no helper says
+        except (OSError, ValueError):  # it has ended, or its answer is none of a helper's
             return None
         return content if len(content) == size else None
 
@@ -186,6 +173,6 @@ def _processors() -> int:
 
 
 def _is_python() -> bool:
-    """Tell whether the executable is an interpreter; one that embeds it would start as a whole."""
+    """Return whether the executable is a Python; a program that embeds one would start itself."""
     is_frozen = getattr(sys, "frozen", False)
     return not is_frozen and Path(sys.executable or "").name.startswith(("python", "pypy"))

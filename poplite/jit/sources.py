@@ -1,11 +1,11 @@
-"""The sources that a module's code depends on: its own, and those of all that it imports.
+"""The sources on which a module's code depends: its own, and those of all that it imports.
 
-Import statements are read, not run, as Numba should not be loaded to find code that is there::
+Import statements are read, not run, as Numba should not be loaded to find code in the cache::
 
     from poplite.types import BOOL                   anywhere in a module, also inside functions
     from poplite.jit import object_cache             the package, and its module of that name
-    "poplite.jit.native_code:optimized_object"       what a job names that makes code
-    if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so that no code is from it
+    "poplite.jit.native_code:optimized_object"       the function of a job that makes code
+    if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so it makes no code
 """
 
 from __future__ import annotations
@@ -29,14 +29,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @cache
 def digest_of_sources(*roots: str) -> str:
-    """Return a text that changes with the source of some modules, or of what they import.
-
-    Args:
-        roots: names of the modules; what they import counts if it is of the same package.
-
-    Raises:
-        ModuleNotFoundError: when one of them is not there.
-    """
+    """Return a digest of the sources of some modules and of what they import."""
     import hashlib
 
     sources = hashlib.sha256()
@@ -47,13 +40,9 @@ def digest_of_sources(*roots: str) -> str:
 
 
 def modules_behind(*roots: str) -> list[str]:
-    """Return modules and all that they import, directly and indirectly, in the order of names.
+    """Return modules and all that they import of their package, directly or not, sorted by name.
 
-    Args:
-        roots: names of the modules; what they import counts if it is of the same package.
-
-    Raises:
-        ModuleNotFoundError: when one of them is not there.
+    Raises `ModuleNotFoundError` when one of them is missing.
 
     >>> "poplite.source" in modules_behind("poplite.jit.object_cache")  # poplite.errors imports it
     True

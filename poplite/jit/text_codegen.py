@@ -1,6 +1,6 @@
 """Numba's code generation, ended before LLVM begins: modules are linked, and left as emitted.
 
-`poplite.jit.native_code` compiles what becomes of them.
+`poplite.jit.native_code` compiles the result.
 
 Importing this module imports Numba.
 """
@@ -34,7 +34,7 @@ class TextCodegen(codegen.JITCPUCodegen):
 
     @property
     def processor(self) -> Processor:
-        """What code is made for, as Numba is told."""
+        """The processor for which code is made, by Numba's options."""
         uses_svml, features = bool(config.USING_SVML), with_short_vectors(str(self._tm_features))
         return Processor(self._get_host_cpu_name(), features, int(config.OPT), uses_svml)
 

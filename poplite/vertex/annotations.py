@@ -1,4 +1,4 @@
-"""Annotations of a class as objects: what stands there as text is resolved.
+"""Annotations of a class as objects: those written as text are resolved.
 
 Text is resolved when the class is made, against all that the class statement could see: the module,
 the functions around it, the class itself, and the variables of `class Blur[T]`.
@@ -16,19 +16,14 @@ from typing import Any, ClassVar, get_origin
 from poplite.vertex.fields import definition_error
 
 _CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
-"""How the annotation of a class variable starts, as text; its type may be unknown here."""
+"""How the annotation of a class variable starts, as text; its type may be unknown at run time."""
 
 
 def annotations_of(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Yield the annotations that stand in a class by name, without class variables.
+    """Yield by name the annotations of `owner`, `cls` or a base of it, without class variables.
 
-    Args:
-        cls: a vertex class that is being made.
-        owner: the same, or a base of it.
-        frame: the call that makes it.
-
-    Raises:
-        VertexDefinitionError: when a name in an annotation cannot be found.
+    `frame` is the call that makes `cls`.  Raises `VertexDefinitionError` when a name in an
+    annotation cannot be found.
     """
     namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     for name, annotation in inspect.get_annotations(owner).items():
@@ -47,15 +42,15 @@ def _is_class_variable(annotation: Any) -> bool:
 
 
 def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Names visible where the class statement stands: module globals, enclosing locals.
+    """Return the names visible to the class statement: module globals, enclosing locals.
 
-    Of the calls under way only those count whose functions enclose the class in the text: a
+    Among the calls in progress, only those count whose functions enclose the class in the text: a
     caller elsewhere may use the same names for other things.
     """
     frame: FrameType | None = caller
     while frame is not None and not _is_of(frame.f_globals, cls):
         frame = frame.f_back
-    # Those of `class Add[T](Vertex)`, which are neither the module's nor the class's.
+    # Variables of `class Add[T](Vertex)` belong neither to the module nor to the class.
     own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
     own |= vars(cls)
     if frame is None:  # made by other means than a class statement

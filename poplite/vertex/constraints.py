@@ -1,9 +1,9 @@
-"""Memory constraints: fields that a vertex class asks to have in different memories.
+"""Memory constraints: fields that a vertex class wants in different memories.
 
     constraints = ("elem(*x) != elem(*y)",)
 
-A load and a store of different memory elements can then go at once.  What a vertex computes does
-not depend on it.
+A load and a store of different memory elements can then be issued together.  What a vertex computes
+does not depend on it.
 
 Source: Poplar user guide, "Memory constraints".
 """
@@ -22,13 +22,7 @@ from poplite.vertex.fields import Field
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Two fields that lie in different memories.
-
-    Attributes:
-        memory: "elem" for memory elements, "region" for regions.
-        first: name of a field.
-        second: name of the other.
-    """
+    """Two fields that lie in different memories: memory elements ("elem") or regions ("region")."""
 
     memory: str
     first: str
@@ -46,15 +40,10 @@ _CONSTRAINT = re.compile(
 def parsed_constraints(
     name: str, texts: object, fields: Mapping[str, Field]
 ) -> tuple[Constraint, ...]:
-    """Return what a vertex class asks of memory, after checking it.
+    """Check and return the memory constraints of a vertex class; `texts` is its `constraints`.
 
-    Args:
-        name: the class.
-        texts: what it gives as `constraints`.
-        fields: what it declares.
-
-    Raises:
-        MemoryElemConstraintsError: for text that is no constraint, or names no edge of the class.
+    Raises `MemoryElemConstraintsError` for text that is no constraint, or names no edge of the
+    class.
     """
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")

@@ -9,9 +9,9 @@ and pyright, and `self.x` a vector of floats.  At run time a vertex class holds 
 attributes; the compiled and the interpreted form supply them.
 
 In a template the element type is a type variable.  One that is bound to the element types
-(`TypeVar("T", bound=ElementType[Any])`), or constrained to some, type-checks throughout; of
-a plain one, checkers refuse to store a literal (`self.y = 0`), and so do they of a NumPy
-type: neither says which numbers it holds.
+(`TypeVar("T", bound=ElementType[Any])`), or constrained to some, type-checks throughout.  With
+an unbound one, or with a NumPy type, checkers refuse to store a literal (`self.y = 0`), as
+neither says which numbers it holds.
 
 Field forms: Poplar user guide, "Understanding vertices".
 """
@@ -113,15 +113,10 @@ class Field:
     """One declared field of a vertex class.
 
     Attributes:
-        name: attribute name.
-        role: "input", "output", "inout" or "state".
-        element: its element type; `ElementType` itself where a type variable stands for it.
+        element: its element type; `ElementType` itself if a type variable takes its place.
         depth: 0 scalar, 1 vector, 2 list of vectors.
         variable: the type variable, in a template.
-        layout: how its vectors lie in memory.
         is_edge: whether it connects a tensor.
-        reads: whether it reads the tensor connected to it.
-        writes: whether it writes the tensor connected to it.
         is_implicit: whether it is the edge that brings the metadata of a QUARTER field.
 
     >>> from poplite.types import FLOAT
@@ -141,7 +136,7 @@ class Field:
     is_implicit: bool = attribute(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Asked for every field of every vertex, so it is found once.
+        # These are read for every field of every vertex, so they are computed once.
         object.__setattr__(self, "is_edge", self.role != "state")
         object.__setattr__(self, "reads", self.role in ("input", "inout"))
         object.__setattr__(self, "writes", self.role in ("output", "inout"))
@@ -149,7 +144,7 @@ class Field:
 
     @property
     def element_name(self) -> str:
-        """Its element type, or the type variable that stands for it, by name."""
+        """The name of its element type, or of the type variable that takes its place."""
         return repr(self.element) if self.variable is None else self.variable.__name__
 
     def __str__(self) -> str:
@@ -163,14 +158,8 @@ class Field:
 def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
     """Return fields by name, those of QUARTER followed by an edge for their metadata.
 
-    Such an edge is read only, whatever the role of the field, and is connected with it.
-
-    Args:
-        cls: the vertex class, for the message.
-        fields: what it declares.
-
-    Raises:
-        VertexDefinitionError: for a State of QUARTER, which could have no metadata.
+    Such an edge is read only, whatever the role of the field, and is connected with it.  Raises
+    `VertexDefinitionError` for a State of QUARTER, which could have no metadata.
 
     >>> from poplite.types import QUARTER
     >>> list(with_metadata(type("V", (), {}), [Field("x", "output", QUARTER, 1)]))
@@ -194,13 +183,6 @@ def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
 
 
 def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> VertexDefinitionError:
-    """Return the error of a vertex class that cannot be, at the user's line.
-
-    Args:
-        cls: the class.
-        what: what is wrong with it.
-        fix: what to write instead.
-        found: further lines of fact.
-    """
+    """Return the error of an invalid vertex class, at the user's line."""
     what = f"vertex class '{cls.__name__}': {what}"
     return VertexDefinitionError(what, at=here(), found=found, fix=fix)

@@ -7,7 +7,7 @@
     ONE_PTR      | pointer |                     the length is not stored
 
 What a vertex computes does not depend on it: a layout limits how many elements can be connected,
-and tells the cost model what the field takes.
+and the cost model needs it for the size of the field.
 
 Source: Poplar user guide, "Vertex vector types".
 """
@@ -53,12 +53,12 @@ class VectorListLayout(Enum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Layout:
-    """How a vector field lies in memory; stands in `Annotated` beside the field's type.
+    """How a vector field lies in memory; written in `Annotated` beside the field's type.
 
     Args:
-        vector: what is stored of each vector; of a list of edges also a `VectorListLayout`, for
+        vector: what is stored for each vector; for a list of edges also a `VectorListLayout`, for
             one list of all its vectors.
-        min_align: bytes that the first element's address is a multiple of; a power of two.
+        min_align: alignment of the first element in bytes; a power of two.
         interleaved: whether the elements are in interleaved memory.
 
     Raises:
@@ -105,14 +105,11 @@ class Layout:
 
 
 PLAIN = Layout()
-"""The layout of fields that name none."""
+"""The layout of fields without one of their own."""
 
 
 def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
-    """Return the type in an annotation, and the layouts beside it.
-
-    Args:
-        annotation: of a field; what is no layout beside its type is for other readers.
+    """Return the type in an annotation, and the layouts beside it; other metadata is ignored.
 
     >>> split_annotation(Annotated[int, "a count", PLAIN])
     (<class 'int'>, [Layout(VectorLayout.SPAN)])
@@ -124,13 +121,7 @@ def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
 
 
 def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
-    """Return why a field cannot have layouts, or nothing.
-
-    Args:
-        layouts: those beside its type.
-        depth: 0 scalar, 1 vector, 2 list of vectors.
-        is_edge: whether it connects tensors.
-    """
+    """Return why a field of this depth cannot have these layouts, or ""."""
     if len(layouts) > 1:
         return f"has {len(layouts)} layouts; a field has one"
     if layouts and depth == 0:

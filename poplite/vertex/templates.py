@@ -8,8 +8,8 @@
     class Scaled(Add[T])                    a template again, with more fields
     class FloatAdd(Add[FLOAT])              a vertex class like any other
 
-A class for given element types is made once, derives from its template and shares its
-`compute`: it is all that the compiler and the interpreter ever see.  A type variable takes
+The class for certain element types is made once, derives from its template and shares its
+`compute`; the compiler and the interpreter see only such classes.  A type variable accepts
 what its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
 """
 
@@ -35,20 +35,14 @@ ElementClass = type[ElementType[Any]]
 def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
     """Return the type variables of a class that is being defined.
 
-    Args:
-        cls: the class.
-
-    Returns:
-        Those it declares with `Generic[T]`, else those of the template it derives from.
-
-    Raises:
-        VertexDefinitionError: for one that no element type can stand for.
+    They are those it declares with `Generic[T]`, otherwise those of the template from which it
+    derives.  Raises `VertexDefinitionError` for one that allows no element type.
     """
     originals = vars(cls).get("__orig_bases__")
     if originals is None:
         inherited = (base.type_variables for base in _vertex_bases(cls))
         return next((variables for variables in inherited if variables), ())
-    # Not `cls.__parameters__`, which `Generic` sets last where it stands before Vertex.
+    # Not `cls.__parameters__`, which `Generic` sets last if it comes before Vertex.
     own = [get_args(base) for base in originals if get_origin(base) is Generic]
     of_bases = (
         () if isinstance(base, type) else getattr(base, "__parameters__", ()) for base in originals
@@ -66,8 +60,7 @@ def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
 def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
     """Yield the fields of the bases of a class that is being defined.
 
-    Args:
-        cls: the class; of a base such as `Add[U]`, U takes the place of the template's T.
+    For a base such as `Add[U]`, U takes the place of the template's T.
     """
     originals = vars(cls).get("__orig_bases__", ())
     arguments = {get_origin(base): get_args(base) for base in originals}
@@ -77,11 +70,10 @@ def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
 
 
 def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
-    """Return what stands for the type variables of generic bases that are no vertex classes.
+    """Return the arguments of generic bases that are no vertex classes, by base and type variable.
 
-    Args:
-        cls: the class that is being defined; of a base such as `Row[FLOAT]`, FLOAT stands for the
-            T of `class Row(Generic[T])`, and for that of what Row derives from.
+    For a base `Row[FLOAT]`, FLOAT takes the place of the T of `class Row(Generic[T])`, and of that
+    of the bases of Row.
     """
     found: dict[type, dict[TypeVar, Any]] = {}
     waiting: list[tuple[type, dict[TypeVar, Any]]] = [(cls, {})]
@@ -102,20 +94,11 @@ def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
 
 
 def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
-    """Return what `cls[arguments]` is.
+    """Return what `cls[arguments]` is, see `Vertex.__class_getitem__`.
 
-    Args:
-        cls: a template.
-        arguments: an element type, or a NumPy dtype, for each type variable; or type variables
-            for all, where a class derives from a template.
-
-    Returns:
-        A vertex class, always the same one for the same element types; for type variables what
-        `typing` makes of them, to derive from.
-
-    Raises:
-        VertexDefinitionError: for a class that is no template, for another number of arguments,
-            and for element types that the variables do not allow.
+    For element types it is a vertex class, always the same one for the same types; for type
+    variables, which must be all or none, the alias that `typing` makes, from which a class can
+    derive.
     """
     variables = cls.type_variables
     names = ", ".join(variable.__name__ for variable in variables)
@@ -149,21 +132,13 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
 
 
 def example(cls: type[Vertex]) -> str:
-    """Return how a class for given element types is spelled, such as `Add[FLOAT]`.
-
-    Args:
-        cls: a template.
-    """
+    """Return how a class of a template is spelled, such as `Add[FLOAT]`."""
     allowed = (_allowed(variable)[0] for variable in cls.type_variables)
     return f"{cls.__name__}[{', '.join(map(repr, allowed))}]"
 
 
 def refusal(variable: TypeVar, element: ElementClass) -> str:
-    """Return why a type variable cannot stand for an element type, or nothing.
-
-    Args:
-        variable: a type variable of a template.
-        element: the element type.
+    """Return why a type variable cannot be an element type, or "".
 
     >>> from poplite.types import BOOL, FLOAT, INT
     >>> refusal(TypeVar("T", FLOAT, INT), BOOL)

@@ -11,27 +11,28 @@ A vertex is written once, as a Python class::
             for i in range(len(self.y)):
                 self.y[i] += self.a * self.x[i]
 
-`Input`, `Output` and `InOut` connect tensors: of an element type a scalar edge, of
-`Vector[T]` one edge of many elements, of `Vector[Vector[T]]` a list of edges, each with its
-own length.  `State[T]` and `State[Vector[T]]` are values given to `add_vertex`.  An element
-type may also be written as a NumPy type (`Input[np.float32]`), which type checkers know
-nothing about inside `compute`.
+`Input`, `Output` and `InOut` connect tensors: `Input[T]` is a scalar edge, `Input[Vector[T]]` one
+edge of many elements, `Input[Vector[Vector[T]]]` a list of edges, each with its own length.
+`State[T]` and `State[Vector[T]]` are values passed to `add_vertex`.  An element type may also be
+written as a NumPy type (`Input[np.float32]`), about which type checkers know nothing inside
+`compute`.
 
-How a vector lies in memory stands beside its type: `Annotated[Input[Vector[FLOAT]],
+How a vector lies in memory is written beside its type: `Annotated[Input[Vector[FLOAT]],
 Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.layouts`).
 
-Annotations may be text, by quotes or by `from __future__ import annotations`.  It is resolved when
-the class is made, against all that the class statement could see::
+Annotations may be text, in quotes or with `from __future__ import annotations`.  It is resolved
+when the class is made, against all that the class statement could see::
 
     T = TypeVar("T")                      module
-    def make(Real):                       functions round the class
+    def make(Real):                       functions around the class
         class Blur(Vertex, Generic[T]):
             Row = Vector[Real]            the class itself, and the variables of `class Blur[T]`
             x: "Input[Row]"
 
 A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]`
-is a vertex class.  Of a `MultiVertex`, `compute` runs once for each worker of the tile.
-Vertices: Poplar user guide, "Understanding vertices".
+is a vertex class.  The `compute` of a `MultiVertex` runs once for each worker of the tile.
+
+Source: Poplar user guide, "Understanding vertices".
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ else:
 
 
 def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
-    """Return by which name, or of which template and element types, a class is found."""
+    """Return the name by which a class is found, or the template and the element types."""
     template = cls.__bases__[0]
     for elements, made in getattr(template, "_specialised", {}).items():
         if made is cls:
@@ -121,19 +122,18 @@ copyreg.pickle(VertexType, _pickled)
 class Vertex(metaclass=VertexType):
     """Base of all vertex classes.
 
-    Subclasses annotate fields and define `compute(self) -> None`.  Fields of bases are theirs too,
-    also of bases that are no vertex classes; one without `compute` is there to be derived from.
-    What a class declares itself takes the place of a base's field of that name.
-    Plain class attributes that are numbers serve as constants inside `compute`.  What a
-    `compute(self) -> bool` returns reaches the result of `Execute(compute_set, result)`.
+    Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their
+    bases, including bases that are no vertex classes; a class without `compute` is a base only.
+    What a class itself declares replaces a base's field of that name.  Class attributes without
+    annotation that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool`
+    returns goes into the result of `Execute(compute_set, result)`.
 
-    A `cycles(self, target) -> int` says what a vertex costs: slots of the worker that runs it, of a
-    `MultiVertex` cycles of its tile.  It is plain Python and never compiled; `self` has lengths and
-    whole numbers of state, but no data.
+    A `cycles(self, target) -> int` says what a vertex costs: slots of the worker that runs it, or,
+    for a `MultiVertex`, cycles of its tile.  It is ordinary Python and never compiled; `self` has
+    lengths and the integers of state, but no data.
 
     Raises:
-        VertexDefinitionError: at class creation, for a field, a `compute` or a `cycles` that
-            cannot be.
+        VertexDefinitionError: at class creation, for an invalid field, `compute` or `cycles`.
 
     >>> from poplite.types import FLOAT
     >>> class Scale(Vertex):
@@ -148,13 +148,13 @@ class Vertex(metaclass=VertexType):
     """Declared fields by name, in the order of declaration, bases first."""
 
     type_variables: ClassVar[tuple[TypeVar, ...]] = ()
-    """Of a template, what stands for its element types; none where they are given."""
+    """The type variables of a template; () for any other vertex class."""
 
     constraints: ClassVar[Sequence[str]] = ()
-    """What it asks of memory, such as `"elem(*x) != elem(*y)"`."""
+    """Memory constraints, such as `"elem(*x) != elem(*y)"`."""
 
     memory_constraints: ClassVar[tuple[Constraint, ...]] = ()
-    """The same as data."""
+    """`constraints` as data."""
 
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
@@ -163,10 +163,10 @@ class Vertex(metaclass=VertexType):
     """Names of the arguments of `compute`."""
 
     _specialised: ClassVar[dict[tuple[type[ElementType[Any]], ...], type[Vertex]]]
-    """Of a template, the classes made of it, by their element types."""
+    """The classes made from this template, by their element types."""
 
     if TYPE_CHECKING:
-        # Of a Vertex it takes self, of a MultiVertex the worker as well.
+        # It takes self, and in a MultiVertex the worker as well.
         compute: Callable[..., bool | None]
     else:
 
@@ -177,7 +177,7 @@ class Vertex(metaclass=VertexType):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()  # Generic's, which finds the type variables
         for name in ("fields", "location", "memory_constraints", "type_variables"):
-            if name in vars(cls):  # what stands there would be overwritten
+            if name in vars(cls):  # it would be overwritten
                 raise definition_error(cls, f"name '{name}' is reserved", f"call it 'own_{name}'")
         cls.location, cls._specialised = here(), {}
         cls.type_variables = parameters(cls)
@@ -224,16 +224,9 @@ class Vertex(metaclass=VertexType):
 
 
 def field_of(cls: type[Vertex], name: str, *, at: SourceLocation | None = None) -> Field:
-    """Return a declared field by name.
+    """Return a declared field by name; `at` is the user's line to report, by default the caller's.
 
-    Args:
-        cls: the vertex class.
-        name: the field's name.
-        at: the user's line to report; by default the caller's.
-
-    Raises:
-        UnknownField: when there is none, with the declared ones and the closest name.
-        ElementTypeError: when the name is no text.
+    Raises `UnknownField` when there is none, and `ElementTypeError` when the name is no text.
     """
     if isinstance(name, str) and name in cls.fields:
         return cls.fields[name]
@@ -258,14 +251,9 @@ def _fields_of_bases(
 ) -> dict[str, Field]:
     """Return the fields of all bases of a class by name, those of vertex classes first.
 
-    Args:
-        cls: the class that is being made.
-        own: what it declares itself; of these it does not matter how bases declare them.
-        frame: the call that makes it.
-
-    Raises:
-        VertexDefinitionError: when bases declare a field in two ways, and none of them derives
-            from the other.
+    `own` are the annotations of the class itself: how bases declare these names does not matter.
+    Raises `VertexDefinitionError` when bases declare a field in two ways, and none of them derives
+    from the other.
     """
     fields = {field.name: field for field in inherited_fields(cls)}
     owners: dict[str, type] = {}
@@ -288,11 +276,7 @@ def _fields_of_bases(
 
 
 def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None:
-    """Refuse a value in a class whose name is a field of what that class derives from.
-
-    Raises:
-        VertexDefinitionError: for the first such field.
-    """
+    """Refuse a class attribute that hides a field of one of the bases."""
     for name, field in fields.items():
         for base in cls.__mro__:
             if name in vars(base):
@@ -315,16 +299,16 @@ def _vertex_first(cls: type[Vertex]) -> str:
 
 
 def _mixins(cls: type[Vertex]) -> Iterator[type]:
-    """Yield the bases of a class that are no vertex classes, those first that others derive from.
+    """Yield the bases of a class that are no vertex classes, each after its own bases.
 
-    Fields of what a base is derived from are the base's already.
+    Bases of vertex bases are left out: their fields were inherited already.
     """
     known = {each for base in cls.__bases__ if issubclass(base, Vertex) for each in base.__mro__}
     yield from (base for base in reversed(cls.__mro__[1:]) if base not in {*known, Generic, object})
 
 
 def _is_meant_as_field(annotation: Any) -> bool:
-    """Tell fields of a mixin from annotations that say what its own methods use."""
+    """Distinguish the fields of a mixin from annotations that only its own methods use."""
     inner, _ = split_annotation(annotation)
     kind = get_origin(inner) or inner
     return _role(annotation) is not None or (isinstance(kind, type) and issubclass(kind, FieldKind))
@@ -342,17 +326,9 @@ def _field(
     annotation: Any,
     arguments: Mapping[TypeVar, Any],
 ) -> Field:
-    """Return the field of an annotation that stands in a class or in a mixin, its owner.
+    """Return the field that an annotation in `owner`, the class or a mixin of it, declares.
 
-    Args:
-        cls: the class that is being made.
-        owner: where the annotation stands.
-        name: the field's name.
-        annotation: its annotation.
-        arguments: what the class puts in the place of the owner's type variables.
-
-    Raises:
-        VertexDefinitionError: for a field that cannot be.
+    `arguments` are what the class puts in the place of the owner's type variables.
     """
     role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
@@ -419,10 +395,7 @@ def _element(
 
 
 def has_cycles(cls: type[Vertex]) -> bool:
-    """Whether a vertex class, or one it derives from, says what its vertices cost.
-
-    Args:
-        cls: the vertex class.
+    """Return whether a vertex class, or one of its bases, says what its vertices cost.
 
     >>> has_cycles(Vertex)
     False
@@ -431,12 +404,7 @@ def has_cycles(cls: type[Vertex]) -> bool:
 
 
 def has_compute(cls: type[Vertex]) -> bool:
-    """Whether a vertex class, or one it derives from, says what to compute.
-
-    One that does not is there to be derived from.
-
-    Args:
-        cls: the vertex class.
+    """Return whether a vertex class or one of its bases has a `compute`; else it is a base only.
 
     >>> has_compute(Vertex)
     False
@@ -447,7 +415,7 @@ def has_compute(cls: type[Vertex]) -> bool:
 
 def _check_compute(cls: type[Vertex]) -> None:
     compute = cls.__dict__.get("compute")
-    if compute is None:  # inherited, or a base with what several classes share
+    if compute is None:  # inherited, or this is a base only
         return
     if not inspect.isfunction(compute):
         what = f"compute is of type {type(compute).__name__}, not a function"
@@ -470,7 +438,7 @@ def _check_compute(cls: type[Vertex]) -> None:
 
 def _check_cycles(cls: type[Vertex]) -> None:
     cycles = vars(cls).get("cycles")
-    if cycles is None:  # none of its own, or no longer what it inherits
+    if cycles is None:  # none of its own, or `cycles = None`, which drops the inherited one
         return
     fix = "def cycles(self, target) -> int: return 20 + 3 * len(self.x)"
     if not inspect.isfunction(cycles):
@@ -489,8 +457,8 @@ def _definition(cls: type[Vertex]) -> str:
 class MultiVertex(Vertex):
     """Base of vertex classes whose `compute` runs once for each worker thread of its tile.
 
-    Subclasses define `compute(self, worker: int) -> None`.  Of one vertex, worker 0 runs first
-    and `self.num_workers - 1` last; a program should not depend on that order, as on a real
+    Subclasses define `compute(self, worker: int) -> None`.  Worker 0 of a vertex runs first and
+    `self.num_workers - 1` last; a program should not depend on that order, since on a real
     machine they run at once.
 
     >>> from poplite.types import FLOAT
@@ -517,5 +485,5 @@ class MultiVertex(Vertex):
         raise NotImplementedError
 
 
-# The name is reserved, so it is no annotation; the graph fills it in from its target.
+# The name is reserved, so no annotation can declare it; the graph sets it from its target.
 MultiVertex.fields = MappingProxyType({"num_workers": Field("num_workers", "state", INT, 0)})

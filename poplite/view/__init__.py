@@ -5,10 +5,11 @@
     >>> num_runs(matrix), num_runs(matrix.dim_shuffle((1, 0)))
     (1, 12)
 
-`view` is the operations, `concat` and `slices` concatenation, `contiguous` the runs of
-addresses, `aliases` who shares elements, `strided_sets` the number theory behind that,
-`address_sets` the same for many views at once, `equality` who shows the same elements, `parts`
-views cut into what stands on variables; the arithmetic is in `poplite.arrays.digits`.
+`view` has the operations, `concat` and `slices` concatenation, `contiguous` the runs of addresses;
+`aliases` decides who shares elements by the number theory of `strided_sets`, many at once in
+`set_arrays`; `address_sets` and `memory_order` sort elements by address; `equality` decides who
+shows the same elements; `parts` cuts views into parts on variables.  The arithmetic of digits is
+in `poplite.arrays.digits`.
 """
 
 from poplite.arrays.intervals import Interval, Intervals

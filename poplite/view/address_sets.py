@@ -1,13 +1,13 @@
-"""Sets of elements by address: strided where the digits of a view say it, else listed as runs.
+"""Sets of elements by address: strided where the digits of a view allow it, else lists of runs.
 
-A view that never shows an element twice, with strides that nest, is in memory order once its
-digits are, by falling stride.  The position in the tensor follows along with strides of its own::
+If a view never shows an element twice and its strides nest, then its digits, sorted by falling
+stride, give the order of memory.  The position in the tensor has strides of its own::
 
     (3, 4) transposed, flattened      digits (extent, address step, position step)
     in tensor order                   (4, 1, 3) (3, 4, 1)
     in memory order                   (3, 4, 1) (4, 1, 3)         positions 0 3 6 9 | 1 4 7 10 | ...
 
-A `Cat` that is read as a whole becomes such a set for each of its views.
+A `Cat` of which every element is read becomes one such set for each of its views.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ from poplite.view.contiguous.nested import runs
 from poplite.view.view import NOWHERE, Storage, View
 
 RUNS_PER_KID = 128
-"""A Cat of views with fewer runs is listed and sorted, which costs less than a set for each."""
+"""Views of a Cat with fewer runs are listed and sorted, which costs less than a set for each."""
 
 _POSITIONS = Storage(-1, 0, 1 << 62)
 
 Part = tuple[View, int]
-"""A view, and the position of its first element in the tensor it is a part of."""
+"""A view, and the position of its first element in the tensor of which it is a part."""
 
 Walk = tuple[int, int, int]
-"""A digit of addresses and positions: its extent, and its stride in each."""
+"""A digit of addresses and positions: extent, address stride, position stride."""
 
 
 class Strided(NamedTuple):
     """Elements whose memory order follows from digits.
 
     Attributes:
-        low: the least address.
-        high: one past the greatest.
+        high: one past the greatest address.
         position: position of the element at `low`.
-        digits: by falling address stride; all are positive, and none leads back.
+        digits: by falling address stride; all address strides are positive, and digits nest.
     """
 
     low: int
@@ -52,7 +51,7 @@ class Strided(NamedTuple):
     digits: list[Walk]
 
     def split(self) -> tuple[list[Walk], int, Walk]:
-        """Part the digits: of rows, the length of a run, the runs of a row."""
+        """Split the digits into those of the rows, the length of a run, and the runs of a row."""
         rest = list(self.digits)
         run = rest.pop()[0] if rest and rest[-1][1:] == (1, 1) else 1
         row = rest.pop() if rest else (1, run, run)
@@ -60,7 +59,7 @@ class Strided(NamedTuple):
 
     @property
     def num_runs(self) -> int:
-        """Runs, if none of them goes on in the next one."""
+        """The number of runs, if none of them continues in the next one."""
         outer, _, row = self.split()
         return math.prod([extent for extent, *_ in outer]) * row[0]
 
@@ -69,8 +68,7 @@ class Runs(NamedTuple):
     """Elements listed as runs, in any order.
 
     Attributes:
-        low: the least address.
-        high: one past the greatest.
+        high: one past the greatest address.
         address: int64[R], first addresses.
         position: int64[R], positions of the first elements.
         length: int64[R], element counts.
@@ -89,12 +87,9 @@ class Runs(NamedTuple):
 
 
 def in_memory_order(view: View) -> View:
-    """Return the elements of a view of one variable by rising strides, not counting repeats.
+    """Return the elements of a non-empty view of one variable by rising strides, without repeats.
 
     Where strides nest, that is the order of memory, each element once.
-
-    Args:
-        view: with elements.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 10, 6), (2, 3))
@@ -110,12 +105,9 @@ def in_memory_order(view: View) -> View:
 
 
 def ranges_of(view: View, begin: Int64, end: Int64) -> Runs:
-    """List ranges of a view as runs.
+    """List the ranges [begin, end) of positions of a one-dimensional view as runs.
 
-    Args:
-        view: of one dimension.
-        begin: int64[n], first positions, in any order; at least one.
-        end: int64[n], one past the last; above `begin`.
+    `begin` and `end` are int64[n], n at least 1, in any order; no range is empty.
 
     >>> from poplite.view.view import all_of
     >>> ranges_of(all_of(Storage(0, 10, 6), (6,)), np.array([4, 0]), np.array([5, 3])).address
@@ -138,9 +130,7 @@ def _spanned(address: Int64, position: Int64, length: Int64) -> Runs:
 def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs]:
     """Return sets that together have the elements of a part.
 
-    Args:
-        part: a view, or what is listed already.
-        drop: whether an element that a view repeats may be left out, but for its first place.
+    With `drop`, an element that a view repeats may be left out, except at its first place.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0))
@@ -155,27 +145,18 @@ def sets_by_address(part: Part | Runs, *, drop: bool) -> Sequence[Strided | Runs
 
 
 def listed(view: View, position: int) -> Runs:
-    """List the runs of a view with elements.
-
-    Args:
-        view: what is listed.
-        position: of its first element.
-
-    >>> from poplite.view.view import all_of
-    >>> listed(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1), 100).position
-    array([100, 102])
-    """
+    """List the runs of a non-empty view whose first element has this position."""
     begin, length = runs(view)
     end = np.cumsum(length) + position
     return _spanned(begin, end - length, length)
 
 
 def _strided_sets(view: View, position: int, drop: bool) -> list[Strided] | None:
-    """Take a view apart into strided sets, or return None where some do not nest.
+    """Split a view into strided sets, or return None where some do not nest.
 
-    Every view on the way goes with a view of positions that has the same order.  A Cat that is
-    read as a whole is put in the order of its own space, and the positions with it; those of
-    its kids are then slices.
+    Each view is accompanied by a view of positions in the same order.  A Cat that is read
+    completely is put in the order of its own space, and the positions with it; those of its kids
+    are then slices.
     """
     found: list[Strided] = []
     flat = View((view.num_elements,), (1,), position, _POSITIONS)
@@ -208,7 +189,7 @@ def _strided_sets(view: View, position: int, drop: bool) -> list[Strided] | None
 
 
 def _run(view: View) -> int:
-    """Return the elements of the innermost run."""
+    """Return the number of elements of the innermost run."""
     digits = view.flat_digits()
     return digits[-1][0] if digits and digits[-1][1] == 1 else 1
 
@@ -246,7 +227,7 @@ def _ordered(view: View, places: View, base: int, drop: bool) -> Strided | None:
 
 
 def _common(a: list[Digit], b: list[Digit]) -> list[Walk] | None:
-    """Cut the digits of two equal ranges alike: (extent, stride in a, stride in b)."""
+    """Split the digits of two equal ranges alike: (extent, stride in a, stride in b)."""
     pairs = []
     while a and b:
         (extent_a, stride_a), (extent_b, stride_b) = a.pop(), b.pop()
@@ -264,8 +245,7 @@ def _common(a: list[Digit], b: list[Digit]) -> list[Walk] | None:
 def sorted_runs(sets: Sequence[Strided | Runs]) -> tuple[Int64, Int64, Int64]:
     """Return the runs of all sets, sorted by address, then by position.
 
-    Returns:
-        int64[R] addresses, int64[R] positions, int64[R] lengths.
+    The results are int64[R]: addresses, positions, lengths.
 
     >>> row = Strided(4, 9, 0, [(2, 4, 1)])
     >>> [a.tolist() for a in sorted_runs([row, row._replace(low=2, position=2)])]

@@ -1,8 +1,8 @@
-"""Who shares elements: aliases inside a view, intersections of views, constants.
+"""Which elements are shared: aliases inside a view, intersections of views, constants.
 
-Over one variable a view is a strided set of addresses and `strided_sets` answers.  Nothing is
-listed for a view of a `Cat` either, as long as it reads the whole Cat once: it is then made of the
-strided sets of the Cat's kids, which `set_arrays` tells apart::
+Over one variable a view is a strided set of addresses, and `strided_sets` answers.  Nothing is
+listed for a view of a `Cat` either, as long as it reads every position of the Cat once: it then
+consists of the strided sets of the Cat's kids, which `set_arrays` compares::
 
     view of a Cat
       repeats a position          -> aliases
@@ -42,17 +42,13 @@ Kids = tuple[View, ...] | Pieces
 Blocks = tuple[list[Sets], list[View]]
 
 FEW = 8
-"""Views that are compared in pairs, without arrays."""
+"""At most so many views are compared in pairs, without arrays."""
 
 
 def contains_aliases(view: View) -> bool:
-    """Tell whether some element occurs twice in a view.
+    """Return whether some element occurs twice in a view.
 
-    Args:
-        view: any view.
-
-    Raises:
-        SizeOverflowError: for the rare view that is too irregular and too large to decide.
+    Raises `SizeOverflowError` for the rare view that is too irregular and too large to decide.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 0, 6), (1, 6))
@@ -72,14 +68,9 @@ def contains_aliases(view: View) -> bool:
 
 
 def intersects(a: View, b: View) -> bool:
-    """Tell whether two views share an element.
+    """Return whether two views share an element.
 
-    Args:
-        a: any view.
-        b: any view.
-
-    Raises:
-        SizeOverflowError: for the rare views that are too irregular and too large to decide.
+    Raises `SizeOverflowError` for the rare views that are too irregular and too large to decide.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 0, 6), (6,))
@@ -107,12 +98,7 @@ def intersects(a: View, b: View) -> bool:
 
 
 def contains_constant(view: View) -> bool:
-    """Tell whether some element of a view belongs to a constant.
-
-    >>> from poplite.view.view import all_of
-    >>> contains_constant(all_of(Storage(0, 0, 6, constant=True), (6,)))
-    True
-    """
+    """Return whether some element of a view belongs to a constant."""
     space = view.space
     if isinstance(space, Storage):
         return space.constant
@@ -123,14 +109,14 @@ def contains_constant(view: View) -> bool:
     found = _reaches_constant(view)
     if found is not None:
         return found
-    # A space may stand on storages that it, or the view, does not reach.
+    # A space may be built on storages of which it, or the view, reads nothing.
     begin = np.array([storage.base for storage in constants], np.int64)
     length = np.array([storage.num_elements for storage in constants], np.int64)
     return _meet([_blocks(view), ([intervals(begin, length)], [])], below_view)
 
 
 def _reaches_constant(view: View) -> bool | None:
-    """Compare positions with those of constant kids; None where kids are many, or on a Cat."""
+    """Compare positions with those of constant kids; None if kids are many, or one is on a Cat."""
     space = view.space
     if isinstance(space, Storage) or isinstance(space.kids, Pieces):
         return None
@@ -165,7 +151,7 @@ def _alias_free(cat: Cat) -> bool:
 
 
 def _kids_apart(cat: Cat) -> bool:
-    """Tell whether no element occurs twice in a Cat, all Cats below it being known."""
+    """Return whether no element occurs twice in a Cat; `alias_free` of all Cats below is known."""
     kids = cat.kids
     common = _common_space(kids)
     if isinstance(common, Cat) and common.alias_free:
@@ -175,11 +161,11 @@ def _kids_apart(cat: Cat) -> bool:
         return False
     if len(kids) == 1:
         return True
-    whole = View((cat.num_elements,), (1,), 0, cat)
-    few = _few(whole)
+    everything = View((cat.num_elements,), (1,), 0, cat)
+    few = _few(everything)
     if few:
         return not _some_meet(combinations(few, 2))
-    return not _meet([_blocks(whole)], cat.storages)
+    return not _meet([_blocks(everything)], cat.storages)
 
 
 def _common_space(kids: Kids) -> Storage | Cat | None:
@@ -198,26 +184,29 @@ def _moved(kids: Kids, space: Storage) -> Kids:
 
 
 def _distinct(kids: Kids) -> Iterable[View]:
-    """Return kids that repeat an element if any does, but for a space that itself repeats some."""
+    """Return representatives of the kids: one repeats an element if any kid does.
+
+    A kid on a Cat represents only itself, since the Cat may repeat elements.
+    """
     if isinstance(kids, Pieces):
         return (kids[int(kids.extent.argmax())],)
     found: dict[object, View] = {}
     for kid in kids:
-        plain = isinstance(kid.space, Storage)
-        found.setdefault((kid.shape, kid.dims) if plain else id(kid), kid)
+        on_variable = isinstance(kid.space, Storage)
+        found.setdefault((kid.shape, kid.dims) if on_variable else id(kid), kid)
     return found.values()
 
 
 def _few(view: View) -> tuple[View, ...]:
-    """Return the few views of variables that make up a view, or none where there are more."""
+    """Return the views of variables that make up a view, or () if there are more than `FEW`."""
     space = view.space
     if isinstance(space, Storage):
         return (view,)
     kids = space.kids
     if len(kids) > FEW or isinstance(kids, Pieces):
         return ()
-    plain = all([isinstance(kid.space, Storage) for kid in kids])
-    return kids if plain and reads_all(view, space) else ()
+    on_variables = all([isinstance(kid.space, Storage) for kid in kids])
+    return kids if on_variables and reads_all(view, space) else ()
 
 
 def _some_meet(pairs: Iterable[tuple[View, View]]) -> bool:
@@ -228,7 +217,7 @@ def _some_meet(pairs: Iterable[tuple[View, View]]) -> bool:
 
 
 def _meet(blocks: Sequence[Blocks], storages: Sequence[Storage]) -> bool:
-    """Tell whether the sets of one view share an address, or those of one view with another's."""
+    """Return whether sets of one view share an address, or sets of one view with another's."""
     if not any([streamed for _, streamed in blocks]):
         return any_meet(*[joined(sets) for sets, _ in blocks])
     low = min([storage.base for storage in storages])
@@ -246,17 +235,17 @@ def _all_sets(sets: Iterable[Sets], streamed: Iterable[View]) -> Iterator[Sets]:
 def _blocks(view: View) -> Blocks:
     """Return the strided sets that make up a view, and parts that are too large to list.
 
-    What reads part of a Cat is listed as runs.
+    A view that reads only part of a Cat is listed as runs.
     """
     sets: list[Sets] = []
     streamed: list[View] = []
-    plain: list[View] = []
+    on_variables: list[View] = []
     todo = [view]
     while todo:
         view = once(todo.pop())
         space = view.space
         if isinstance(space, Storage):
-            plain.append(view)
+            on_variables.append(view)
             continue
         kids = space.kids if reads_all(view, space) else None
         if isinstance(kids, tuple):
@@ -268,13 +257,13 @@ def _blocks(view: View) -> Blocks:
             streamed.append(view)
         else:
             sets.append(intervals(*runs(view)))
-    if plain:
-        sets.append(sets_of(*stacked(plain, split=False)[:3]))
+    if on_variables:
+        sets.append(sets_of(*stacked(on_variables, split=False)[:3]))
     return sets, streamed
 
 
 def reads_all(view: View, cat: Cat) -> bool:
-    """Tell whether a view reads every position of a Cat, as often as it likes."""
+    """Return whether a view reads every position of a Cat, any number of times each."""
     digits = [digit for digit in view.flat_digits() if digit[1]]
     count = math.prod([extent for extent, _ in digits])
     return count == cat.num_elements and not repeats(digits)

@@ -24,18 +24,10 @@ def compose(
 ) -> tuple[tuple[Dim, ...], int] | None:
     """Express a view of another view's row-major order in the other view's own space.
 
-    Each step is written as a multiple of one place of the kid's number.  That is exact as
-    long as no place carries, so the largest value every place can reach is tracked.
-
-    Args:
-        shape: sizes of the outer view.
-        dims: its dimensions, as positions in the kid's row-major order.
-        off: position of its first element.
-        kid_digits: coalesced digits of the kid.
-        kid_off: offset of the kid in its own space.
-
-    Returns:
-        Dimensions and offset in the kid's space, or None when a carry cannot be excluded.
+    Each step is written as a multiple of one place of the kid's number.  That is exact as long as
+    no place carries, so the largest value that every place can reach is tracked; the result is None
+    when a carry cannot be excluded.  `dims` and `off` are positions in the kid's row-major order;
+    `kid_digits` are coalesced; `kid_off` and the result are in the kid's space.
 
     >>> compose((2, 4), (4, 1), 4, [(6, 1), (4, 6)], 0)
     ((1, 6), 1)
@@ -100,10 +92,11 @@ class _Composition:
                 self.used[j] += (extent - 1) * count
                 emitted.append((extent, count * stride))
                 return emitted
-            whole = size // count
-            if j == 0 or size % count or extent % whole or (whole - 1) * count > room:
+            # The steps fill this place completely and continue in the next coarser one.
+            filled = size // count
+            if j == 0 or size % count or extent % filled or (filled - 1) * count > room:
                 return None
-            self.used[j] += (whole - 1) * count
-            emitted.append((whole, count * stride))
-            extent //= whole
+            self.used[j] += (filled - 1) * count
+            emitted.append((filled, count * stride))
+            extent //= filled
             step = self.places[j - 1]

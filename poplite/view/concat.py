@@ -3,9 +3,9 @@
 Along dimension `axis`, every piece is read as `outer` repetitions (the dimensions before
 the axis) of one chunk (the axis and all after it).  Pieces are merged in this order:
 
-1. all pieces together are one strided view: one number is recognised in pieces that follow
-   each other, so that what a user cuts and joins again becomes the view it was, and so do the
-   nine shifted windows of a 3x3 convolution::
+1. all pieces together are one strided view: one mixed-radix number is recognised in consecutive
+   pieces, so that what a user cuts and joins again becomes the view it was, and the nine shifted
+   windows of a 3x3 convolution become one view::
 
        0 1 2 | 3 4 5 6 7 | 8            begins at 0, steps of 1: ((9, 1),)
        2 3 | 100 101 102 103 | 200 201  ((2, 100), (2, 98), (2, 1))
@@ -49,14 +49,9 @@ class Part(NamedTuple):
 
 
 def concat(views: Sequence[View], axis: int) -> View:
-    """Join views along one dimension.
+    """Join at least one view along a dimension; their shapes are equal except for `axis`.
 
-    Args:
-        views: at least one; equal shapes but for the axis.
-        axis: the dimension along which they follow each other.
-
-    Returns:
-        One strided view where the pieces form one, else a view of a new `Cat`.
+    The result is one strided view where the pieces form one, otherwise a view of a new `Cat`.
 
     >>> from poplite.view.view import all_of
     >>> a = all_of(Storage(0, 0, 12), (3, 4))
@@ -73,13 +68,7 @@ def concat(views: Sequence[View], axis: int) -> View:
 
 
 def joined(parts: list[Part], outer: int, shape: Shape) -> View:
-    """Join parts into a view.
-
-    Args:
-        parts: at least one, not empty.
-        outer: repetitions of each.
-        shape: of the result.
-    """
+    """Join non-empty parts, each repeated `outer` times, into a view of this shape."""
     found = _rebuild(parts)
     if found is None and any(isinstance(part.space, Cat) for part in parts):
         parts = _spliced(parts, outer)
@@ -93,13 +82,7 @@ def joined(parts: list[Part], outer: int, shape: Shape) -> View:
 
 
 def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
-    """Join the pieces into which `cut_digits` cuts a dimension of a view.
-
-    Args:
-        view: not empty.
-        pieces: at least two.
-        shape: of the result.
-        dim: the dimension.
+    """Join the two or more pieces into which `cut_digits` cut dimension `dim` of a non-empty view.
 
     >>> from poplite.view.view import all_of
     >>> columns = all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
@@ -144,7 +127,7 @@ def _parts(views: list[View], axis: int) -> list[Part]:
 
 
 def part_of(view: View, axis: int) -> Part:
-    """Read a view as repetitions of a chunk: the dimensions before and from the axis."""
+    """Read a view as repetitions (dimensions before the axis) of a chunk (those from it on)."""
     shape, dims = view.shape, view.dims
     return Part(
         view.space,
@@ -178,13 +161,10 @@ def _rebuild(parts: list[Part]) -> Part | None:
 
 
 def _one_number(todo: list[Piece]) -> Digits | None:
-    """Write pieces as the digits of one number, or return None.
+    """Write pieces, at least one, as the digits of one number, or return None.
 
-    Place by place, innermost first: the stride is the first step, the extent is where
-    equal steps end, and every piece must then consist of whole places and ends of them.
-
-    Args:
-        todo: at least one piece, in order.
+    Place by place, innermost first: the stride is the first step, and the extent is where equal
+    steps end; every piece must then consist of complete places and ends of them.
 
     >>> _one_number([((), 1, 7), (((2, 3),), 2, 10)])
     ((3, 3),)
@@ -218,7 +198,7 @@ def _innermost(pieces: list[Piece]) -> Digit:
 def _strip(pieces: list[Piece], extent: int, stride: int) -> list[Piece] | None:
     """Replace every run of `extent` elements by one, or return None.
 
-    A piece may begin or end inside a run; it is cut there, though not without limit.
+    A piece may begin or end inside a run; it is cut there, but only a limited number of times.
     """
     stripped: list[Piece] = []
     todo = pieces[::-1]
@@ -261,7 +241,7 @@ def _spliced(parts: list[Part], outer: int) -> list[Part]:
 
 
 def _is_range(part: Part, cat: Cat, outer: int) -> bool:
-    """Tell whether a part is the same range of every period of a Cat."""
+    """Return whether a part is the same range of every period of a Cat."""
     period = cat.period
     return (
         cat.outer == outer

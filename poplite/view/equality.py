@@ -2,12 +2,12 @@
 
     a, r = all_of(storage, (2,)), a.reverse(0)      concat([r, a]) and concat([a[1], a[0], a])
 
-Three questions, the quickest first:
+Three questions are asked, the quickest first:
 
 1. are they made alike?  On one variable that decides: digits are written in one way only;
-2. do they agree at a few places?  Those the hash is made of;
+2. do they agree at a few places, those from which the hash is made?
 3. do they agree everywhere?  Both are cut further and further, until parts of equal sizes are
-   made alike, or stand on variables and are not.  Where that takes many steps, the runs of
+   made alike, or are on variables and differ.  Where that takes many steps, the runs of
    addresses of both are compared, some at a time.
 
 Nothing is listed beyond the first difference, and what both repeat is compared once.
@@ -19,27 +19,26 @@ import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
+from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.regions import address_at
 from poplite.view.parts import cut, flat, levels, opened
 from poplite.view.view import NOWHERE, Cat, Storage, View
 
-Int64 = npt.NDArray[np.int64]
 Pair = tuple[View, View]
 
 STEPS = 2**12
-"""Comparisons of parts before runs are compared: some 20 ms."""
+"""Comparisons of parts before runs are compared: about 20 ms."""
 
 MOST_STREAMED = 2**30
-"""Elements of views whose runs are compared: at most some ten seconds."""
+"""Elements of views whose runs are compared: at most about ten seconds."""
 
 
 def sample(view: View) -> tuple[int, ...]:
-    """Return the addresses of at most eight elements: the ends, and some between.
+    """Return the addresses of at most eight elements: those at the ends, and some between.
 
     >>> from poplite.view.view import all_of
     >>> sample(all_of(Storage(0, 10, 100), (100,)))
@@ -61,9 +60,9 @@ def sample(view: View) -> tuple[int, ...]:
 
 
 def same_elements(a: View, b: View) -> bool:
-    """Tell whether two views of one graph show the same elements in the same shape.
+    """Return whether two views of one graph show the same elements in the same shape.
 
-    Views without elements do where their shapes are equal.
+    Views without elements are the same if their shapes are equal.
 
     >>> from poplite.view.concat import concat
     >>> from poplite.view.view import all_of
@@ -92,7 +91,7 @@ def same_elements(a: View, b: View) -> bool:
 
 
 def _compared(a: View, b: View, most: int | None) -> bool | None:
-    """Compare part by part, or return None after so many steps."""
+    """Compare part by part; None if that would take more than `most` steps."""
     stack: list[Iterator[Pair]] = [iter([(a, b)])]
     steps = 0
     while stack:
@@ -114,18 +113,18 @@ def _compared(a: View, b: View, most: int | None) -> bool | None:
 
 def _without_repeats(a: View, b: View) -> Pair:
     """Leave out the repetitions that both views have at the same places."""
-    mine, others = a.flat_digits(), b.flat_digits()
-    if not any([stride == 0 for _, stride in mine]):
+    digits, others = a.flat_digits(), b.flat_digits()
+    if not any([stride == 0 for _, stride in digits]):
         return a, b
     repeated = dict(zip(place_values(others), others, strict=True))
     dropped: dict[int, int] = {}
-    for place, (extent, stride) in zip(place_values(mine), mine, strict=True):
+    for place, (extent, stride) in zip(place_values(digits), digits, strict=True):
         times, step = repeated.get(place, (1, 1))
         if stride == 0 == step:
             dropped[place] = math.gcd(extent, times)
     if not dropped:
         return a, b
-    return _dropped(a, mine, dropped), _dropped(b, others, dropped)
+    return _dropped(a, digits, dropped), _dropped(b, others, dropped)
 
 
 def _dropped(view: View, digits: list[Digit], times: dict[int, int]) -> View:
@@ -135,7 +134,7 @@ def _dropped(view: View, digits: list[Digit], times: dict[int, int]) -> View:
 
 
 def _ordered(a: View, b: View) -> Iterator[Pair] | None:
-    """Where both read their spaces in the same order, each place once, compare these in theirs."""
+    """If both read each place of their spaces once, in the same order, compare the spaces."""
     digits = a.flat_digits()
     if digits != b.flat_digits() or digits[:1] == [(a.shape[0], 1)]:
         return None
@@ -148,7 +147,7 @@ def _ordered(a: View, b: View) -> Iterator[Pair] | None:
 
 
 def _columns(a: View, b: View) -> Iterator[Pair] | None:
-    """Where one reads rows of concatenated chunks, compare chunk by chunk, all rows at once."""
+    """If one reads rows of concatenated chunks, compare chunk by chunk, all rows at once."""
     for one, other in ((a, b), (b, a)):
         space, digits = one.space, one.flat_digits()
         if not isinstance(space, Cat) or space.outer == 1 or one.off % space.period:
@@ -179,7 +178,7 @@ def _chunks(one: View, lines: View, rows: int) -> Iterator[Pair]:
 
 
 def _opened(a: View, b: View) -> Iterator[Pair]:
-    """Cut the view with more levels further, and the other one where that is cut."""
+    """Cut the view with more levels further, and the other one at the same places."""
     if levels(a.space) < levels(b.space):
         a, b = b, a
     begin = 0
@@ -190,7 +189,7 @@ def _opened(a: View, b: View) -> Iterator[Pair]:
 
 
 def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
-    """Cut two lists of views of as many elements together into pairs of equal sizes."""
+    """Cut two lists of views, with equally many elements, into pairs of views of equal sizes."""
     left, right = left[::-1], right[::-1]
     while left:
         one, other = left.pop(), right.pop()

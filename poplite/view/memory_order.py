@@ -1,8 +1,8 @@
-"""Memory order: the elements of views sorted by address, without sorting where strides say it.
+"""Memory order: the elements of views sorted by address, without sorting where strides give it.
 
-Views are taken apart into sets (see `memory`).  Sets whose spans of addresses do not overlap
-follow each other; only those that do are listed as runs and sorted.  One pass over the result
-forms *groups*, consecutive addresses on one tile; their *members* are ranges of positions::
+Views are split into sets (see `address_sets`).  Sets whose spans of addresses do not overlap
+follow each other; only those that do overlap are listed as runs and sorted.  One pass over the
+result forms *groups*, consecutive addresses on one tile; their *members* are ranges of positions::
 
     a (3, 4) variable, transposed     one group, memory [0, 12)
                                       members [0, 1) [3, 4) [6, 7) [9, 10) [1, 2) [4, 5) ...
@@ -15,7 +15,6 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.progressions import grid
@@ -42,7 +41,7 @@ MOST_SHARED = 2**25
 """Members that `alias_order` lists: 3 GiB while they are found."""
 
 FARTHEST = 1 << 62
-"""Beyond all addresses."""
+"""An address beyond all others."""
 
 ANYWHERE = np.array([-FARTHEST, FARTHEST]), np.array([0])
 """Breaks and tiles of a memory that is all on one tile."""
@@ -54,9 +53,9 @@ class MemoryOrder(NamedTuple):
     Attributes:
         ptr: int64[groups + 1]; the members of group `g` are `ptr[g]` up to `ptr[g + 1]`.
         address: int64[groups], first addresses of the groups.
-        tile: int64[groups], as the breaks say.
+        tile: int64[groups].
         begin: int64[members], first positions.
-        length: int64[members], element counts; to be read, not written.
+        length: int64[members], element counts; read-only.
     """
 
     ptr: Int64
@@ -67,7 +66,7 @@ class MemoryOrder(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What the kernel takes: equally spaced runs from each of some addresses."""
+    """What the kernel takes: at each of some addresses, equally spaced runs begin."""
 
     address: Int64
     position: Int64
@@ -81,17 +80,11 @@ class _Rows(NamedTuple):
 def memory_order(
     parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE, *, drop: bool = False
 ) -> MemoryOrder:
-    """Group the elements of views in the order of memory.
+    """Group the elements of views in the order of memory; at equal addresses, by position.
 
-    Elements of equal addresses come in the order of their positions.
-
-    Args:
-        parts: the views.
-        mapping: `(breaks, tiles)`, int64[m + 1] rising and int64[m]; from -FARTHEST to FARTHEST.
-        drop: list an element only once, however often the views show it.
-
-    Raises:
-        SizeOverflowError: when there are more members than are listed at once.
+    `mapping` is `(breaks, tiles)`: int64[m + 1], rising from -FARTHEST to FARTHEST, and int64[m].
+    With `drop`, an element is listed once, however often the views show it.  Raises
+    `SizeOverflowError` when there are more members than are listed at once.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -141,20 +134,11 @@ def memory_order(
 def alias_order(
     parts: Sequence[Part | Runs], mapping: tuple[Int64, Int64] = ANYWHERE
 ) -> tuple[MemoryOrder, Int64]:
-    """Group the elements of views in the order of memory, and tell which share memory.
+    """Group the elements of views in the order of memory, and find which share memory.
 
-    Members are cut so that any two hold the same memory, or have none in common.
-
-    Args:
-        parts: the views.
-        mapping: as for `memory_order`.
-
-    Returns:
-        The order; and int64[members], for each member where the first one that holds the same
-        memory begins.
-
-    Raises:
-        SizeOverflowError: when there are more than `MOST_SHARED` members.
+    Members are cut so that any two hold the same memory, or have none in common.  The second result
+    is int64[members]: for each member, where the first one with the same memory begins.  Raises
+    `SizeOverflowError` when there are more than `MOST_SHARED` members.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -176,7 +160,7 @@ def alias_order(
     if members > MOST_SHARED:
         raise SizeOverflowError(
             f"cut wherever memory is shared, a tensor has {members:,} intervals; at most "
-            f"{MOST_SHARED:,} are told apart",
+            f"{MOST_SHARED:,} are compared",
             at=here(),
             found=f"they come from {len(low):,} runs of consecutive elements",
             fix="remove_aliased=True needs no cuts; or ask for some intervals at a time",
@@ -195,7 +179,7 @@ def alias_order(
 
 
 def _clusters(sets: Sequence[Strided | Runs]) -> list[list[Strided | Runs]]:
-    """Put together the sets whose spans of addresses overlap; they come sorted."""
+    """Put together the sets whose spans of addresses overlap; the sets are sorted by `low`."""
     clusters: list[list[Strided | Runs]] = []
     high = -1
     for found in sets:
@@ -223,7 +207,7 @@ def _rows(cluster: list[Strided | Runs], breaks: Int64 | None) -> _Rows:
 
 
 def _alike(found: Strided, tiled: bool) -> bool:
-    """Tell whether all members have the length of a run: none is cut, none goes on at a carry."""
+    """Return whether all members have the length of a run: none is cut or continues at a carry."""
     outer, run, (count, step, stride) = found.split()
     if tiled and run > 1:
         return False
@@ -236,6 +220,6 @@ def _alike(found: Strided, tiled: bool) -> bool:
     return True
 
 
-def _trimmed(array: npt.NDArray[np.int64], size: int) -> Int64:
+def _trimmed(array: Int64, size: int) -> Int64:
     """Return the used front of a buffer; copied where most of it was not used."""
     return array[:size] if 2 * size > len(array) else array[:size].copy()

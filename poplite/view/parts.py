@@ -1,7 +1,7 @@
-"""Views cut into parts that stand on variables, in order, a few at a time.
+"""Views cut into parts on variables, in order, a few at a time.
 
 A view of a `Cat` is cut where it leaves a kid, then each part where it leaves a kid of the space
-below, and so on.  What stands on a variable stays as it is, however many runs it has::
+below, and so on.  A part on a variable stays as it is, however many runs it has::
 
     (a0 a1 a2 a3) (b0 b1 b2) read backwards      b2 b1 b0 | a3 a2 a1 a0
 
@@ -18,20 +18,20 @@ from poplite.view.concat import Part, joined
 from poplite.view.view import Cat, Storage, View, placed
 
 MOST_LEVELS = 128
-"""Concatenations within each other that are kept as they are."""
+"""Nested concatenations that are kept as they are."""
 
 MOST_STEPS = 2**16
-"""Cuts, and levels gone down, to put a single level in the place of many: half a second."""
+"""Cuts and descents that may be spent on replacing many levels by one: half a second."""
 
 
 def flat(digits: Sequence[Digit], off: int, space: Storage | Cat) -> View:
-    """Return the view of one dimension that coalesced digits write."""
+    """Return the one-dimensional view that coalesced digits describe."""
     size = math.prod([extent for extent, _ in digits])
     return View((size,), (pack(digits),), off, space)
 
 
 def cut(view: View, begin: int, end: int) -> list[View]:
-    """Cut a range out of a view of one dimension, in parts on the same space.
+    """Cut a range out of a one-dimensional view, in parts on the same space.
 
     >>> [part.shape for part in cut(flat(((3, 1), (4, 6)), 0, Storage(0, 0, 24)), 2, 12)]
     [(2,), (8,)]
@@ -43,13 +43,9 @@ def cut(view: View, begin: int, end: int) -> list[View]:
 
 
 def opened(view: View) -> Iterator[View]:
-    """Cut a view of a `Cat` one step further.
+    """Cut a one-dimensional view of a `Cat` one step further.
 
-    Args:
-        view: of one dimension.
-
-    Yields:
-        Views that follow each other: of fewer digits, or of a space below.
+    The views follow each other; each has fewer digits, or is on a space below.
     """
     space = view.space
     assert isinstance(space, Cat)
@@ -99,15 +95,15 @@ def _within(
 
 
 def one_level(view: View) -> View | None:
-    """Return an equal view with at most one level of concatenation, or None of too many parts.
+    """Return an equal view with at most one level of concatenation, or None if it takes too long.
 
     >>> from poplite.view.view import all_of, layer
     >>> one_level(layer(layer(all_of(Storage(0, 0, 6), (6,)).reverse(0)))).space
     <Storage variable 0, 6 elements at 0>
     """
     found: list[Part] = []
-    whole = flat(view.flat_digits(), view.off, view.space)
-    stack, steps = [(levels(view.space), iter([whole]))], 0
+    everything = flat(view.flat_digits(), view.off, view.space)
+    stack, steps = [(levels(view.space), iter([everything]))], 0
     while stack:
         level, rest = stack[-1]
         part = next(rest, None)
@@ -125,5 +121,5 @@ def one_level(view: View) -> View | None:
 
 
 def levels(space: Storage | Cat) -> int:
-    """Return how many concatenations stand within each other."""
+    """Return how many concatenations are nested."""
     return 0 if isinstance(space, Storage) else space.levels

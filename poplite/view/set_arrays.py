@@ -1,14 +1,14 @@
 """Many strided sets of addresses at once, as arrays: does any share an address with another?
 
 A set is a least address and digits, all steps upward; the order of its elements is forgotten.
-Tests are tried from the cheapest on, over all sets together::
+Tests over all sets together are tried from the cheapest on::
 
     spans        |--a--|    |--b--|      do not overlap: apart; exact where sets have no gaps
     residues     a.b.a.b.a.b.            modulo the coarsest steps, the same for what is left
     pairs        a.....b.a               one by one, where few spans overlap
     bitmap       11.1..11                every element marked once
 
-Sets are told apart from each other, or those of one group from those of another.
+Sets are compared with each other, or those of one group with those of another.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from poplite.view.strided_sets import LARGEST_SPAN, meet
 Mask = npt.NDArray[np.bool_]
 
 FEW_PAIRS = 1024
-"""Pairs that are compared one by one in any case: a few milliseconds."""
+"""So few pairs are always compared one by one: a few milliseconds."""
 
 ELEMENTS_PER_PAIR = 2048
-"""Elements that are marked in the time of comparing a pair."""
+"""Elements that are marked in the time that comparing one pair takes."""
 
 MOST_PAIRS = 2**20
 """Pairs that are compared where a bitmap would be too large: a few seconds."""
 
 MANY = 4096
-"""Sets without gaps from which on they are marked in a bitmap rather than sorted ..."""
+"""More sets without gaps than this are marked in a bitmap rather than sorted ..."""
 
 ADDRESSES_PER_SET = 512
 """... unless they lie farther apart than this."""
@@ -69,10 +69,7 @@ class Sets(NamedTuple):
 def sets_of(base: Int64, extent: Int64, stride: Int64) -> Sets:
     """Return sets from digits of any sign; repeated elements count once.
 
-    Args:
-        base: int64[N], addresses with all digits 0.
-        extent: int64[N, K], K at least 1.
-        stride: int64[N, K].
+    `base`: int64[N], addresses with all digits 0; `extent` and `stride`: int64[N, K], K at least 1.
 
     >>> one = sets_of(np.array([9]), np.array([[3, 2]]), np.array([[-4, 0]]))
     >>> one.low.tolist(), one.high.tolist(), one.digits(0)
@@ -90,21 +87,13 @@ def sets_of(base: Int64, extent: Int64, stride: Int64) -> Sets:
 
 
 def intervals(begin: Int64, length: Int64) -> Sets:
-    """Return sets of consecutive addresses.
-
-    >>> intervals(np.array([4]), np.array([3])).high.tolist()
-    [6]
-    """
+    """Return sets of consecutive addresses."""
     extent = length.reshape(-1, 1)
     return Sets(begin, begin + (length - 1), extent, np.ones_like(extent))
 
 
 def joined(parts: Sequence[Sets]) -> Sets:
-    """Put sets behind each other.
-
-    >>> joined([intervals(np.array([0]), np.array([2]))] * 2).low.tolist()
-    [0, 0]
-    """
+    """Put sets behind each other."""
     if len(parts) == 1:
         return parts[0]
     columns = max([part.extent.shape[1] for part in parts])
@@ -122,16 +111,11 @@ def joined(parts: Sequence[Sets]) -> Sets:
 
 
 def any_meet(a: Sets, b: Sets | None = None) -> bool:
-    """Tell whether two sets share an address.
+    """Return whether two sets share an address: one of `a` and one of `b`, neither of them empty.
 
-    Args:
-        a: at least one set.
-        b: at least one set.  Sets of `a` are compared with sets of `b` only; without `b`, with
-            each other, and none of them may repeat an address.
-
-    Raises:
-        SizeOverflowError: when too many sets overlap over too many addresses, or two sets are
-            too hard to tell apart.
+    Without `b`, the sets of `a` are compared with each other, and none may repeat an address.
+    Raises `SizeOverflowError` when too many sets overlap over too many addresses, or two sets are
+    too hard to compare.
 
     >>> sets = sets_of(np.array([0, 1]), np.array([[5], [5]]), np.array([[2], [2]]))
     >>> any_meet(sets), any_meet(sets, intervals(np.array([8]), np.array([1])))
@@ -172,7 +156,7 @@ def any_meet(a: Sets, b: Sets | None = None) -> bool:
 
 
 def _is_without_gaps(sets: Sets) -> bool:
-    """Tell whether every set is a range of addresses."""
+    """Return whether every set is a range of addresses."""
     width = np.ones_like(sets.low)
     for column in range(sets.extent.shape[1] - 1, -1, -1):
         extent = sets.extent[:, column]
@@ -183,7 +167,7 @@ def _is_without_gaps(sets: Sets) -> bool:
 
 
 class _Overlaps(NamedTuple):
-    """Which intervals begin inside which: for each of `inside`, some that stand in a row.
+    """Which intervals begin inside which: for each of `inside`, a row of others.
 
     Attributes:
         number: how many pairs.
@@ -223,7 +207,7 @@ def _overlaps(begin: Int64, end: Int64, first: Mask | None) -> _Overlaps:
 def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
     """Find the pairs that overlap modulo the coarsest steps, or return None if all may.
 
-    Of 64 shuffled columns of a matrix with 64 columns, each has one residue: no pair does.
+    Example: each of 64 shuffled columns of a matrix with 64 columns has one residue, so no two do.
     """
     modulus = int(np.gcd.reduce(sets.stride.max(axis=1)))
     if modulus < 2:
@@ -234,7 +218,7 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
         return None
     begin = sets.low % modulus
     end = begin + width
-    # A range over the end of the circle goes on at its beginning.
+    # A range that crosses the end of the circle continues at its beginning.
     owner = np.append(np.arange(len(end)), np.flatnonzero(end > modulus))
     over = owner[len(end) :]
     begin = np.append(begin, np.zeros(len(over), np.int64))
@@ -244,15 +228,11 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
 
 
 def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
-    """Tell whether two sets share an address by marking every element in a bitmap.
+    """Return whether two sets share an address by marking every element in a bitmap.
 
-    Args:
-        groups: one, whose sets are compared with each other, or two, the first with the second.
-        low: no address is below it.
-        high: no address is above it.
-
-    Raises:
-        SizeOverflowError: when the bitmap would have more than `LARGEST_SPAN` bits.
+    One group: its sets are compared with each other; two groups: the first with the second.  All
+    addresses are in [low, high].  Raises `SizeOverflowError` when the bitmap would have more than
+    `LARGEST_SPAN` bits.
 
     >>> sets = intervals(np.array([0, 9]), np.array([4, 2]))
     >>> marks_meet([[sets]], 0, 10), marks_meet([[sets], [sets]], 0, 10)

@@ -26,10 +26,9 @@ from poplite.view.view import NOWHERE, Cat, Storage, View, all_of
 
 
 class Shuffle(NamedTuple):
-    """Read as a shape, read some dimensions backwards, shuffle.
+    """Read as a shape, reverse some dimensions, shuffle.
 
     Attributes:
-        shape: sizes of the dimensions.
         backwards: the dimensions that are reversed.
         order: dimension k of the result is dimension `order[k]`.
     """
@@ -75,15 +74,10 @@ class Segments(NamedTuple):
 
 
 def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segments], View]:
-    """Find the order in which a view has the fewest regions.
+    """Find the order in which a view has the fewest regions, and the one-dimensional view in it.
 
-    Args:
-        view: any view.
-        segments: whether to put the pieces of concatenations in order too.
-
-    Returns:
-        The steps to that order, none where they would gain nothing; and the view in that order,
-        of one dimension.
+    There are no steps if they would gain nothing.  `segments`: whether to sort the pieces of
+    concatenations too.
 
     >>> matrix = all_of(Storage(0, 0, 6), (2, 3))
     >>> steps, simple = simplification(matrix.dim_shuffle((1, 0)), segments=True)
@@ -104,15 +98,9 @@ def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | Segmen
 
 
 def walk(view: View, steps: Sequence[Shuffle | Segments], *, forward: bool) -> View:
-    """Take a view through steps, or back.
+    """Take a view through steps, or, not `forward`, undo them; the result has one dimension.
 
-    Args:
-        view: with as many elements as the one that the steps were found for.
-        steps: in the order in which they were found.
-        forward: whether to take them, or to undo them.
-
-    Returns:
-        A view of one dimension.
+    The view has as many elements as the one for which the steps were found.
     """
     flat = (view.num_elements,)
     view = view.reshape(flat)
@@ -122,7 +110,7 @@ def walk(view: View, steps: Sequence[Shuffle | Segments], *, forward: bool) -> V
 
 
 def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
-    """Write groups, one after the other, as ranges of variables."""
+    """Return the view that takes groups, one after the other, as ranges of variables."""
     owners = sorted(owners, key=lambda storage: storage.base)
     bases = np.array([storage.base for storage in owners])
     owner = np.searchsorted(bases, order.address, side="right") - 1
@@ -140,7 +128,8 @@ def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
 def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
     """Return the step to the order of a view's space, or None where it is in order already.
 
-    What is repeated is repeated as a whole; of equal strides, the longest digit is innermost.
+    Digits of stride 0 come first, to repeat everything else; at equal strides, the longest digit is
+    innermost.
     """
     digits = view.flat_digits()
     order = sorted(
@@ -156,7 +145,7 @@ def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
     after = step.walk(view, forward=True).reshape((view.num_elements,))
     if isinstance(space, Storage):
         return step if num_runs(after) < num_runs(view) else None
-    # What is left is decided by the pieces, which their own order shows best.
+    # Whether that saves regions depends on the pieces: they are easiest to judge in their order.
     in_order = after.flat_digits() == [(space.num_elements, 1)]
     moved = in_order and digits != [(space.num_elements, 1)] and segments
     return step if moved or after.space is not space else None

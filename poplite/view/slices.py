@@ -1,15 +1,14 @@
 """Concatenation of many slices of one view, without a Python object for each.
 
-The slices are arrays of begins and ends.  What makes one strided view of them is found as in
-`concat`, but for all pieces at once:
+The slices are arrays of begins and ends.  They are merged as in `concat`, but all at once:
 
 1. equal pieces at regular distances, place by place, are one strided view;
-2. else pieces that continue their neighbour are joined, and the first rule is tried again;
-3. where few are left, progressions taken together, each becomes a view and goes through `concat`;
+2. otherwise pieces that continue their neighbour are joined, and the first rule is tried again;
+3. if few are left, each progression counted as one, they become views and go through `concat`;
 4. the rest stays arrays: a `Cat` of `Pieces`.
 
-All pieces are alike but for where they begin and how long they are, so two numbers tell one
-from the next.  The template is the view they are cut from, as (outer, axis, inner)::
+Pieces differ only in where they begin and how long they are: two numbers describe each.  The
+template is the view from which they are cut, as (outer, axis, inner)::
 
     a = all_of(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
     template    shape (1, 4, 6), dims (0, 6, 1)
@@ -27,31 +26,21 @@ from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, coalesce, digits_of, flat_digits, pack, row_major
+from poplite.arrays.intervals import Int64
 from poplite.view.concat import concat, joined, part_of
 from poplite.view.view import NOWHERE, Cat, Shape, View, empty, placed
 
-Int64 = npt.NDArray[np.int64]
-
 FEW = 64
-"""Pieces that become views of their own, since those are reasoned about more closely."""
+"""So few pieces become views of their own, of which more is known than of `Pieces`."""
 
 
 def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
-    """Join slices of one view.
+    """Join the slices [begin, end) of dimension `dim` of a view along `axis`.
 
-    Args:
-        view: what is sliced.
-        begin: int64[P], first indices.
-        end: int64[P], one past the last; `begin <= end <= size`.
-        dim: the dimension that is sliced.
-        axis: the dimension along which the slices follow each other; unless it is `dim`, all
-            have equal sizes.
-
-    Returns:
-        The view `concat` makes of the slices, up to how its space is cut into pieces.
+    `begin` and `end` are int64[P].  Unless `axis` is `dim`, all slices have equal sizes.  The
+    result is the view that `concat` makes of the slices, up to how its space is cut into pieces.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -77,15 +66,15 @@ def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> 
     if pieces is None:
         bounds = zip(begin.tolist(), end.tolist(), strict=True)
         return concat([view.slice(a, b, dim) for a, b in bounds], axis)
-    whole = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
-    return placed(whole.shape, whole.dims, whole.off, whole.space)
+    result = _joined(pieces, math.prod(shape[:axis]), tuple(shape))
+    return placed(result.shape, result.dims, result.off, result.space)
 
 
 class Pieces(Sequence[View]):
     """Views of shape (outer, extent * inner), made one by one when indexed.
 
     Attributes:
-        template: shape (outer, axis, inner); `dims[1]` is a plain stride.
+        template: shape (outer, axis, inner); `dims[1]` is a single stride.
         extent: int64[P], at least 1, sizes along the axis.
         off: int64[P], positions of the first elements in the template's space.
 
@@ -129,7 +118,7 @@ class Pieces(Sequence[View]):
         )
 
     def are_cut_as(self, other: Pieces) -> bool:
-        """Tell whether other pieces stand at the same places of their space."""
+        """Return whether other pieces are at the same places of their space."""
         return (
             len(self) == len(other)
             and self._cut() == other._cut()
@@ -225,7 +214,7 @@ def _places(pieces: Pieces) -> list[Digit] | None:
 def _groups(pieces: Pieces) -> list[tuple[int, int]] | None:
     """Return (first, count) of progressions and of single pieces, or None when they are many.
 
-    As in `concat`, three equal pieces at equal distances are the least that go together.
+    As in `concat`, a progression has at least three pieces.
     """
     last = len(pieces) - 2
     alike = pieces.extent[1:] == pieces.extent[:-1]

@@ -1,14 +1,14 @@
 """Sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei: do they repeat, do they meet?
 
 Both questions are one: does a bounded sum reach a target (a bounded Diophantine
-equation, hard in general, nearly always easy in practice)?  Answers are exact and climb a
-ladder: nesting, counting and divisibility decide ordinary strides in microseconds; a
-bounded search most of the rest; bit sets, shifted and merged, whatever is left::
+equation, hard in general, nearly always easy in practice)?  Answers are exact, and the cheapest
+method comes first: nesting, counting and divisibility decide ordinary strides in microseconds; a
+bounded search decides most of the rest; bit sets, shifted and merged, whatever is left::
 
     strides 7, 4, extents 3, 4     sums of the set {0, 4, 8, 12} shifted by 0, 7, 14
 
-What neither the search nor bit sets can hold is refused, never guessed.  The problem and its
-search: NumPy's `shares_memory` manual page and `mem_overlap.c`.
+A question that is too large for both is refused, never guessed.  The problem and its search:
+NumPy's `shares_memory` manual page and `mem_overlap.c`.
 """
 
 from __future__ import annotations
@@ -39,13 +39,9 @@ LARGEST_SPAN = 2**33
 
 
 def repeats(digits: Sequence[Digit]) -> bool:
-    """Tell whether two indices of a number have the same offset.
+    """Return whether two indices of a number (extents above 1, any strides) have the same offset.
 
-    Args:
-        digits: extents above 1, any strides.
-
-    Raises:
-        SizeOverflowError: for the rare set that is too hard and too wide for bit sets.
+    Raises `SizeOverflowError` for the rare set that is too hard and too wide for bit sets.
 
     >>> repeats([(4, 1), (3, 4)]), repeats([(4, 1), (3, 3)]), repeats([(4, 3), (3, 4)])
     (False, True, False)
@@ -74,16 +70,9 @@ def repeats(digits: Sequence[Digit]) -> bool:
 
 
 def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence[Digit]) -> bool:
-    """Tell whether two strided sets share a number.
+    """Return whether two strided sets share a number.
 
-    Args:
-        base_a: offset of the first set.
-        digits_a: its digits.
-        base_b: offset of the second set.
-        digits_b: its digits.
-
-    Raises:
-        SizeOverflowError: for the rare pair that is too hard and too wide for bit sets.
+    Raises `SizeOverflowError` for the rare pair that is too hard and too wide for bit sets.
 
     >>> meet(0, [(8, 2)], 1, [(8, 2)]), meet(0, [(8, 2)], 1, [(8, 3)])
     (False, True)
@@ -107,7 +96,7 @@ def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence
 
 
 def span(base: int, digits: Sequence[Digit]) -> tuple[int, int]:
-    """Return the least and greatest number of a strided set.
+    """Return the least and the greatest number of a strided set.
 
     >>> span(10, [(3, -4), (2, 1)])
     (2, 11)
@@ -126,7 +115,7 @@ def _positive(digits: Sequence[Digit]) -> list[Digit]:
 
 
 def _commensurable(ordered: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a step of one digit is a few steps of a finer one."""
+    """Return whether a step of one digit is a few steps of a finer one."""
     return any(
         coarse % fine == 0 and coarse // fine < extent
         for i, (fine, extent) in enumerate(ordered)
@@ -137,8 +126,7 @@ def _commensurable(ordered: Sequence[tuple[int, int]]) -> bool:
 def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
     """Look for two indices of equal offset by the coarsest digit in which they differ.
 
-    Returns:
-        None when the search used up its steps.
+    The result is None when the search used up its steps.
     """
     width = sum([(e - 1) * s for s, e in ordered]) + 1
     gave_up = False
@@ -154,15 +142,10 @@ def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
 
 
 def _reaches(ordered: Sequence[tuple[int, int]], target: int, width: int) -> bool | None:
-    """Tell whether sum(x * stride), 0 <= x < extent, can be the target.
+    """Return whether sum(x * stride), 0 <= x < extent, can be the target; None: gave up.
 
-    Args:
-        ordered: (stride, extent), strides rising.
-        target: the sum wanted.
-        width: of the bit set that is the alternative.
-
-    Returns:
-        None when the search used up its steps.
+    `ordered` has (stride, extent), strides rising; `width` is that of the bit set that would be the
+    alternative to searching.
     """
     # Up to each place: reach, divisor of all sums, whether they are all its multiples.
     facts = [(0, 0, True)]
@@ -231,11 +214,11 @@ def _sums(digits: Sequence[Digit]) -> Int64:
 
 
 def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
-    """Tell whether some number of b plus the shift is a number of a."""
+    """Return whether some number of b plus the shift is a number of a."""
     if shift < 0:
         return _common_bit(b, a, -shift)
-    whole, part = divmod(shift, 64)
-    ours = a[whole:].view(np.uint64)
+    words, part = divmod(shift, 64)
+    ours = a[words:].view(np.uint64)
     theirs = b.view(np.uint64)
     count = min(len(ours), len(theirs))
     if (ours[:count] & (theirs[:count] << np.uint64(part))).any():

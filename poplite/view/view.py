@@ -12,7 +12,7 @@ short mixed-radix number (see `digits`).  The space is the storage of one variab
 
 A graph has one linear space of addresses, cut into variables.  Each variable owns the addresses
 [base, base + num_elements), with at least one unused guard address between neighbours, so that
-no run of addresses ever joins two variables::
+a run of addresses never joins two variables::
 
     address   0 1 2 3 4 5 6 7 8
     variable  a a a a . b b b .        a.base = 0, b.base = 5
@@ -48,12 +48,8 @@ from poplite.arrays.digits import (
 from poplite.view.compose import compose
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from poplite.arrays.intervals import Int64
     from poplite.view.slices import Pieces
-
-    IntArray = npt.NDArray[np.int64]
 
 Shape = tuple[int, ...]
 
@@ -64,7 +60,6 @@ class Storage:
     Attributes:
         id: number of the variable in its graph.
         base: address of its first element.
-        num_elements: how many elements it owns.
         constant: whether a program may only read them.
     """
 
@@ -89,7 +84,6 @@ class View:
     """An immutable view; equal ones are made alike (`equality` compares their elements).
 
     Attributes:
-        shape: size of each dimension.
         dims: stride or digits of each dimension; ignored where the size is 1.
         off: position of the first element in the space.
         space: the storage of a variable, or a concatenation of views.
@@ -211,7 +205,7 @@ class View:
         return View(self.shape, (*self.dims[:dim], new, *self.dims[dim + 1 :]), off, self.space)
 
     def broadcast(self, n: int, dim: int) -> View:
-        """Repeat the whole of one dimension n times: 1 2 -> 1 2 1 2."""
+        """Repeat one dimension as a block n times: 1 2 -> 1 2 1 2."""
         return self._repeat(n, dim, True)
 
     def upsample(self, n: int, dim: int) -> View:
@@ -240,7 +234,7 @@ class View:
             return empty(shape)
         digits = flat_digits(self.shape, self.dims)
         if type(space) is Cat and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
-            # A layer read from end to end: what stands below may do without it in this shape.
+            # A layer read from end to end: the view below may not need it in this shape.
             below = space.kids[0]
             dims = regroup(below.flat_digits(), shape)
             if dims is not None:
@@ -288,8 +282,8 @@ class Cat:
         period: elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
-        levels: concatenations within each other, this one among them.
-        storages: every storage below, in order of first use; some perhaps not reached.
+        levels: nested concatenations, this one among them.
+        storages: every storage below, in order of first use; some are perhaps not read.
     """
 
     __slots__ = (
@@ -305,7 +299,7 @@ class Cat:
     )
 
     def __init__(self, kids: tuple[View, ...] | Pieces, outer: int) -> None:
-        breaks: list[int] | IntArray
+        breaks: list[int] | Int64
         if isinstance(kids, tuple):
             breaks = [0, *accumulate([kid.shape[1] for kid in kids])]
             spaces = list({id(kid.space): kid.space for kid in kids}.values())
@@ -322,8 +316,8 @@ class Cat:
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
-        # Answers to queries, filled in when first asked by `aliases` and by
-        # `contiguous.concatenated`, whose `Leaves` stand above.
+        # Answers to queries, filled in on first use by `aliases` and by
+        # `contiguous.concatenated`, whose `Leaves` cannot be imported here.
         self.alias_free: bool | None = None
         self.leaves: object = None
 
@@ -347,7 +341,7 @@ class Cat:
 
 
 def _made_alike(a: Cat, b: Cat) -> bool:
-    """Compare two spaces level by level, each pair once: what is joined with itself is shared."""
+    """Compare two spaces level by level, each pair once: a view joined with itself is shared."""
     todo: list[tuple[Storage | Cat, Storage | Cat]] = [(a, b)]
     done: set[tuple[int, int]] = set()
     while todo:
@@ -379,7 +373,7 @@ def _made_alike(a: Cat, b: Cat) -> bool:
 
 
 def all_of(storage: Storage, shape: Shape) -> View:
-    """Return the view of a whole variable in row-major order.
+    """Return the view of all elements of a variable in row-major order.
 
     >>> all_of(Storage(0, 0, 24), (4, 6)).dims
     (6, 1)
@@ -388,22 +382,18 @@ def all_of(storage: Storage, shape: Shape) -> View:
 
 
 def empty(shape: Shape) -> View:
-    """Return the one view of this shape without elements.
-
-    >>> empty((0, 3)) == empty((0, 3))
-    True
-    """
+    """Return the one view of this shape without elements."""
     return View(shape, (0,) * len(shape), 0, NOWHERE)
 
 
 def flat(view: View) -> View:
-    """Return a view in the shape a `Cat` repeated once holds: (1, elements)."""
+    """Return a view in the shape in which a `Cat` that is repeated once holds it: (1, elements)."""
     digits = view.flat_digits()
     return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
 
 
 def once(view: View) -> View:
-    """Return a view of the same elements, in the same order, without what steps of 0 repeat.
+    """Return a view of the same elements, in the same order, without the repeats of stride 0.
 
     >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)
@@ -417,7 +407,7 @@ def once(view: View) -> View:
 
 
 def layer(view: View) -> View:
-    """Return an equal view with plain strides, over a space of its own.
+    """Return an equal view with one stride per dimension, over a space of its own.
 
     >>> layer(all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
     (2, 1)
@@ -426,7 +416,7 @@ def layer(view: View) -> View:
 
 
 def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
-    """Return a view with elements on the innermost space found.
+    """Return a non-empty view on the innermost space found.
 
     A view that stays inside one kid of a `Cat` is moved down to that kid's own space.
     """

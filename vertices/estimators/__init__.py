@@ -1,1 +1,1 @@
-"""Cycles of vertices by the estimators of PopLibs."""
+"""Cycles of vertices by PopLibs' estimators."""

@@ -1,13 +1,13 @@
-"""What vertices take by the estimators of poplibs, the maker's library.
+"""The cycles of vertices by the estimators of PopLibs, Graphcore's library.
 
-A function returns the slots of one worker for its share of the elements; `of_tile` is what a vertex
-that shares them out among all workers of its tile takes, as the maker's mostly do::
+A function returns the slots of one worker for its share of the elements; `of_tile` returns the
+cycles of a vertex that shares them among all workers of its tile, as most vertices of PopLibs do::
 
     add of 1,536 FLOAT on a tile      each worker 256 elements, 128 vectors of 64 bits
                                       29 + 128 * (1 + 2) = 413 slots
                                       11 + 6 * 413 = 2,489 cycles
 
-The constants, and where each is from, are in `poplite.machine.library_facts`.
+The constants and their sources are in `poplite.machine.library_facts`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAST = frozenset(("add", "subtract", "multiply"))
 """Operations whose loops over floats are written in assembly."""
 
 LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
-"""What tells how many numbers the accumulators add at once; other types go one by one."""
+"""The cost that says how many numbers the accumulators add at once; other types go one by one."""
 
 
 def share(elements: int, target: Target) -> int:
@@ -63,7 +63,7 @@ def unary(
     Args:
         operation: as in `poplite.machine.library_facts.UNARY`.
         element: the element type.
-        elements: how many.
+        elements: how many the worker has.
         target: the machine.
         in_place: whether the results replace the argument.
 
@@ -87,7 +87,7 @@ def binary(
     Args:
         operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
-        elements: how many.
+        elements: how many the worker has.
         target: the machine.
         in_place: whether the results replace the first argument.
 
@@ -129,7 +129,7 @@ def reduce_one(element: Element, result: Element, elements: int, target: Target)
 
     Args:
         element: the element type.
-        result: that of the result.
+        result: the element type of the result.
         elements: how many.
         target: the machine.
 
@@ -173,12 +173,12 @@ def reduce_columns(
 
     Args:
         element: the element type.
-        result: that of the results.
-        outputs: columns.
-        rows: how many.
+        result: the element type of the results.
+        outputs: number of columns.
+        rows: number of rows.
         stride: elements from one row to the next.
         target: the machine.
-        adds: whether they are added up.
+        adds: whether the elements are added up.
 
     >>> reduce_columns(FLOAT, FLOAT, 32, 10, 32, Target(), adds=True)
     335
@@ -190,7 +190,7 @@ def reduce_columns(
         end = "reduce_columns_sum" if adds else "reduce_columns_other"
     inner = int(cost("reduce_columns_inner")) + rows - 1
     column = int(cost("reduce_columns_outer")) + int(cost(end)) + inner
-    # Loads that are not aligned in every row take one element each.
+    # Loads that are not aligned in every row bring one element each.
     return int(cost("reduce_columns_entry")) + -(-outputs // gcd(loaded, stride)) * column
 
 
@@ -236,7 +236,7 @@ def _loop(loops: Loops, operation: str, element: Element) -> Loop:
 def _looped(
     loop: Loop, entry: str, extra: str, element: Element, elements: int, target: Target
 ) -> int:
-    """Return the slots of a worker that enters, and goes through a loop."""
+    """Return the slots of a worker that enters and runs a loop."""
     each = loop.slots if loop.is_whole else loop.slots + int(target.cost(extra))
     width = loop.elements or target.vector_width(element)
     return int(target.cost(entry)) + -(-elements // width) * each

@@ -1,6 +1,6 @@
-"""What vertices for all workers take by the estimators of poplibs, with launches of their own.
+"""The cycles of vertices for all workers by PopLibs' estimators, with launches of their own.
 
-As `poplite.vertices.estimators.poplibs`, but in cycles of the whole tile; each launches workers in
+As `poplite.vertices.estimators.poplibs`, but in cycles of the tile; each vertex launches workers in
 its own way.
 
     >>> scaled_add(FLOAT, 1536, Target())          # 57 cycles to launch, and 6 * 406
@@ -24,12 +24,12 @@ def cast(element: Element, result: Element, elements: int, target: Target) -> in
 
     Args:
         element: the element type, of 16 or 32 bits.
-        result: that of the results, likewise.
+        result: the element type of the results, likewise.
         elements: how many.
         target: the machine.
 
     Raises:
-        ElementTypeError: for other types, whose loops are others.
+        ElementTypeError: for other types, whose loops differ.
 
     >>> cast(FLOAT, HALF, 1536, Target()), cast(HALF, FLOAT, 1536, Target())
     (1014, 1008)
@@ -84,12 +84,12 @@ def scaled_add(element: Element, elements: int, target: Target, *, constant: boo
 
 
 def dynamic_slice(element: Element, region: int, slices: int, target: Target) -> int:
-    """Return the tile cycles of taking slices from where data tell: `DynamicSlice1D`.
+    """Return the tile cycles of taking slices at offsets that are data: `DynamicSlice1D`.
 
     Args:
         element: the element type.
         region: elements of a slice.
-        slices: how many one after the other.
+        slices: how many, one after the other.
         target: the machine.
 
     >>> dynamic_slice(FLOAT, 600, 4, Target())
@@ -101,7 +101,7 @@ def dynamic_slice(element: Element, region: int, slices: int, target: Target) ->
         width = int(cost("bytes_at_once"))
     else:
         width = target.vector_width(HALF if element is HALF else FLOAT)
-    # Of 64 bits, each counts as two of 32.
+    # An element of 64 bits counts as two of 32.
     own = share(region * max(1, element.size_bytes // FLOAT.size_bytes), target)
     each = cost(f"{kind}_each") + own // width * cost("slice_loop")
     slots = int(cost(f"{kind}_entry") + slices * each)
@@ -114,7 +114,7 @@ def multi_slice(element: Element, region: int, inside: int, outside: int, target
     Args:
         element: the element type, of up to 32 bits.
         region: elements of a slice.
-        inside: offsets of the busiest worker whose slice the tile has.
+        inside: offsets of the busiest worker whose slice is on the tile.
         outside: its other offsets.
         target: the machine.
 

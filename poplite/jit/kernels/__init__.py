@@ -1,7 +1,7 @@
-"""Loops that visit runs or elements, written to be compiled by `poplite.jit.native`.
+"""Loops over runs or elements, written to be compiled by `poplite.jit.native`.
 
-A kernel is a plain function over pointers and integers.  It reads and writes `p[i]`, allocates
-nothing and returns a number; what it writes to is made by the caller.  Its annotations are its
+A kernel is a function over pointers and integers.  It reads and writes `p[i]`, allocates
+nothing and returns a number; the caller makes what it writes to.  Its annotations are its
 types, as strings (`from __future__ import annotations`), pointers and integers in any order::
 
     def fill(out: Int64s, count: int, value: int) -> int:
@@ -10,8 +10,9 @@ types, as strings (`from __future__ import annotations`), pointers and integers 
         return count
 
 The same function also runs uncompiled, on NumPy arrays.  Functions that kernels call are
-inlined, and must live in this package too: the cache of compiled code knows its sources.
-`min` and `max` are not among them.
+inlined, and must be in this package too: the cache of compiled code depends on its sources.
+
+Arrays of a kernel hold one number for each of `count` items unless its text says otherwise.
 """
 
 from collections.abc import MutableSequence

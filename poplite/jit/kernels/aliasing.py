@@ -5,12 +5,12 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int64s
 
 STRIDE, EXTENT, REACH, COMMON, DENSE, PERIOD, INVERSE, STEP, LAST, REST, PLACE_WORDS = range(11)
-"""Words of a place: its digit, facts of the sums up to it, how it steps, state of the search."""
+"""Words of a digit: extent and stride, facts about the sums up to it, its steps, the search."""
 
 FOUND, NOWHERE_FOUND, GAVE_UP = 1, 0, -1
 
 TEST, MARK = 1, 2
-"""What to do with a set: look for a mark on it, then mark all of it; either or both."""
+"""What to do with a set: look for a marked element, then mark all of it; either or both."""
 
 
 def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
@@ -20,11 +20,8 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
     reach and be a multiple of their common divisor, so the values of a digit are a range with
     a step, mostly empty or of one value.
 
-    Args:
-        places: count * PLACE_WORDS words, strides rising; the last three of each are scratch.
-        count: number of digits, at least 1.
-        target: the sum wanted.
-        nodes: how many to visit.
+    `places` are PLACE_WORDS of each of `count` digits, strides rising; the last three of each are
+    scratch.  The search gives up after so many `nodes`.
     """
     i = count - 1
     places[i * PLACE_WORDS + REST] = target
@@ -46,7 +43,7 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
             places[at + STEP] = first + (residue - first) % period
             last, most = rest // stride, places[at + EXTENT] - 1
             places[at + LAST] = last if last < most else most
-        # The next value of this digit, or of the finest of the coarser ones that has one.
+        # The next value of this digit, or of the finest coarser digit that has one.
         while i < count and places[i * PLACE_WORDS + STEP] > places[i * PLACE_WORDS + LAST]:
             i += 1
         if i == count:
@@ -75,28 +72,24 @@ def _product(a: int, b: int, modulus: int) -> int:
 def add_multiples(bits: Int64s, words: int, extent: int, stride: int) -> int:
     """Replace a set by the sums of its members and 0, stride, ... (extent - 1) * stride.
 
-    Args:
-        bits: the set, bit j % 64 of word j // 64 for number j.
-        words: how many there are, enough for the sums.
-        extent: above 1.
-        stride: above 0.
+    Number j is bit j % 64 of word j // 64; there are enough `words` for the sums.
     """
     done = 1
     while done < extent:
         # Shift by as many steps as there are already; downwards, as it happens in place.
         step = done if done < extent - done else extent - done
-        whole = step * stride >> 6
+        far = step * stride >> 6
         part = step * stride & 63
         if part == 0:
-            for i in range(words - 1, whole - 1, -1):
-                bits[i] |= bits[i - whole]
+            for i in range(words - 1, far - 1, -1):
+                bits[i] |= bits[i - far]
         else:
             low = (1 << part) - 1
-            for i in range(words - 1, whole, -1):
-                carried = bits[i - whole - 1] >> (64 - part) & low
-                bits[i] |= bits[i - whole] << part | carried
-            if whole < words:
-                bits[whole] |= bits[0] << part
+            for i in range(words - 1, far, -1):
+                carried = bits[i - far - 1] >> (64 - part) & low
+                bits[i] |= bits[i - far] << part | carried
+            if far < words:
+                bits[far] |= bits[0] << part
         done += step
     return done
 
@@ -112,21 +105,11 @@ def visit(
     index: Int64s,
     action: int,
 ) -> int:
-    """Test and mark the members of strided sets in a bitmap, until one is found marked.
+    """Test and mark the members of strided sets in a bitmap; return 1 where one was marked, else 0.
 
-    Args:
-        bits: bit j % 8 of byte j // 8 for address low + j.
-        low: the least address.
-        first: the least address of each set.
-        extent: sets * places, extents of the digits.
-        stride: sets * places, strides; 0 only where the extent is 1.
-        sets: number of sets.
-        places: digits of each set, at least 1.
-        index: scratch, a word for each digit.
-        action: TEST, MARK, or both together.
-
-    Returns:
-        1 where a marked address was found, else 0.
+    Address low + j is bit j % 8 of byte j // 8.  `first` has the least address of each set;
+    `extent` and `stride` are [sets, places], `places` at least 1, a stride 0 only where the extent
+    is 1; `index` is scratch, a word for each digit.
     """
     for i in range(sets):
         row = i * places

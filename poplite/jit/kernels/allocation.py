@@ -1,11 +1,11 @@
-"""Things of known size and lifetime in memory: each at the lowest address that is free for it."""
+"""Memory for things of known size and lifetime: each at the lowest address that is free for it."""
 
 from __future__ import annotations
 
 from poplite.jit.kernels import Int64s
 
 ALWAYS = -1
-"""First step of what is needed all the time."""
+"""First step of things that are needed all the time."""
 
 
 def aligned(address: int, align: int) -> int:
@@ -19,19 +19,19 @@ def first_fit(
 ) -> int:  # fmt: skip
     """Find addresses, and return the bytes in use, gaps included.
 
-    Where things lie on both sides of a border, what is free below it can be used, and is no gap;
-    but it is one when what lies above goes beyond the end of memory.
+    Where things lie on both sides of a border, free memory below it can be used, and is no gap;
+    but it is a gap if the things above reach beyond the end of memory.
 
     Args:
-        size: bytes of each thing; those without any are passed over.
-        align: what the address of each is a multiple of.
+        size: bytes of each thing; those without any are skipped.
+        align: alignment of each address.
         upper: 1 for things that lie above the border.
         first: the first step of each, `ALWAYS` before all others, and then rising.
         last: the last step of each.
-        count: how many.
-        border: the first address of the upper part; where nothing asks for it, memory is one.
+        count: how many things.
+        border: the first address of the upper part, if there are things for it.
         limit: the end of memory.
-        active: room for all: those that are needed in the step at hand, by address.
+        active: room for all: those that are needed in the present step, by address.
         out: the addresses.
     """
     split = 0
@@ -43,7 +43,7 @@ def first_fit(
     for i in range(count):
         if size[i] == 0:
             continue
-        # What has ended makes room: no later thing begins before this one.
+        # Things that have ended make room: no later thing begins before this one.
         kept = 0
         for k in range(live):
             if last[active[k]] >= first[i]:

@@ -1,4 +1,4 @@
-"""Runs of concatenations: leaf after leaf, or by position through the whole.
+"""Runs of concatenations: leaf after leaf, or by position in the space.
 
 `poplite.view.contiguous.concatenated` says what the arrays hold.  A leaf is a strided set in rows
 `extent` and `stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns`
@@ -27,22 +27,12 @@ def leaf_runs(
     length: Int64s,
     ends: Int64s,
 ) -> int:
-    """Write the runs of many strided sets, one set after the other.
+    """Write the runs of many strided sets, one set after the other, and return how many.
 
-    Args:
-        base: int64[leaves] first addresses.
-        extent: int64[leaves, columns], coalesced.
-        stride: int64[leaves, columns].
-        columns: digits of every leaf.
-        owner: int64[leaves], not falling: only leaves of one owner join.
-        leaves: number of leaves.
-        counter: room for `columns` numbers.
-        begin: room for all runs before they join.
-        length: the same.
-        ends: int64 by owner; set to the number of runs up to and with its own.
-
-    Returns:
-        Number of runs written.
+    `base`, `owner` are int64[leaves], `extent`, `stride` int64[leaves, columns], coalesced.  Owners
+    do not fall, and only leaves of one owner join; `ends`, by owner, is set to the number of runs
+    up to and including its own.  `counter` has room for `columns` numbers, `begin` and `length` for
+    all runs before they join.
     """
     count = 0
     previous = -1
@@ -110,13 +100,13 @@ def through(
     stride: Int64s,
     outer_columns: int,
     columns: int,
-    plain: Bytes,
+    one_digit: Bytes,
     begin: Int64s,
     length: Int64s,
     keep: int,
     most: int,
 ) -> int:
-    """Write the runs of a view of a concatenation, or only count them.
+    """Write the runs of a view of a concatenation, or only count them; return how many.
 
     The innermost digit of the view is cut into stretches that stay in one digit of one leaf,
     where equal steps of position are equal steps of address.
@@ -136,14 +126,11 @@ def through(
         stride: int64[leaves, columns].
         outer_columns: digits that count repetitions.
         columns: digits of every leaf.
-        plain: uint8[leaves], whether one digit counts the elements of a chunk.
-        begin: room for all runs, read and written only with `keep`.
+        one_digit: uint8[leaves], whether one digit counts the elements of a chunk.
+        begin: room for all runs, used only with `keep`.
         length: the same.
         keep: whether to write the runs.
         most: where to give up counting.
-
-    Returns:
-        Number of runs; some number above `most` if there are more.
     """
     period = breaks[leaves]
     size, step = top_extent[tops - 1], top_stride[tops - 1]
@@ -173,7 +160,7 @@ def through(
             row = leaf * columns
             at = base[leaf]
             steps, jump = size - done, 0
-            if plain[leaf] and not by_period:
+            if one_digit[leaf] and not by_period:
                 last = row + columns - 1
                 chunk = breaks[leaf + 1] - breaks[leaf]
                 at += offset * stride[last]
@@ -187,7 +174,7 @@ def through(
                 if room < steps:
                     steps = room
             else:
-                # The outermost place of which the move is a multiple counts the steps.
+                # The steps are counted by the outermost digit whose place value divides the move.
                 place = 1
                 left = offset
                 c = columns - 1

@@ -1,11 +1,11 @@
-"""Reads that meet what is written, and rows that go on evenly: passes of the compiler."""
+"""Reads that meet writes, and rows that form even runs: passes of the compiler."""
 
 from __future__ import annotations
 
 from poplite.jit.kernels import Bytes, Int64s
 
 OWN = -1
-"""What `foreign_writes` finds of a read that meets no write but those of its own vertex."""
+"""The result of `foreign_writes` for a read that meets only writes of its own vertex."""
 
 
 def meet_writes(
@@ -20,15 +20,8 @@ def meet_writes(
 ) -> int:
     """Find the reads that meet some write, and return how many there are.
 
-    Args:
-        begin: first addresses of writes, ascending; none of them overlap.
-        end: one past the last addresses.
-        count: how many writes.
-        read_begin: first addresses of reads, ascending.
-        read_end: one past the last addresses.
-        reads: how many reads.
-        met: numbers of the reads that meet a write.
-        first: the first write that each of them meets.
+    Addresses begin and end (one past the last); begins ascend, and writes do not overlap.  Written
+    are the numbers of these reads, `met`, and the `first` write that each of them meets.
     """
     done = write = 0
     for read in range(reads):
@@ -51,17 +44,10 @@ def foreign_writes(
     reads: int,
     found: Int64s,
 ) -> int:
-    """Find, for reads that meet writes, the first one of another vertex, and count those.
+    """Find, for reads that meet writes, the first write of another vertex, and count those.
 
-    Args:
-        begin: first addresses of writes, ascending; none of them overlap.
-        vertex: who writes.
-        count: how many writes.
-        first: the first write that each read meets.
-        read_end: one past the last address of each read.
-        read_vertex: who reads.
-        reads: how many reads.
-        found: for each read the number of a write, or OWN.
+    `begin` of writes ascend, and they do not overlap; `first` is the first write that each read
+    meets; `found` is for each read the number of a write, or OWN.
     """
     done = 0
     for read in range(reads):
@@ -78,14 +64,10 @@ def foreign_writes(
 
 
 def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) -> int:
-    """Cut rows into runs, greedily from the top, and return how many.
+    """Cut rows, at least one, into runs, greedily from the top, and return how many.
 
-    Args:
-        joins: whether a row and the next may be in one run.
-        alike: whether the step behind a row is the step behind the next.
-        rows: how many rows, at least one.
-        first: first row of each run.
-        last: last row of each run.
+    `joins` says whether a row and the next may be in one run, `alike` whether the step after a row
+    is the step after the next.  Written are the `first` and `last` row of each run.
     """
     count = row = 0
     while row < rows:

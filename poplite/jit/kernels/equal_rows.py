@@ -1,4 +1,4 @@
-"""Rows of numbers that occur more than once: which are alike, each numbered by its first."""
+"""Rows of numbers that occur more than once: each is numbered by its first occurrence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,9 @@ def distinct(
 ) -> int:
     """Number the different rows, in the order in which they first occur, and return how many.
 
-    Args:
-        columns: words * count numbers, column by column.
-        words: columns, at least one.
-        count: rows.
-        table: mask + 1 places, all -1; more than there are rows, and a power of two.
-        mask: one less than the places.
-        first: room for the first row of each number.
-        index: room for the number of each row.
+    `columns` are [words, count], at least one word.  `table`, a hash table, has mask + 1 places, a
+    power of two and more than there are rows, all -1.  Written are the `first` row of each number,
+    and the number of each row, `index`.
     """
     found = 0
     for row in range(count):

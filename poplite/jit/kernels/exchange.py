@@ -1,28 +1,25 @@
-"""What an exchange asks of every tile: passes over the pieces that move."""
+"""The load of every tile in an exchange: passes over the pieces that move."""
 
 from __future__ import annotations
 
 from poplite.jit.kernels import Bytes, Int64s
 
 PIECE_WORDS = 8
-"""Of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
+"""Words of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
 
 PLACE_WORDS = 6
-"""Of each tile: row, column, whether right, whether the second of its column, lane, pair."""
+"""Words of a tile's place: row, column, whether right, whether second of its column, lane, pair."""
 
 LOAD_WORDS = 8
-"""Of each tile: words in, words out, those of its lane, controls, first, last, bytes in, out."""
+"""Words of a tile's load: words in, words out, its lane's, controls, first, last, bytes in, out."""
 
 
 def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
     """Return the time from issuing a word at one tile to choosing its sender at another.
 
-    Args:
-        places: PLACE_WORDS of each tile.
-        cycles: between columns; entering the near pair, and the far one; a column's place left of
-            the middle, and right of it; a turn; between rows; what sync grants.
-        source: the tile that sends.
-        to: the tile that receives.
+    `places` are PLACE_WORDS of each tile.  `cycles` are: between columns; entering the near pair,
+    and the far one; a column's place left of the middle, and right of it; a turn; between rows;
+    the release by sync.
     """
     a, b = source * PLACE_WORDS, to * PLACE_WORDS
     if places[b + 2] == places[b + 3]:
@@ -52,7 +49,7 @@ def fragments(
     source: Int64s, to: Int64s, at: Int64s, size: Int64s, width: Int64s, jumps: Bytes, count: int,
     out: Int64s,
 ) -> int:  # fmt: skip
-    """Join pieces that go on where the one before ends, and return how many fragments there are.
+    """Join pieces that continue where the one before ends, and return the number of fragments.
 
     Args:
         source: the tile that each piece leaves; one that stays on its tile is left out.
@@ -60,8 +57,8 @@ def fragments(
         at: its first place.
         size: its elements.
         width: bytes of an element.
-        jumps: whether it does not land behind the piece before.
-        count: how many.
+        jumps: whether it lands elsewhere than behind the piece before.
+        count: how many pieces.
         out: PIECE_WORDS of each fragment; words and route are found later.
     """
     piece = jump = 0
@@ -85,14 +82,12 @@ def fragments(
 
 
 def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
-    """Add up what tiles receive, find the words of each piece, and return how many.
+    """Add up what tiles receive, find the words of each piece, and return how many there are.
 
-    Args:
-        pieces: as `fragments` leaves them; their words are written.
-        count: how many pieces, by receiver and place there.
-        costs: bytes of a word; words of the longest send; controls of a receiver that turns to a
-            source, and to a place; controls of a send.
-        load: LOAD_WORDS of each tile; added to.
+    `pieces` are as `fragments` leaves them, ordered by receiver and place there; their words are
+    written.  `costs` are: bytes of a word; words of the longest send; controls of a receiver that
+    turns to a source, and to a place; controls of a send.  `load`, LOAD_WORDS of each tile, is
+    added to.
     """
     for i in range(count):
         piece = i * PIECE_WORDS
@@ -112,7 +107,7 @@ def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
 
 
 def fresh_words(pieces: Int64s, piece: int, fresh: int, word_bytes: int) -> int:
-    """Return the words of some elements of a piece."""
+    """Return the words of `fresh` elements of a piece."""
     if fresh == pieces[piece + 3]:
         return pieces[piece + 6]
     return (fresh * pieces[piece + 4] + word_bytes - 1) // word_bytes
@@ -127,8 +122,8 @@ def send(
     Args:
         pieces: as `receive` leaves them; their routes are written.
         order: pieces by source and place there; of equal ones, by receiver.
-        count: how many.
-        once: 1 where no element leaves its tile twice; then any order will do.
+        count: how many pieces.
+        once: 1 where no element leaves its tile twice; then pieces may have any order.
         costs: as for `receive`.
         constant: the latency of all pieces, or 0 where `places` are known.
         setup: cycles until a tile can send or listen.
@@ -144,7 +139,7 @@ def send(
         at = pieces[piece + 2]
         if once > 0 or pieces[piece] != tile:
             tile, sent, apart = pieces[piece], at, at
-        # All that begins here leaves at once, when the last receiver listens.
+        # All pieces that begin here leave at once, when the last receiver listens.
         end, least, most = begin, 0, 0
         while end < count:
             piece = order[end] * PIECE_WORDS

@@ -5,11 +5,11 @@ from __future__ import annotations
 from poplite.jit.kernels import Int64s
 
 DIGIT_BITS = 11
-"""Bits that one pass of the sort looks at: its counters fit a first-level cache."""
+"""Bits of one pass of the sort: its counters fit in a first-level cache."""
 
 
 def sort_by_digit(numbers: Int64s, count: int, shift: int, places: Int64s, out: Int64s) -> int:
-    """Sort stably by the `DIGIT_BITS` bits above `shift`; `places` is one number a digit."""
+    """Sort stably by the `DIGIT_BITS` bits above `shift`; `places` has a number for each digit."""
     for digit in range(1 << DIGIT_BITS):
         places[digit] = 0
     for i in range(count):
@@ -30,18 +30,11 @@ def topmost(
     rank: Int64s, begin: Int64s, end: Int64s, value: Int64s, count: int,
     heap: Int64s, out_begin: Int64s, out_end: Int64s, out_value: Int64s,
 ) -> int:  # fmt: skip
-    """Paint non-empty intervals over each other, and return the number of stretches seen.
+    """Paint non-empty intervals over each other, and return the number of visible stretches.
 
-    Args:
-        rank: of two intervals, the one of the higher rank is on top.
-        begin: first elements, ascending.
-        end: one past the last elements.
-        value: what each paints.
-        count: how many.
-        heap: room for every interval: those begun and not known to be over, the topmost first.
-        out_begin: room for two stretches an interval.
-        out_end: the same.
-        out_value: the same.
+    Begins ascend; where intervals overlap, that of the highest `rank` is on top.  `heap` has room
+    for every interval: those begun and not known to be over, the topmost first.  The results have
+    room for two stretches per interval.
     """
     size = at = done = i = 0
     while i < count or size > 0:
@@ -56,7 +49,7 @@ def topmost(
         if stop <= at:
             size = pop(heap, size, rank)
             continue
-        # Up to the end of what is on top, or to where something above it begins.
+        # The stretch goes up to the end of the topmost interval, or the begin of a higher one.
         if i < count and begin[i] < stop:
             if rank[i] < rank[top]:
                 if end[i] > stop:
@@ -107,7 +100,7 @@ def common(
     begin: Int64s, end: Int64s, count: int, other_begin: Int64s, other_end: Int64s, others: int,
     out_begin: Int64s, out_end: Int64s,
 ) -> int:  # fmt: skip
-    """Write what two lists of sorted, disjoint intervals have in common; return the count."""
+    """Write the intersection of two lists of sorted, disjoint intervals; return the count."""
     i = j = done = 0
     while i < count and j < others:
         low = begin[i] if begin[i] > other_begin[j] else other_begin[j]

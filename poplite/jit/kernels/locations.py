@@ -1,7 +1,9 @@
-"""Which tiles the elements of runs live on: walks over runs and the segments of a tile table.
+"""The tiles on which the elements of runs live: walks over runs and the segments of a tile table.
 
-`poplite.jit.kernels.tile_table` says what `breaks`, `buckets`, `shift` and `tiles` are; `places`
-are the distances from the addresses of each segment to places (`poplite.cost.exchange.locations`).
+`poplite.jit.kernels.tile_table` says what `breaks`, `buckets`, `shift` and `tiles` of the graph
+are; `places` are the distances from the addresses of each segment to places
+(`poplite.cost.exchange.locations`).  `begin` and `end` are first addresses of runs, and those after
+the last; at most `room` results are written.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from poplite.jit.kernels import Int32s, Int64s
 from poplite.jit.kernels.tile_table import another_segment
 
 SUM_BITS = 31
-"""Of each of two sums that tell edges apart: products fit."""
+"""Bits of each of the two sums that identify edges: products fit in 64 bits."""
 
 MODULUS = (1 << SUM_BITS) - 1
-"""Of these sums: a prime."""
+"""The modulus of these sums: a prime."""
 
 FIRST_FACTOR, SECOND_FACTOR = 48271, 69621
-"""Of these sums: powers of either are all numbers below the prime."""
+"""The factors of these sums: powers of either are all numbers below the prime."""
 
 
 def away(
@@ -27,32 +29,23 @@ def away(
 ) -> int:  # fmt: skip
     """Find the pieces of runs that live on other tiles than their own; return how many there are.
 
-    Args:
-        breaks: where segments begin; and the next four, of the graph.
-        buckets: finds a segment.
-        shift: of addresses to buckets.
-        tiles: of segments.
-        places: from addresses of each segment to places.
+    Its own arguments:
         tile: of each run.
-        begin: first addresses.
-        end: one past the last.
-        count: how many runs.
-        held: pieces by the tile that they live on; added to where there is no room at all.
-        least: the least of these tiles by the tile of the run; made less where there is no room.
-        low: least tile that pieces live on.
+        held: number of pieces by the tile on which they live; added to if `room` is 0.
+        least: the least of these tiles by the tile of the run; lowered if `room` is 0.
+        low: least tile of the pieces that are written.
         high: one past the greatest.
-        source: the tile that each piece lives on.
+        source: the tile on which each piece lives.
         to: the tile of its run.
         at: its first place.
         size: its elements.
-        jumps: 1 where it is beside elements that live on the tile of the run, in place of the
-            piece before it or of the next one.
-        room: pieces that are written at most; more make no difference.
+        jumps: 1 where an element before or behind it, in place of the neighbouring piece, lives on
+            the tile of the run.
     """
     piece = k = 0
     for i in range(count):
         start, stop, own = begin[i], end[i], tile[i]
-        # Whether the segment before is the run's own; whether it has just been written.
+        # Whether the segment before is on the run's own tile; whether it has just been written.
         is_behind = was_written = 0
         while start < stop:
             if start < breaks[k] or start >= breaks[k + 1]:
@@ -88,26 +81,18 @@ def stretches(
 ) -> int:  # fmt: skip
     """Find what lies on the tile of its vertex, but is not all of its edge; return its rows.
 
-    Elements that lie one after the other on one tile are a row, wherever they are in a variable.
+    Consecutive elements on one tile are a row, wherever they are in a variable.
 
-    Args:
-        breaks: where segments begin; and the next four, of the graph, as for `away`.
-        buckets: finds a segment.
-        shift: of addresses to buckets.
-        tiles: of segments.
-        places: from addresses of each segment to places.
+    Its own arguments:
         first: the first run of each edge, and one past the last of all.
-        begin: first addresses of runs.
-        size: their elements.
         tile: of each edge.
         count: how many edges.
-        counts: of each edge the rows that are found.
-        sums: of each edge that has some, a number for its places; others seldom have the same.
+        counts: for each edge the number of its rows.
+        sums: for each edge with rows, a number for its places; others seldom have the same.
         edge: the edge of each row.
         at: its first place.
         within: its first position in the edge.
         length: its elements.
-        room: rows that are written at most.
     """
     row = k = 0
     for e in range(count):
@@ -145,7 +130,7 @@ def stretches(
 
 
 def mixed(total: int, place: int, position: int, factor: int) -> int:
-    """Return a sum of places, continued: all numbers below `MODULUS` are as likely."""
+    """Return a sum of places, continued: all numbers below `MODULUS` are equally likely."""
     total = (total + place) % MODULUS * factor % MODULUS
     return (total + position) % MODULUS * factor % MODULUS
 
@@ -154,18 +139,7 @@ def crossing(
     breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
     begin: Int64s, end: Int64s, count: int,
 ) -> int:  # fmt: skip
-    """Return how many runs have elements of several segments.
-
-    Args:
-        breaks: where segments begin; and the next four, of the graph, as for `away`.
-        buckets: finds a segment.
-        shift: of addresses to buckets.
-        tiles: of segments.
-        places: from addresses of each segment to places.
-        begin: first addresses.
-        end: one past the last.
-        count: how many runs.
-    """
+    """Return how many runs have elements of several segments."""
     found = k = 0
     for i in range(count):
         if begin[i] < breaks[k] or begin[i] >= breaks[k + 1]:
@@ -179,25 +153,11 @@ def pair(
     begin: Int64s, size: Int64s, other_begin: Int64s, other_size: Int64s, count: int,
     source: Int64s, to: Int64s, at: Int64s, into: Int64s, length: Int64s, room: int,
 ) -> int:  # fmt: skip
-    """Cut two lists of runs where any of both ends or changes its tile; return the pieces.
+    """Cut two lists of runs where a run of either ends or changes its tile; return the pieces.
 
-    Args:
-        breaks: where segments begin; and the next four, of the graph, as for `away`.
-        buckets: finds a segment.
-        shift: of addresses to buckets.
-        tiles: of segments.
-        places: from addresses of each segment to places.
-        begin: first addresses.
-        size: elements, at least one.
-        other_begin: first addresses of the others.
-        other_size: their elements, as many altogether.
-        count: how many runs the first list has.
-        source: the tile of each piece in the first list.
-        to: its tile in the second.
-        at: its first place in the first list.
-        into: its first place in the second.
-        length: its elements.
-        room: pieces that are written at most.
+    Both lists have equally many elements, no run is empty, and the first list has `count` runs.
+    Written are, for each piece, its tile and first place in the first list, `source` and `at`,
+    those in the second, `to` and `into`, and its elements, `length`.
     """
     piece = k = m = i = j = 0
     one, one_end = begin[0], begin[0] + size[0]

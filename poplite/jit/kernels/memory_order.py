@@ -5,7 +5,7 @@ the next the address moves by `step` and the position in the tensor by `stride`:
 
     4 x 3, transposed      row 0: addresses 0 1 2 3 ... (step 1), positions 0 4 8 1 ... (stride 4)
 
-Whole runs of a row that lie before the next change of tile are written by one loop without a
+Complete runs of a row before the next change of tile are written by one loop without a
 test; in a row of consecutive addresses they are members of one group, otherwise each is a group.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Int64s
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
-"""What `state` holds from call to call; address and position are where the last member ended."""
+"""The words of `state`, kept from call to call; at address and position the last member ended."""
 
 
 def form_groups(
@@ -38,7 +38,7 @@ def form_groups(
     tile_of: Int64s,
     state: Int64s,
 ) -> int:
-    """Append the members of rows, and the groups they form.
+    """Append the members of rows, and the groups they form; return the number of groups so far.
 
     Args:
         address: first address of each row.
@@ -59,10 +59,7 @@ def form_groups(
         first: first member of each group.
         start: address of each group.
         tile_of: tile of each group.
-        state: six numbers, carried from call to call.
-
-    Returns:
-        The number of groups so far.
+        state: six numbers, kept from call to call.
     """
     m, g, end, after = state[MEMBERS], state[GROUPS], state[ADDRESS], state[POSITION]
     k, tile = state[SEGMENT], state[TILE]
@@ -87,7 +84,7 @@ def form_groups(
                     tile_of[g] = tile
                 g += 1
             elif p == after:
-                # Memory and tensor go on together: the last member grows.
+                # Memory and tensor continue together: the last member grows.
                 m -= 1
                 p -= size[m]
                 a -= size[m]
@@ -108,25 +105,25 @@ def form_groups(
             room = breaks[k + 1] - a
             if room < run:
                 continue
-            whole = (room - run) // step + 1
-            whole = whole if whole < todo else todo
-            for i in range(whole):
+            fitting = (room - run) // step + 1
+            fitting = fitting if fitting < todo else todo
+            for i in range(fitting):
                 begin[m + i] = p + i * stride
             if sized:
-                for i in range(whole):
+                for i in range(fitting):
                     size[m + i] = run
             if step != run:
-                for i in range(whole):
+                for i in range(fitting):
                     first[g + i] = m + i
-                for i in range(whole):
+                for i in range(fitting):
                     start[g + i] = a + i * step
                 if tiled:
-                    for i in range(whole):
+                    for i in range(fitting):
                         tile_of[g + i] = tile
-                g += whole
-            m += whole
-            todo -= whole
-            a, p = a + whole * step, p + whole * stride
+                g += fitting
+            m += fitting
+            todo -= fitting
+            a, p = a + fitting * step, p + fitting * stride
             end, after = a - step + run, p - stride + run
     state[MEMBERS], state[GROUPS], state[ADDRESS], state[POSITION] = m, g, end, after
     state[SEGMENT], state[TILE] = k, tile

@@ -14,18 +14,10 @@ from poplite.jit.kernels import Bytes, Int64s
 def repeat_pattern(
     pattern: Int64s, size: int, base: Int64s, blocks: int, out: Int64s, total: int
 ) -> int:
-    """Write `pattern + base[k]` one after the other, `total` numbers: the last block is cut.
+    """Write `pattern + base[k]` one after the other, `total` numbers, which are returned.
 
-    Args:
-        pattern: int64[size].
-        size: of the pattern.
-        base: int64[blocks].
-        blocks: how often the pattern is written.
-        out: int64[total].
-        total: above (blocks - 1) * size.
-
-    Returns:
-        `total`.
+    `pattern` is int64[size], `base` int64[blocks], `out` int64[total]; `total` is above
+    (blocks - 1) * size: the last block may be cut.
     """
     done = 0
     for k in range(blocks):
@@ -48,21 +40,12 @@ def repeat_joining(
     out_begin: Int64s,
     out_length: Int64s,
 ) -> int:
-    """Write a block of runs at every base, where the first run of a block may join the one before.
+    """Write a block of runs at every base, where its first run may join the block before.
 
-    Args:
-        begin: int64[size] of the block.
-        length: int64[size] of the block.
-        size: runs in the block, at least two.
-        base: int64[blocks].
-        joins: uint8[blocks], whether the first run of a block continues the block before.
-        blocks: number of blocks.
-        last_size: runs of the last block, at least two; it ends as every block ends.
-        out_begin: room for `size * blocks` runs.
-        out_length: the same.
-
-    Returns:
-        Number of runs written.
+    `begin` and `length` of the block are int64[size], `size` at least two; `base` is int64[blocks],
+    and `joins` uint8[blocks], whether the first run of a block continues the block before.  The
+    last block has `last_size` runs, at least two, and ends as every block ends.  The results have
+    room for size * blocks runs; their number is returned.
     """
     count = 0
     for k in range(blocks):

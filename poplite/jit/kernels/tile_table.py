@@ -1,6 +1,6 @@
-"""Which tile every part of a view lives on: views cut where the tile changes.
+"""The tile on which every part of a view lives: views cut where the tile changes.
 
-A table of segments says which tile addresses live on: `breaks[k]` up to `breaks[k + 1]` are on
+A table of segments says on which tile addresses live: `breaks[k]` up to `breaks[k + 1]` are on
 `tiles[k]`, -1 for none.  `buckets` finds a segment without a long search: the breaks before
 bucket `b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 from poplite.jit.kernels import Int32s, Int64s
 
 LEVEL_WORDS = 6
-"""Of each level: extent, stride, index, and of one block: least and greatest step, elements."""
+"""Words of a level: extent, stride, index, and of one block: least and greatest step, elements."""
 
 
 def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
-    """Return the segment that an address lies in."""
+    """Return the segment of an address."""
     bucket = (at - breaks[0]) >> shift
     low, high = buckets[bucket], buckets[bucket + 1]
     while low < high:
@@ -31,7 +31,7 @@ def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
 
 
 def another_segment(breaks: Int64s, buckets: Int32s, shift: int, k: int, at: int) -> int:
-    """Return the segment that an address lies in, which is not segment `k`: often the next."""
+    """Return the segment, not `k`, of an address: often the next."""
     if breaks[k + 1] <= at and at < breaks[k + 2]:
         return k + 1
     return segment_at(breaks, buckets, shift, at)
@@ -56,7 +56,7 @@ def cut_strided(
 ) -> int:  # fmt: skip
     """Cut a strided view, and return the number of its pieces.
 
-    Levels are the digits, innermost first, then one for the whole view.  A block of a level is
+    Levels are the digits, innermost first, then one for the complete view.  A block of a level is
     all that its inner levels reach; one of level 0 is a run.  As many blocks as lie in one
     segment are taken at once, of the highest level that can begin at this place.
     """
@@ -146,8 +146,8 @@ def cut_runs(
 def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s) -> int:
     """Put pieces, as pairs of begin and end, into rows by tile.
 
-    `cursors` says where the next piece of each row goes.  Pairs, because every row is written
-    at a place of its own, and the fewer places, the better they stay in the cache.
+    `cursors` says where the next piece of each row goes.  Begin and end are written as pairs, since
+    every row is written at a place of its own, and fewer places stay in the cache better.
     """
     begin = 0
     for i in range(count):

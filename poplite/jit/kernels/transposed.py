@@ -1,8 +1,8 @@
 """Addresses of a transposed concatenation, a tile of rows and columns at a time.
 
 Where the innermost step of a view jumps from leaf to leaf, a look-up for every element costs ten
-times the store.  Neighbours in a leaf are neighbours in the digit outside the innermost one, so
-one look-up serves `ABREAST` of them::
+times as much as the store.  Neighbours in a leaf are neighbours in the digit outside the innermost
+one, so one look-up serves `ABREAST` of them::
 
     rows of the space      a0 a1 b0 b1          look up a0: a0, a1 go to columns 0, 1
                            c0 c1 d0 d1          look up c0: c0, c1 go to columns 0, 1
@@ -42,23 +42,10 @@ def transposed(
 ) -> int:
     """Write the address of every element of a view of contiguous leaves.
 
-    Args:
-        top_extent: int64[tops], the digits of the view, outermost first.
-        top_stride: int64[tops], in positions; that of the last but one is 1.
-        tops: number of digits, at least two.
-        counter: room for `tops` numbers.
-        position: of the first element.
-        breaks: int64[leaves + 1], where the leaves begin in a period.
-        leaves: number of leaves.
-        directory: int32, a leaf at or before that of position `i << shift` of a period.
-        shift: of the directory.
-        base: int64[leaves].
-        distance: int64[leaves], from one repetition of a leaf to the next.
-        tile: room for `ABREAST * TALL` numbers.
-        out: room for all elements.
-
-    Returns:
-        How many elements of a column follow the one before in memory.
+    The arrays are those of `poplite.jit.kernels.concatenated.through`, but `top_stride` of the last
+    but one digit is 1, and there are at least two; `distance` is int64[leaves], from one repetition
+    of a leaf to the next; `tile` has room for ABREAST * TALL numbers, and `out` for all elements.
+    Returned is how many elements of a column follow the one before in memory.
     """
     period = breaks[leaves]
     columns, rows, step = top_extent[tops - 2], top_extent[tops - 1], top_stride[tops - 1]

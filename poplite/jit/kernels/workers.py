@@ -6,14 +6,10 @@ from poplite.jit.kernels import Int32s, Int64s
 
 
 def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
-    """Give every vertex to the first worker of its tile that is free, and return how many.
+    """Give every vertex to the worker of its tile that is free first, and return how many.
 
-    Args:
-        tiles: the tile of each vertex.
-        slots: worker slots of each.
-        count: vertices, in the order in which they start.
-        workers: of a tile.
-        busy: tiles * workers, slots that each worker has been given; added to.
+    Vertices come in the order in which they start; `slots` are the worker slots of each.  `busy` is
+    [tiles, workers], slots given to each worker so far; added to.
     """
     for vertex in range(count):
         begin = tiles[vertex] * workers
@@ -26,13 +22,10 @@ def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -
 
 
 def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
-    """Add what the slowest worker of each tile takes, free all, and return the most of all tiles.
+    """Add the time of the slowest worker of each tile, free all, and return the most of all tiles.
 
-    Args:
-        busy: tiles * workers, slots that each worker has been given; 0 afterwards.
-        tiles: how many.
-        workers: of a tile, which take turns: each of their slots is `workers` cycles.
-        cycles: tile cycles of each tile; added to.
+    `busy` is [tiles, workers], slots given to each worker; 0 afterwards.  Workers take turns, so
+    each slot is `workers` cycles.  `cycles`, of each tile, are added to.
     """
     most = 0
     for tile in range(tiles):

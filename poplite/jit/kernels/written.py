@@ -1,8 +1,12 @@
-"""What strict checks ask of memory: which elements are written, and what runs make of them.
+"""The memory of strict checks: which elements are written, and what further runs make of them.
 
-Elements stand field by field in one table, in the memory of every replica; `places` says where
-their bytes begin.  Values are the bits of an element of whatever size, so that all of them fit in
-int64.  Of each byte a shadow says whether it is written: 1 or 0.
+Elements are listed field by field in one table, for the memory of every replica; `places` says
+where their bytes begin.  Values are the bits of an element of any size, so that all of them fit in
+int64.  For each byte a shadow says whether it is written: 1 or 0.
+
+These arguments mean the same in all kernels: `memory` or `shadow` of all replicas, `stride` bytes
+from one replica to the next; `fields`, FIELD_WORDS of each of `count` fields; `places` of each of
+`total` elements.  Arrays about elements are [replicas, elements], int64 or, as flags, uint8.
 """
 
 from __future__ import annotations
@@ -11,32 +15,32 @@ from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
 """Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
-how many of its elements nothing has written, in all replicas; whether vertices may pass on to it
-what stands elsewhere."""
+how many of its elements nothing has written, in all replicas; whether vertices may copy to it
+what is elsewhere."""
 
 FILL_WORDS = 6
-"""Of each way in which an element is filled: two values for the first run again, two for the
+"""Words of each way of filling an element: two values for the first further run, two for the
 second, and two for Outputs."""
 
 VARIANTS = 16
-"""The first ways of each field, of which an element is filled in one; two of them mostly in
+"""The first ways of each field: an element is filled in one of them, two elements mostly in
 different ones."""
 
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
 """Which variant: a few bits of the product of the golden ratio and the number of an element."""
 
 HOLE, WRITTEN, DEPENDENT = range(3)
-"""What runs make of an element: it holds what nothing has written, as it did before or passed on;
-its value is the same in all of them; or it depends on what nothing has written."""
+"""What the runs make of an element: it holds what nothing has written, as before or by a copy;
+its value is the same in all runs; or it depends on what nothing has written."""
 
 INCOMPLETE, LOSSY = 1, 2
-"""What comes of moving or marking: not all of it is written; something written no longer is."""
+"""Results of moving or marking: not all of it is written; something written no longer is."""
 
 MOVED = -1
-"""What is known of bytes is what is known of those that are read."""
+"""What is known of bytes is copied from the bytes that are read."""
 
 RECORD_WORDS = 6
-"""Of each copy record, as `poplite.executable.moves` has them."""
+"""Words of each copy record of `poplite.executable.moves`."""
 
 PIECE_MASK = (1 << 32) - 1
 """Pieces are uint32."""
@@ -46,21 +50,10 @@ def find_holes(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes,
 ) -> int:  # fmt: skip
-    """Find the elements that nothing has written.
+    """Find the elements that nothing has written: write `holes`, and their number to each field.
 
-    Args:
-        shadow: of all replicas.
-        stride: bytes from one replica to the next.
-        replicas: how many.
-        fields: FIELD_WORDS of each field; the number of their holes is written.
-        count: how many fields.
-        places: of each element.
-        total: how many elements.
-        holes: uint8[replicas, elements], written.
-
-    Returns:
-        How many more runs tell what needs them: two where one may be read, one where none is, and
-        none where there are none.
+    Returned is how many further runs find out what needs them: two where one may be read, one where
+    none is read, and none where there are none.
     """
     found = read = 0
     for field in range(count):
@@ -87,30 +80,24 @@ def find_holes(
     return 1 if found > 0 else 0
 
 
+def is_taken(fields: Int64s, row: int, only_results: int) -> int:
+    """Return 1 for a field that vertices write, or, unless `only_results`, one that has holes."""
+    has_holes = fields[row + FIELD_HOLES] * (1 - only_results)
+    return 1 if fields[row + FIELD_WRITES] + has_holes > 0 else 0
+
+
 def take(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s,
 ) -> int:  # fmt: skip
-    """Read elements of the fields that vertices write, or that have holes.
-
-    Args:
-        memory: of all replicas.
-        stride: as for `find_holes`, as all up to `total`.
-        replicas: how many.
-        fields: as `find_holes` leaves them.
-        count: how many fields.
-        places: of each element.
-        total: how many elements.
-        only_results: 1 for fields alone that vertices write.
-        values: int64[replicas, elements], written.
-    """
+    """Read into `values` the elements that `is_taken` selects."""
     for replica in range(replicas):
         i = 0
         for field in range(count):
             row = field * FIELD_WORDS
             size = fields[row + FIELD_SIZE]
             end = fields[row + FIELD_END]
-            if fields[row + FIELD_WRITES] + fields[row + FIELD_HOLES] * (1 - only_results) > 0:
+            if is_taken(fields, row, only_results) > 0:
                 for k in range(i, end):
                     at = replica * stride + places[k]
                     value = 0
@@ -132,14 +119,14 @@ def put(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s,
 ) -> int:  # fmt: skip
-    """Write elements of the fields that vertices write, or that have holes; as for `take`."""
+    """Write from `values` the elements that `is_taken` selects."""
     for replica in range(replicas):
         i = 0
         for field in range(count):
             row = field * FIELD_WORDS
             size = fields[row + FIELD_SIZE]
             end = fields[row + FIELD_END]
-            if fields[row + FIELD_WRITES] + fields[row + FIELD_HOLES] * (1 - only_results) > 0:
+            if is_taken(fields, row, only_results) > 0:
                 for k in range(i, end):
                     store(memory, replica * stride + places[k], size, values[replica * total + k])
             i = end
@@ -155,21 +142,10 @@ def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
 ) -> int:  # fmt: skip
-    """Write other values in some elements, and return how many they are.
+    """Write other values in the elements that are `chosen`, and return how many they are.
 
-    Args:
-        memory: of all replicas.
-        stride: as for `find_holes`, as all up to `total`.
-        replicas: how many.
-        fields: FIELD_WORDS of each field.
-        count: how many fields.
-        places: of each element.
-        total: how many elements.
-        fills: FILL_WORDS of each way of each field.
-        ways: in how many ways each field is filled.
-        old: int64[replicas, elements], what the elements hold.
-        fill: which pair of the three.
-        chosen: uint8[replicas, elements], which of them.
+    `fills` are FILL_WORDS of each of the `ways` of each field; `old` is what the elements hold;
+    `fill` says which of the three pairs is used.
     """
     done = 0
     for replica in range(replicas):
@@ -191,7 +167,7 @@ def put_other(
 
 
 def is_among(value: int, values: Int64s, count: int) -> int:
-    """Tell whether a value is among some, which rise."""
+    """Return 1 where a value is among some, which rise, else 0."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -205,11 +181,7 @@ def is_among(value: int, values: Int64s, count: int) -> int:
 def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
     """List what holes hold, equal neighbours once, and return how many values these are.
 
-    Args:
-        holes: uint8[count].
-        old: int64[count], what elements hold.
-        count: how many elements, in all replicas.
-        held: room for all of them.
+    `count` is how many elements there are in all replicas; `held` has room for all of them.
     """
     done = 0
     for i in range(count):
@@ -224,27 +196,20 @@ def judge(
     holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s,
     held: Int64s, num_held: int, runs: int,
 ) -> int:  # fmt: skip
-    """Tell what runs with other values in the holes make of results.
+    """Judge results by runs with other values in the holes; return how many are DEPENDENT.
 
-    Args:
-        replicas: how many.
-        fields: FIELD_WORDS of each field.
-        count: how many fields.
-        total: how many elements.
+    Its own arguments:
         fills: FILL_WORDS of each way of each field.
-        ways: in how many ways each field is filled, or an element that was passed on to it.
-        holes: uint8[replicas, elements].
-        found: uint8[replicas, elements], written: HOLE, WRITTEN or DEPENDENT.
-        old: int64[replicas, elements], what elements held before.
-        result: what they hold after the run that counts; of fields that vertices write.
-        first: after the first run again.
+        ways: in how many ways each field is filled, or an element that was copied to it.
+        holes: which elements nothing had written before.
+        found: written: HOLE, WRITTEN or DEPENDENT.
+        old: what elements held before.
+        result: what they hold after the real run, for fields that vertices write.
+        first: what they hold after the first further run.
         second: after the second one.
         held: what holes held before, rising.
         num_held: how many of these.
-        runs: how many of these there were: 1 where no hole is read.
-
-    Returns:
-        How many are DEPENDENT.
+        runs: how many further runs there were: 1 where no hole is read.
     """
     wrong = 0
     for replica in range(replicas):
@@ -282,22 +247,11 @@ def mark(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes, found: Bytes,
 ) -> int:  # fmt: skip
-    """Note which results are written.
+    """Record in the shadow which results are written.
 
-    Args:
-        shadow: of all replicas, written.
-        stride: as for `find_holes`, as all up to `holes`.
-        replicas: how many.
-        fields: FIELD_WORDS of each field.
-        count: how many fields.
-        places: of each element.
-        total: how many elements.
-        holes: uint8[replicas, elements], what nothing had written before.
-        found: uint8[replicas, elements], WRITTEN or HOLE for each result.
-
-    Returns:
-        INCOMPLETE when an element that vertices touch is not written now, LOSSY when one of them
-        was written before.
+    `holes` are those of before, `found` is WRITTEN or HOLE for each result.  Returned is INCOMPLETE
+    when an element that vertices touch is not written now, with LOSSY when one of them was written
+    before.
     """
     flags = 0
     for replica in range(replicas):
@@ -325,16 +279,10 @@ def carry(
 ) -> int:
     """Move what is known of bytes, as copies move the bytes.
 
-    Args:
-        records: RECORD_WORDS of each record of the copies.
-        count: how many records.
-        pieces: three numbers of each piece that is listed.
-        known: MOVED, or 1 or 0 to note of all that they write that it is written or is not.
-        there: shadow of the replica that is written.
-        here: shadow of the replica that is read.
-
-    Returns:
-        INCOMPLETE when something that moved is not written, LOSSY when it overwrote what was.
+    `pieces` are three numbers of each listed piece.  `known` is MOVED, or 1 or 0 to record for all
+    written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is
+    read.  Returned is INCOMPLETE when something that moved is not written, with LOSSY when it
+    overwrote something that was.
     """
     lacking = lost = 0
     for record in range(count):

@@ -1,10 +1,9 @@
-"""One arithmetic for `compute`: what may be written, what it means, and its interpreted form.
+"""The language of `compute`: what may be written, what it means, and its interpreted form.
 
-`dialect` says what a `compute` may be written in, `helpers` which functions it calls, `infer`
-finds the kind of every number, `identity` tells what a class computes and whether it still does,
-`arithmetic` is the table of operations, `interpret` runs the method as Python, `compiled` hands it
-to a compiler.  Both forms compute the same bits;
-docs/arithmetic.md is the table.
+`parse` says what a `compute` may contain and which functions it calls, `typing` finds the kind of
+every number, `identity` decides what a class computes and whether it still does, `arithmetic` has
+the operations, `interpreted` runs the method as Python, `compiled` prepares it for a compiler.
+Both forms compute the same bits; docs/arithmetic.md is the table.
 """
 
 from poplite.vertex.compute.bounds import conditions

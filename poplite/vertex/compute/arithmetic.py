@@ -1,8 +1,8 @@
 """The arithmetic of `compute`, operation by operation, on Python values.
 
-The compiled form gets this arithmetic from its types; the interpreted form gets it from
-here, and both give equal bits.  Values are `bool`, `int` (64 bits), `np.uint64`, `float`
-(double) and `np.float32`, one Python type for each `Kind`::
+The compiled form gets this arithmetic from its types, the interpreted form from here; both give
+equal bits.  Values are `bool`, `int` (64 bits), `np.uint64`, `float` (double) and `np.float32`,
+one Python type for each `Kind`::
 
     int op int          64-bit two's complement        add(2**63 - 1, 1) == -2**63
     weak op float32     both float32, then one op      add(0.1, np.float32(1))
@@ -40,7 +40,7 @@ _BY_TYPE: dict[type, Kind] = {
 
 
 _EXACT = 2**53
-"""Up to here doubles hold every int."""
+"""Doubles hold every int up to this one."""
 
 _ONE = np.float32(1)
 _rounded: Callable[[Any], np.float32] = np.float32
@@ -49,7 +49,7 @@ if type(_ONE * 0.5) is np.float32:  # from NumPy 2 on, and then a quarter of the
 
 
 def as_64(value: int) -> int:
-    """Return an int reduced to 64 bits, which most are in already.
+    """Return an int reduced to 64 bits; nearly all fit already.
 
     >>> as_64(2**63)
     -9223372036854775808
@@ -58,12 +58,7 @@ def as_64(value: int) -> int:
 
 
 def wrap(value: int, bits: int = 64, *, signed: bool = True) -> int:
-    """Return an integer reduced to two's complement.
-
-    Args:
-        value: any integer.
-        bits: width of the result.
-        signed: whether the top bit is the sign.
+    """Return any integer reduced to two's complement of so many bits.
 
     >>> wrap(2**63), wrap(-1, 32, signed=False)
     (-9223372036854775808, 4294967295)
@@ -82,11 +77,7 @@ def kind_of(value: Number) -> Kind:
 
 
 def cast(value: Number, kind: Kind) -> Number:
-    """Widen a value to a kind, with one rounding.
-
-    Args:
-        value: a value of that kind or of a narrower one; for ints, one of any length.
-        kind: the kind to return.
+    """Widen a value of this kind or a narrower one, with one rounding; ints may have any length.
 
     >>> cast(3, Kind.F32)
     np.float32(3.0)
@@ -140,9 +131,7 @@ _CASTS: dict[Kind, Callable[[Number], Number]] = {
 def _binary(on_ints: Callable[[int, int], int], on_floats: Callable[[Any, Any], Any]) -> _BINARY:
     """Make an operation that casts both operands to the wider kind first.
 
-    Args:
-        on_ints: the operation on unlimited ints.
-        on_floats: the operation on two NumPy floats of one type, whatever that is.
+    `on_ints` works on unlimited ints, `on_floats` on two NumPy floats of one type.
     """
 
     def operation(left: Number, right: Number) -> Number:
@@ -186,11 +175,7 @@ def divide(left: Number, right: Number) -> Number:
 
 
 def power(base: Number, exponent: int) -> Number:
-    """Raise to a constant exponent by repeated squaring, lowest bit first.
-
-    Args:
-        base: any value.
-        exponent: a literal, not negative.
+    """Raise to a constant exponent, not negative, by repeated squaring, lowest bit first.
 
     >>> power(np.float32(1.5), 2), power(3, 3)
     (np.float32(2.25), 27)
@@ -353,9 +338,7 @@ def _function(
 ) -> Callable[[Number], Number]:
     """Make a function of one float, computed in double and rounded once for float32.
 
-    Args:
-        exact: the function in double, which raises where C returns inf or nan.
-        undefined: what C returns there.
+    Where C returns inf or nan, `exact` raises, and the result is that of `undefined`.
     """
 
     def operation(value: Number) -> Number:
@@ -380,11 +363,7 @@ fabs = _function(math.fabs, lambda value: math.nan)
 def indices(*bounds: int) -> range:
     """Return `range(*bounds)` as 64-bit arithmetic counts it.
 
-    Args:
-        bounds: stop; start, stop; or start, stop, step.
-
-    Returns:
-        The indices; none when `stop - start` leaves 64 bits the wrong way.
+    There are no indices when `stop - start` overflows 64 bits in the direction away from the step.
 
     >>> indices(2, 5), len(indices(INT_MIN, INT_MAX))
     (range(2, 5), 0)

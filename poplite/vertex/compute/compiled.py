@@ -6,7 +6,7 @@
     assert x > 0, f"pivot {x}"          ->    if not x > 0: raise @Raised
     for i in range(n): ... x[i] ...     ->    see `poplite.vertex.compute.bounds`
 
-Which exception it is, and its text, tells the interpreted form, in which the vertex runs
+Which exception it is, and its text, is found by the interpreted form, in which the vertex runs
 again after it stopped.  A function with none of these is compiled as it is.
 """
 
@@ -24,11 +24,7 @@ _RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
 
 
 def compiled_form(checked: Checked) -> FunctionType:
-    """Return the function to give to a compiler.
-
-    Args:
-        checked: a `compute`, or a function that it calls.
-    """
+    """Return the function to pass to a compiler: a `compute`, or a function that it calls."""
     function = checked.text.function
     tree = guarded(checked)
     if tree is None and not checked.facts.raises:
@@ -36,14 +32,14 @@ def compiled_form(checked: Checked) -> FunctionType:
     tree = _Bare().visit(tree or copy.deepcopy(checked.text.tree))
     tree.decorator_list = []
     code = function.__code__
-    whole = compile(
+    module = compile(
         ast.fix_missing_locations(with_free_names(ast.Module([tree], []), code.co_freevars)),
         code.co_filename,
         "exec",
         flags=code.co_flags & FUTURE_FLAGS,
         dont_inherit=True,
     )
-    inner: CodeType = next(each for each in nested(whole) if each.co_name == code.co_name)
+    inner: CodeType = next(each for each in nested(module) if each.co_name == code.co_name)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     return FunctionType(
         inner,

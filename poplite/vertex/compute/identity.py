@@ -1,8 +1,8 @@
-"""What a vertex class computes: the one thing that all that is made of its code depends on.
+"""What a vertex class computes: everything made from its code depends on this.
 
 The text of `compute` and of all functions that it calls is compared as syntax trees, without line
-numbers, comments, docstrings and annotations, so neither formatting nor the version of Python
-counts, nor the file that the class is in.  Numbers outside the text that it names are listed with
+numbers, comments, docstrings and annotations.  So neither formatting nor the version of Python
+matters, nor the file of the class.  Numbers outside the text that it names are listed with
 their values::
 
     TAPS = 9
@@ -11,11 +11,11 @@ their values::
         def compute(self) -> None:           compute    <digest of its tree>, TAPS 9
             self.y = weight(self.x) / TAPS   weight     <digest of its tree>
 
-What is made of it is kept as long as the class computes the same::
+What is made from it is kept as long as the class computes the same::
 
-    check           the class as it is now: looked at again when TAPS or weight changed
-    remembered      anything made of that: interpreted forms, prices, the next two
-    code_of         what files of executables say of it
+    check           the class as it is now: checked again when TAPS or weight changed
+    remembered      anything made from that: interpreted forms, prices, the next two
+    code_of         what files of executables record of it
     code_identity   what compiled code is named by
 """
 
@@ -49,9 +49,8 @@ class _Now:
     """What is known of a class: an attribute of it, so that it keeps no class alive.
 
     Attributes:
-        checked: what was found in its text.
-        meanings: what calls in it named then, by the call's name.
-        made: what was made of it.
+        meanings: what the called names referred to when the class was checked.
+        made: what was made from it.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -60,7 +59,7 @@ class _Now:
         self.made: dict[object, Any] = {}
 
     def is_current(self) -> bool:
-        """Whether names in the text still mean what they meant."""
+        """Return whether names in the text still mean what they meant."""
         checked = self.checked
         return (
             checked.function is checked.vertex.compute
@@ -69,43 +68,28 @@ class _Now:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return nothing: addresses of code are those of this process."""
+        """Return nothing: addresses of code are valid in this process only."""
         return _nothing, ()
 
 
 def _nothing() -> None:
-    """Stand for what is known of a class that was pickled by its contents."""
+    """Replace what is known of a class that is pickled by its contents."""
 
 
 def check(vertex: type[Vertex]) -> Checked:
     """Check that `compute` keeps to the dialect and that all its numbers have a kind.
 
-    The answer is kept as long as the numbers and functions outside `compute` that it names
-    stay as they are.
-
-    Args:
-        vertex: the vertex class.
-
-    Returns:
-        What was found.
-
-    Raises:
-        VertexCompileError: at the first line that is outside the dialect, and when there is
-            no text to check.
+    The answer is kept as long as the numbers and functions outside `compute` that it names stay as
+    they are.  Raises `VertexCompileError` at the first line that is outside the dialect, and when
+    there is no text to check.
     """
     return _now(vertex).checked
 
 
 def remembered(vertex: type[Vertex], what: object, make: Callable[[Checked], T]) -> T:
-    """Return what is made of a class, made anew when the class computes something else.
+    """Return what `make` makes from a class, made anew when the class computes something else.
 
-    Args:
-        vertex: the vertex class.
-        what: what it is, together with all else that it depends on.
-        make: makes it of what was found in the text.
-
-    Raises:
-        VertexCompileError: as `check` does.
+    `what` identifies it, together with everything else on which it depends.
     """
     now = _now(vertex)
     if what not in now.made:
@@ -151,7 +135,7 @@ def _is_current(checked: Checked) -> bool:
 
 
 def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
-    """Yield what a text and those that it calls name by a global name but numbers."""
+    """Yield the global names, other than numbers, that a text and those it calls refer to."""
     for each in checked.functions():
         called = [node.func for node in ast.walk(each.text.tree) if isinstance(node, ast.Call)]
         for name in (*called, *each.facts.exceptions):
@@ -165,18 +149,12 @@ _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
     | {"type_ignores", "type_params"}
 )
-"""Parts of a syntax tree that do not change what is computed; defaults count by their values."""
+"""Parts of a syntax tree that do not change what is computed; defaults are compared by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCode:
-    """A function that a vertex runs.
-
-    Attributes:
-        name: what it is called.
-        digest: of its text.
-        numbers: the numbers that its text names, by name.
-    """
+    """A function that a vertex runs: the digest of its text, and the numbers that it names."""
 
     name: str
     digest: str
@@ -198,39 +176,32 @@ class ClassCode:
     functions: tuple[FunctionCode, ...]
 
     def differences(self, other: ClassCode) -> list[str]:
-        """Return in what another class differs, in words.
-
-        Args:
-            other: what was there when this one was saved.
-        """
+        """Return in words how this class differs from the saved one."""
         found = []
         if (self.arguments, self.fields) != (other.arguments, other.fields):
-            found.append(_told("fields", self.fields, other.fields))
-        mine, others = ([f.name for f in code.functions] for code in (self, other))
-        if mine != others:
-            return [*found, _told("functions", mine, others)]
+            found.append(_difference("fields", self.fields, other.fields))
+        names, saved_names = ([f.name for f in code.functions] for code in (self, other))
+        if names != saved_names:
+            return [*found, _difference("functions", names, saved_names)]
         for function, saved in zip(self.functions, other.functions, strict=True):
             for name in sorted({*function.numbers, *saved.numbers}):
                 numbers = [each.numbers.get(name, "not used") for each in (function, saved)]
                 if numbers[0] != numbers[1]:
-                    found.append(_told(f"'{name}' in {function.name}", numbers[:1], numbers[1:]))
+                    what = f"'{name}' in {function.name}"
+                    found.append(_difference(what, numbers[:1], numbers[1:]))
             if function.digest != saved.digest:
                 found.append(f"the text of {function.name} differs")
         return found
 
 
-def _told(what: str, here: Any, saved: Any) -> str:
+def _difference(what: str, here: Any, saved: Any) -> str:
     return f"{what}: {', '.join(here) or 'none'}; saved with {', '.join(saved) or 'none'}"
 
 
 def code_of(cls: type[Vertex]) -> ClassCode:
-    """Return what a vertex class computes.
+    """Return what a vertex class, no template, computes.
 
-    Args:
-        cls: the class; no template.
-
-    Raises:
-        VertexCompileError: when its `compute` has no text, or is outside the dialect.
+    Raises `VertexCompileError` when its `compute` has no text, or is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertices import Add
@@ -242,7 +213,7 @@ def code_of(cls: type[Vertex]) -> ClassCode:
 
 def _class_code(checked: Checked) -> ClassCode:
     functions: dict[object, Checked] = {}
-    for each in checked.functions():  # one is there once for each kinds of its arguments
+    for each in checked.functions():  # a function is there once for each kinds of its arguments
         functions.setdefault(each.function, each)
     cls = checked.vertex
     return ClassCode(
@@ -256,14 +227,9 @@ def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
     """Return a value whose `repr` is equal for classes that compile to the same code.
 
     Numba does not notice edits outside the function it caches, so everything that ends up in
-    machine code is part of it.  Names of classes and lines of text do not: an error takes
-    them from the class at hand.
-
-    Args:
-        cls: the vertex class.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect, or prints.
+    machine code is part of it.  Names of classes and line numbers are not: an error takes them from
+    the class at hand.  Raises `VertexCompileError` when `compute` is outside the dialect, or
+    prints.
     """
     return remembered(cls, "identity", _identity)
 
@@ -311,7 +277,7 @@ def _function(checked: Checked) -> FunctionCode:
 
 
 def _tree(node: Any) -> Any:
-    """Return a syntax tree as tuples and texts, without what says nothing."""
+    """Return a syntax tree as tuples and texts, without the parts in `_SAYS_NOTHING`."""
     if isinstance(node, list):
         return [_tree(each) for each in node]
     if isinstance(node, ast.Constant):

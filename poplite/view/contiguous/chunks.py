@@ -1,4 +1,4 @@
-"""Runs of views too big to list, some at a time.
+"""Runs of views that are too big to list, some at a time.
 
 The digits of the flattened view are cut where a part has as many runs as fit; every part is
 again a strided view and listed as such::
@@ -11,10 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from poplite.arrays.digits import Digit, coalesce, locate
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.errors import TensorIndexError
 from poplite.source import here
@@ -23,22 +21,11 @@ from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.contiguous.nested import runs, runs_through
 from poplite.view.view import Storage, View
 
-Int64 = npt.NDArray[np.int64]
-
 
 def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
-    """List the runs of a view in parts.
+    """Yield the runs of a view in parts `(begin, length)`, as `runs` returns them, none cut in two.
 
-    Args:
-        view: any view.
-        max_runs: runs of one part, at least 1; two parts are in memory at once.
-
-    Yields:
-        `(begin, length)` as `runs` returns them; the parts in order are all runs of the view,
-        none cut in two.
-
-    Raises:
-        TensorIndexError: when `max_runs` is below 1.
+    `max_runs` is the number of runs of one part; two parts are in memory at once.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
@@ -54,7 +41,7 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
     held: tuple[Int64, Int64] | None = None
     for begin, length in _listed(view, max_runs):
         if held is not None:
-            # The last run of a part may go on in this one.
+            # The last run of the part before may continue in this one.
             before, lengths = held
             if before[-1] + lengths[-1] == begin[0]:
                 length = length.copy()
@@ -109,7 +96,7 @@ def _parts_of_cat(
 ) -> Iterator[tuple[Sequence[Digit], int]]:
     """Cut a view of a space into parts of at most `limit` runs."""
     rest, run = split_run(digits)
-    # Elements that follow each other are cut once in every shortest run, and at both ends.
+    # Consecutive elements are cut at most once in every shortest run, and at both ends.
     most = max(limit, (limit - 2) * leaves.shortest_run)
     if run > most:
         for part, at in _parts(digits, off, most):

@@ -1,7 +1,7 @@
 """Concatenations as arrays: what the kernels read of a `Cat`, built on its first query.
 
-A leaf is a kid that stands on a variable: one strided set of addresses.  Its digits fill a row,
-those that count the repetitions of the space first, padded with digits (1, 0)::
+A leaf is a kid on a variable: one strided set of addresses.  Its digits fill a row, those that
+count the repetitions of the space first, padded with digits (1, 0)::
 
     concat of a (2, 3) at 0 and the columns 1 and 3 of b (2, 4) at 10, along dimension 1
 
@@ -10,8 +10,8 @@ those that count the repetitions of the space first, padded with digits (1, 0)::
     extent   2 | 3    2 | 2
     stride   3 | 1    4 | 2              position 8 = (1, 3): 11 + 1 * 4 + 0 * 2 = 15
 
-A kid that stands on another `Cat` becomes as many leaves as it has runs; where many `Cat` stand on
-each other, they are joined to one before (`parts`).
+A kid on another `Cat` becomes as many leaves as it has runs; many nested `Cat` are first merged
+into one (`parts`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.digits import Digit, digits_of, flat_digits
+from poplite.arrays.intervals import Int64
 from poplite.view.parts import one_level
 from poplite.view.slices import Pieces
 from poplite.view.view import Cat, Storage, View
 
-Int64 = npt.NDArray[np.int64]
-
 FEW_LEVELS = 2
-"""Concatenations within each other that are lowered one after the other, the lowest first."""
+"""Nested concatenations that are lowered one after the other, the lowest first."""
 
 
 class Leaves:
@@ -66,7 +65,7 @@ class Leaves:
 
     @property
     def columns(self) -> int:
-        """Digits in a row."""
+        """Number of digits in a row."""
         return int(self.extent.shape[1])
 
     @cached_property
@@ -107,7 +106,8 @@ class Leaves:
     def directory(self) -> tuple[npt.NDArray[np.int32], int]:
         """A leaf at or before each position `i << shift` of a period, and the shift.
 
-        About two entries for each leaf; the leaf wanted is that one or one of the next.
+        There are about two entries for each leaf; the leaf at a position is that one or one of the
+        next.
         """
         period = int(self.breaks[-1])
         shift = max((period // (2 * len(self))).bit_length() - 1, 0)
@@ -121,18 +121,13 @@ class Leaves:
         """The same space as one repetition of contiguous leaves, its runs."""
         if self.contiguous and self.outer == 1:
             return self
-        from poplite.view.contiguous.nested import space_runs  # which stands on this module
+        from poplite.view.contiguous.nested import space_runs  # which imports this module
 
         return contiguous_leaves(*space_runs(self))
 
 
 def contiguous_leaves(begin: Int64, length: Int64) -> Leaves:
-    """Return one leaf for every run.
-
-    Args:
-        begin: int64[L], addresses.
-        length: int64[L].
-    """
+    """Return one leaf for every run; `begin` and `length` are int64[L], in addresses."""
     breaks = np.zeros(len(begin) + 1, np.int64)
     np.cumsum(length, out=breaks[1:])
     extent = np.ascontiguousarray(length).reshape(-1, 1)
@@ -142,8 +137,7 @@ def contiguous_leaves(begin: Int64, length: Int64) -> Leaves:
 def leaves_of(cat: Cat) -> Leaves:
     """Return the leaves of a space, kept from the first call on.
 
-    Raises:
-        SizeOverflowError: when a Cat below it has more runs than are ever listed.
+    Raises `SizeOverflowError` when a Cat below it has more runs than are ever listed.
 
     >>> leaves = leaves_of(Cat((View((1, 6), (0, 2), 0, Storage(0, 10, 12)),), 1))
     >>> leaves.base.tolist(), leaves.extent.tolist(), leaves.stride.tolist()
@@ -163,7 +157,7 @@ def leaves_of(cat: Cat) -> Leaves:
 
 
 def below(cat: Cat) -> list[Cat]:
-    """Return a Cat and all Cats below it, every one after those it stands on.
+    """Return a Cat and all Cats below it, each after those on which it is built.
 
     >>> storage = Storage(0, 0, 6)
     >>> below(Cat((View((1, 6), (0, 1), 0, storage),), 1))
@@ -183,7 +177,7 @@ def below(cat: Cat) -> list[Cat]:
 
 
 def _lower(cat: Cat) -> Leaves:
-    from poplite.view.contiguous.nested import runs, space_runs  # which stands on this module
+    from poplite.view.contiguous.nested import runs, space_runs  # which imports this module
 
     if isinstance(cat.kids, Pieces):
         spaces = {id(cat.kids.template.space): cat.kids.template.space}
@@ -198,7 +192,7 @@ def _lower(cat: Cat) -> Leaves:
         leaves = Leaves(cat.outer, np.asarray(cat.breaks, np.int64), *rows)
         if on_variables:
             return leaves
-        # So far the addresses are positions of the one space that all kids stand on.
+        # So far the addresses are positions of the one space on which all kids are.
         (inner,) = spaces.values()
         assert isinstance(inner, Cat)
         return contiguous_leaves(*_mapped(*space_runs(leaves), leaves_of(inner).flattened))
@@ -210,15 +204,11 @@ def _lower(cat: Cat) -> Leaves:
 
 
 def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64, int]:
-    """Return the digits of views as rows.
+    """Return the digits of views, at least one, as rows.
 
-    Args:
-        views: not empty.
-        split: whether digits of the first dimension stand in columns of their own.
-
-    Returns:
-        int64[L] addresses of the first elements, positions on a Cat; int64[L, K] extents;
-        int64[L, K] strides; and the number of columns for the first dimension.
+    The results are the addresses of the first elements (positions on a Cat), int64[L]; extents and
+    strides, int64[L, K]; and the number of columns for the first dimension, whose digits have
+    columns of their own with `split`.
     """
     # Views are often alike: slices of one tensor, variables of one shape.
     numbers: dict[object, int] = {}
@@ -246,11 +236,11 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
 
 
 def _pieces(pieces: Pieces) -> tuple[Int64, Int64, Int64, int]:
-    """Return what `stacked` returns of the same views."""
+    """Return what `stacked` would return for the same views."""
     space = pieces.template.space
     base = space.base if isinstance(space, Storage) else 0
     (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims
-    assert isinstance(step, int), "pieces are cut along a plain stride"
+    assert isinstance(step, int), "pieces are cut along a single stride"
     head = digits_of(outer, first) if outer > 1 else ()
     tail = digits_of(inner, rest)
     if tail and step == tail[0][0] * tail[0][1]:
@@ -301,6 +291,6 @@ def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, In
 
 
 def _spread(count: Int64) -> tuple[Int64, Int64]:
-    """For counts 2, 1: the owners 0 0 1, and the number within each owner 0 1 0."""
+    """Return, for counts 2, 1, the owners 0 0 1, and the number within each owner 0 1 0."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)

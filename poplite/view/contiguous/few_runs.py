@@ -1,7 +1,7 @@
-"""Runs of views that have few, in plain Python: faster than any array, and no code to load.
+"""Runs of views that have few, in Python: faster than any array, and no code to load.
 
 Over a `Cat`, a range of positions is cut at the kids it meets, and each part at the digits of its
-kid, until all stand on variables::
+kid, until all parts are on variables::
 
     positions 2 to 5 of (a0 a1 a2) (b2 b1 b0)      a2 | b2 | b1
 """
@@ -19,10 +19,7 @@ FEW = 64
 
 
 def few_runs(view: View) -> tuple[list[int], list[int]] | None:
-    """Return the maximal runs of a view, or None where it may have more than `FEW`.
-
-    Returns:
-        First addresses and lengths.
+    """Return addresses and lengths of the maximal runs, or None if there may be more than `FEW`.
 
     >>> from poplite.view.view import all_of
     >>> few_runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
@@ -79,7 +76,7 @@ def _of_cat(cat: Cat, digits: Sequence[Digit], off: int) -> tuple[list[int], lis
     begin: list[int] = []
     length: list[int] = []
     left = FEW
-    # Parts to be done, the first one last.
+    # Parts that remain, the first one last.
     todo: list[tuple[Cat | Storage, Sequence[Digit], int]] = [(cat, digits, off)]
     while todo:
         space, digits, off = todo.pop()
@@ -103,7 +100,7 @@ def _of_cat(cat: Cat, digits: Sequence[Digit], off: int) -> tuple[list[int], lis
 def _parts(
     cat: Cat, starts: list[int], run: int, most: int
 ) -> list[tuple[Cat | Storage, Sequence[Digit], int]] | None:
-    """Cut ranges of positions at the kids of a space, or return None past so many parts."""
+    """Cut ranges of positions at the kids of a space; None if there were more than `most` parts."""
     parts: list[tuple[Cat | Storage, Sequence[Digit], int]] = []
     if run // cat.period * len(cat.kids) > most:
         return None

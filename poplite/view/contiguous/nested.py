@@ -3,7 +3,7 @@
 The space of the view is lowered once to `Leaves`.  How its runs are then found depends on where
 the view's innermost step leads::
 
-    the whole space, read once           leaf after leaf
+    through the complete space, once     leaf after leaf
     from leaf to leaf, beside a digit    some columns at a time, one look-up for each
     of neighbours in the space
     anywhere else                        stretches inside a digit of a leaf
@@ -18,9 +18,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import Digit
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, split_run, strided_runs
 from poplite.errors import SizeOverflowError
 from poplite.jit.kernels.concatenated import leaf_runs, through
@@ -30,8 +30,6 @@ from poplite.source import here
 from poplite.view.contiguous.concatenated import Leaves, leaves_of
 from poplite.view.contiguous.few_runs import few_runs
 from poplite.view.view import Storage, View
-
-Int64 = npt.NDArray[np.int64]
 
 MOST_RUNS = 2**27
 """Runs that are listed at once: 2 GiB with their lengths."""
@@ -44,17 +42,11 @@ ELEMENTS_PER_RUN = 8
 
 
 def runs(view: View) -> tuple[Int64, Int64]:
-    """Return the maximal runs of a view, in view order.
+    """Return the maximal runs of a view, in view order, as `(begin, length)`.
 
-    Args:
-        view: any view.
-
-    Returns:
-        `(begin, length)`: int64[R] first addresses in the graph's space, and int64[R]
-        element counts, which may be one number repeated; to be read, not written.
-
-    Raises:
-        SizeOverflowError: when there are more than `MOST_RUNS`; `chunks` streams them.
+    Both are int64[R]: first addresses in the graph's space, and element counts, which may be one
+    number repeated and are read-only.  Raises `SizeOverflowError` when there are more than
+    `MOST_RUNS`; `chunks` streams them.
 
     >>> from poplite.view.view import all_of
     >>> [a.tolist() for a in runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
@@ -72,18 +64,10 @@ def runs(view: View) -> tuple[Int64, Int64]:
 
 
 def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int64, Int64]:
-    """Return the runs of a view of a space.
+    """Return the runs of a view of a space: int64[R] begins and lengths.
 
-    Args:
-        leaves: of the space.
-        digits: of the view, in positions; coalesced.
-        off: position of its first element.
-
-    Returns:
-        int64[R] begins; int64[R] lengths, one number repeated where all are equal.
-
-    Raises:
-        SizeOverflowError: when there are more than `MOST_RUNS`.
+    `digits` and `off` are those of the view, in positions, coalesced.  Lengths are one number
+    repeated where all are equal.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
     """
     leaves = _suited(leaves, digits)
     if _is_transposed(leaves, digits):
@@ -101,8 +85,8 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
 def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int = 2**63 - 1) -> int:
     """Count the runs of a view of a space; arguments as of `runs_through`.
 
-    They are visited, except those of a whole space whose repetitions are regular; not many
-    more than `most`.
+    They are visited, except those of a complete space whose repetitions are regular; the count
+    stops soon after `most`.
     """
     count = _count_whole(leaves) if _is_whole(leaves, digits) else None
     if count is not None:
@@ -111,13 +95,13 @@ def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int =
 
 
 def space_runs(leaves: Leaves) -> tuple[Int64, Int64]:
-    """Return the runs of a whole space."""
+    """Return the runs of a complete space."""
     elements = leaves.outer * int(leaves.breaks[-1])
     return runs_through(leaves, [(elements, 1)], 0)
 
 
 def _count_whole(leaves: Leaves) -> int | None:
-    """Count the runs of a whole space, or return None where its repetitions are irregular.
+    """Count the runs of a complete space, or return None where its repetitions are irregular.
 
     What the last run of a leaf joins is known in closed form: the distance to the next leaf
     changes by the same amount from one repetition to the next.
@@ -152,16 +136,10 @@ def _count_whole(leaves: Leaves) -> int | None:
 def runs_by_owner(
     leaves: Leaves, owner: Int64, owners: int, room: int
 ) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of every leaf, one after the other.
+    """Return the runs of every leaf, one after the other, and where those of each owner begin.
 
-    Args:
-        leaves: read once.
-        owner: int64[L], not falling: only leaves of one owner join.
-        owners: how many there are.
-        room: at least the number of runs.
-
-    Returns:
-        int64[R] begins, int64[R] lengths, int64[owners + 1] where the runs of each owner begin.
+    `owner`: int64[L], not falling; only leaves of one owner join.  `room` is at least the number of
+    runs.  The results are begins and lengths, int64[R], and int64[owners + 1].
     """
     begin, length = np.empty(room, np.int64), np.empty(room, np.int64)
     ends = np.zeros(owners + 1, np.int64)
@@ -261,7 +239,7 @@ def _fitted(begin: Int64, length: Int64, count: int) -> tuple[Int64, Int64]:
 
 
 def _suited(leaves: Leaves, digits: Sequence[Digit]) -> Leaves:
-    """Return the leaves, or the runs of the space where that is less work."""
+    """Return the leaves, or the runs of the space where these are less work."""
     if leaves.contiguous or _is_whole(leaves, digits):
         return leaves
     if _elements(digits) < ELEMENTS_PER_RUN * leaves.most_runs:
@@ -274,7 +252,7 @@ def _is_whole(leaves: Leaves, digits: Sequence[Digit]) -> bool:
 
 
 def _is_transposed(leaves: Leaves, digits: Sequence[Digit]) -> bool:
-    """Tell whether the innermost step leads from leaf to leaf, beside a step to neighbours."""
+    """Return whether the innermost step leads from leaf to leaf, beside a step to neighbours."""
     if len(digits) < 2 or digits[-2][1] != 1 or digits[-2][0] < ABREAST:
         return False
     period, step = int(leaves.breaks[-1]), digits[-1][1]
@@ -300,15 +278,9 @@ def _elements(digits: Sequence[Digit]) -> int:
 
 
 def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams them; or ") -> None:
-    """Raise when there are more runs than are listed at once.
+    """Raise `SizeOverflowError` when there are more runs than are listed at once.
 
-    Args:
-        count: the runs.
-        what: subject and verb of the message.
-        fix: what to try before slices of the tensor.
-
-    Raises:
-        SizeOverflowError: when there are more than `MOST_RUNS`.
+    `what` is subject and verb of the message; `fix` is advised before slices of the tensor.
     """
     if count > MOST_RUNS:
         raise SizeOverflowError(

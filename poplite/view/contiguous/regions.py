@@ -1,9 +1,9 @@
 """Runs of consecutive addresses in a view, counted or listed, only when asked.
 
-A run is a maximal range of the flattened view whose addresses follow each other.  How runs are
-found depends on how many there are and where the view stands::
+A run is a maximal range of the flattened view with consecutive addresses.  How runs are found
+depends on how many there are and on the view's space::
 
-    at most 64                     `few_runs`: plain Python
+    at most 64                     `few_runs`: in Python, without arrays
     on the storage of a variable   `poplite.arrays.progressions`: from the digits alone
     on a `Cat`                     `nested`: from the leaves of the space (`concatenated`)
     more than fit                  `chunks`: some at a time
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from poplite.arrays.digits import locate, pack
+from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import count_runs, grid, split_run
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.concatenated import Leaves, leaves_of, stacked
@@ -29,8 +29,6 @@ from poplite.view.contiguous.nested import check_listable, count_through, runs, 
 from poplite.view.slices import Pieces
 from poplite.view.strided_sets import span
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
-
-Int64 = npt.NDArray[np.int64]
 
 _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -50,17 +48,11 @@ def run_lists(view: View) -> tuple[list[int], list[int]]:
 
 
 def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of many views at once; much faster than one by one where they are small.
+    """Return the runs of many views at once; much faster than one by one where views are small.
 
-    Args:
-        views: any views.
-
-    Returns:
-        `(first, begin, length)`: the runs of view i are `begin[first[i]:first[i + 1]]`;
-        int64[V + 1], int64[R] and int64[R].
-
-    Raises:
-        SizeOverflowError: when there may be more runs than are listed at once.
+    The results are `(first, begin, length)`, int64[V + 1], int64[R] and int64[R]; the runs of view
+    i are `begin[first[i]:first[i + 1]]`.  Raises `SizeOverflowError` when there may be more runs
+    than are listed at once.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 10, 6), (6,))
@@ -76,13 +68,13 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
         begins, lengths = zip(*listed, strict=True)
         first = np.cumsum(list(map(len, begins)))
         return first, np.concatenate(begins), np.concatenate(lengths)
-    plain = [view for view in views if view.space is not NOWHERE]
+    filled = [view for view in views if view.space is not NOWHERE]
     owner = [i for i, view in enumerate(views) if view.space is not NOWHERE]
-    if any([isinstance(view.space, Cat) for view in plain]):
-        plain, owner = _on_storage(plain, owner)
-    if not plain:
+    if any([isinstance(view.space, Cat) for view in filled]):
+        filled, owner = _on_storage(filled, owner)
+    if not filled:
         return np.zeros(len(views) + 1, np.int64), *_NO_RUNS
-    base, extent, stride, _ = stacked(plain, split=False)
+    base, extent, stride, _ = stacked(filled, split=False)
     breaks = np.zeros(len(base) + 1, np.int64)
     np.cumsum(extent.prod(1), out=breaks[1:])
     leaves = Leaves(1, breaks, base, extent, stride, 0)
@@ -109,7 +101,7 @@ def _on_storage(views: list[View], owners: list[int]) -> tuple[list[View], list[
 def num_runs(view: View) -> int:
     """Count the runs of a view without listing them.
 
-    Over one variable, or over a `Cat` read once, that takes no longer for more elements.
+    Over one variable, or a `Cat` read once, the time does not depend on the number of elements.
 
     >>> from poplite.view.view import all_of
     >>> num_runs(all_of(Storage(0, 0, 2**30), (2**15, 2**15)).dim_shuffle((1, 0)))
@@ -119,14 +111,14 @@ def num_runs(view: View) -> int:
     if isinstance(space, Storage):
         return count_runs(*split_run(digits)) if space is not NOWHERE else 0
     if digits and digits[0][1] == 0:
-        # Repeated as a whole, which joins where its end meets its beginning.
+        # A repeated block joins the next repetition where its end meets its beginning.
         (times, _), *rest = digits
         part = View((view.num_elements // times,), (pack(rest),), view.off, space)
         closed = last_address(part) + 1 == address_at(part, 0)
         return times * num_runs(part) - (times - 1 if closed else 0)
     kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
     if is_whole and space.outer == 1 and not isinstance(kids, Pieces) and _is_layered(space):
-        # Each kid may be counted without listing what it stands on.
+        # Each kid may be counted without listing the space below it.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
     few = few_runs(view)
@@ -141,7 +133,7 @@ def _is_layered(cat: Cat) -> bool:
 
 
 def is_contiguous(view: View) -> bool:
-    """Tell whether the flattened view is one run, or empty.
+    """Return whether the flattened view is one run, or empty.
 
     >>> from poplite.view.view import all_of
     >>> a = all_of(Storage(0, 0, 6), (2, 3))
@@ -161,13 +153,7 @@ def is_contiguous(view: View) -> bool:
 
 
 def addresses(view: View) -> Int64:
-    """Return the address of every element.
-
-    Args:
-        view: any view.
-
-    Returns:
-        int64 in the view's shape.
+    """Return the address of every element: int64 in the view's shape.
 
     >>> from poplite.view.view import all_of
     >>> addresses(all_of(Storage(0, 10, 6), (2, 3)).reverse(1)).tolist()
@@ -187,11 +173,7 @@ def addresses(view: View) -> Int64:
 
 
 def address_at(view: View, index: int) -> int:
-    """Return the address of one element of a view with elements.
-
-    Args:
-        view: the view.
-        index: number of the element in row-major order.
+    """Return the address of one element, by its number in row-major order, of a non-empty view.
 
     >>> from poplite.view.view import all_of
     >>> address_at(all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0)), 1)
@@ -208,17 +190,12 @@ def address_at(view: View, index: int) -> int:
 
 
 def last_address(view: View) -> int:
-    """Return the address of the last element of a view with elements."""
+    """Return the address of the last element of a non-empty view."""
     return address_at(view, view.num_elements - 1)
 
 
 def storages(view: View) -> tuple[Storage, ...]:
-    """Return the storages a view touches, in order of first use.
-
-    >>> from poplite.view.view import all_of
-    >>> len(storages(all_of(Storage(0, 10, 6), (2, 3))))
-    1
-    """
+    """Return the storages from which a view reads, in order of first use."""
     space = view.space
     if isinstance(space, Storage):
         return () if space is NOWHERE else (space,)

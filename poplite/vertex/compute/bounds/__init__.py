@@ -1,14 +1,14 @@
-"""Indices that loops go through, compared with lengths once before the loop.
+"""Bounds checks of indices in loops, done once before the loop.
 
-An access is checked where its guard is false.  Guards do not change in their loop, so LLVM makes
-two loops of it: one without checks, and one for what may go wrong.  A guard is false more often
-than an access is outside: what an index lies between is found from what its parts lie between.
+An access is checked where its guard is false.  Guards do not change in their loop, so LLVM splits
+it into two loops: one without checks, and one with them.  A guard may be false although all
+accesses are inside, as the limits of an index are found from the limits of its parts.
 
-What has no guard is checked at each access: indices that are read from memory, or that `while`
-loops count, and rows of lists whose length changes within the loop.
+An access without a guard is checked each time: its index is read from memory or counted by a
+`while` loop, or it is in rows of a list whose length changes within the loop.
 
-`sites` says where accesses stand, `spans` what numbers lie between, `guards` what is compared,
-`rewriting` puts it into the text, and `functions` are what it calls.
+`sites` finds the accesses, `spans` has the limits of numbers, `guards` decides what is compared,
+`rewriting` puts it into the text, and `functions` are what the text calls.
 """
 
 from poplite.vertex.compute.bounds.functions import FUNCTIONS

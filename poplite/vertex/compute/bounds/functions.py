@@ -1,4 +1,4 @@
-"""What guards call: functions for compilers, which say what they are in compiled code."""
+"""The functions that guards call; `poplite.simulator.codegen.accesses` emits their code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 NUMBER_BITS = 32
-"""Of a small number, beside its sign."""
+"""Bits of a small number, without its sign."""
 
 
 def element(owner: Any, index: int, is_inside: bool) -> Any:
@@ -20,31 +20,31 @@ def store(owner: Any, index: int, value: Any, is_inside: bool) -> None:
 
 
 def fits(owner: Any, least: int, most: int) -> bool:
-    """Tell whether indices from `least` to `most` are inside."""
+    """Return whether indices from `least` to `most` are inside."""
     raise NotImplementedError
 
 
 def row_fits(rows: Any, row: int, least: int, most: int) -> bool:
-    """Tell whether they are inside a row, and the row inside the list."""
+    """Return whether these indices are inside a row, and the row inside the list."""
     raise NotImplementedError
 
 
 def rows_fit(rows: Any, least: int, most: int) -> bool:
-    """Tell whether they are inside all rows, which have one length."""
+    """Return whether these indices are inside all rows, which have one length."""
     raise NotImplementedError
 
 
 def is_small(number: int) -> bool:
-    """Tell whether a number has at most `NUMBER_BITS` bits beside its sign."""
+    """Return whether a number has at most `NUMBER_BITS` bits besides its sign."""
     raise NotImplementedError
 
 
 FUNCTIONS = {
     f"@{each.__name__}": each for each in (element, store, fits, row_fits, rows_fit, is_small)
 }
-"""By their names in the text; these are no identifiers, so no name of the user's can hide them."""
+"""By name in the text; the names are no identifiers, so no name of the user's can hide them."""
 
 
 def call(name: str, *arguments: ast.expr) -> ast.Call:
-    """Return a call of one of them."""
+    """Return a call of one of these functions."""
     return ast.Call(ast.Name(f"@{name}", ast.Load()), list(arguments), [])

@@ -26,19 +26,19 @@ from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind
 
 LENGTH_BITS = 40
-"""Of the length of a field."""
+"""Bits of the length of a field."""
 
 DEEPEST = 60
-"""Parts of an index, one in the other, that are followed."""
+"""Nested parts of an index that are followed."""
 
 
 @dataclass(slots=True, eq=False)
 class Guard:
-    """What is computed before a loop.
+    """The conditions that are computed before a loop.
 
     Attributes:
-        always: what accesses need that each turn makes.
-        at_times: what those need that only some turns make.
+        always: what the accesses of every iteration need, by its dump.
+        at_times: what the accesses of only some iterations need.
     """
 
     always: dict[str, ast.expr] = field(default_factory=dict)
@@ -48,13 +48,10 @@ class Guard:
 class Guards:
     """The guards of one function.
 
-    Args:
-        checked: the function.
-
     Attributes:
         of_loops: what is computed before each loop.
-        flags: of each access, the loop before which its guard stands, and whether each turn makes
-            it; None where its index is inside whatever happens.
+        flags: for each access, the loop before which its guard is, and whether every iteration
+            makes it; None where its index is always inside.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -70,13 +67,13 @@ class Guards:
             self._find(site)
 
     def conditions(self) -> list[ast.expr] | None:
-        """Return what must be so before a vertex runs; None where that does not suffice."""
+        """Return what must hold before a vertex runs; None where that does not suffice."""
         found: dict[str, ast.expr] = {}
         for site in self._sites.found:
             assert isinstance(site.node, ast.Subscript)
             owner, index = site.node.value, site.node.slice
             if not self._is_proved(site, owner, index):
-                conditions = self._of_owner(owner, index, site.path, self._sites.whole)
+                conditions = self._of_owner(owner, index, site.path, self._sites.body)
                 if conditions is None:
                     return None
                 found.update({ast.dump(each): each for each in conditions})
@@ -103,7 +100,7 @@ class Guards:
                     return
 
     def _is_proved(self, site: Site, owner: ast.expr, index: ast.expr) -> bool:
-        """Tell whether an index is that of a loop over all indices of what it is in."""
+        """Return whether an index is that of a loop over all indices of the vector or list."""
         loop = self._loop_of(index, site.path)
         if loop is None or loop.step is None or loop.step < 0:
             return False
@@ -124,7 +121,7 @@ class Guards:
         return None
 
     def _stays(self, node: ast.expr, level: Part) -> bool:
-        """Tell whether an expression has one value while a loop runs."""
+        """Return whether an expression has one value while a loop runs."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and each.id in level.assigned:
                 return False
@@ -137,19 +134,19 @@ class Guards:
         return True
 
     def _is_fixed(self, node: ast.Attribute) -> bool:
-        """Tell whether the number `self.name`, or the place of what it is, never changes."""
+        """Return whether the number `self.name`, or the address of the field, never changes."""
         field = self._vertex.fields.get(node.attr)
         return field is None or field.depth > 0 or not field.writes
 
     def _of_owner(
         self, owner: ast.expr, index: ast.expr, path: Path, level: Part
     ) -> list[ast.expr] | None:
-        """Return what makes an access safe, of an owner that stays the same in a loop."""
+        """Return what makes an access safe if its vector or list stays the same in a loop."""
         if not self._stays(owner, level) or (span := self._span(index, path, level)) is None:
             return None
         if not isinstance(owner, ast.Subscript):
             return [*span.needs, call("fits", owner, span.least, span.most)]
-        # Of the rows of one list, one is looked up: which one must not change in the loop.
+        # One row of the list is looked up: its number must not change in the loop.
         row = self._span(owner.slice, path, level)
         if row is None or not row.is_exact or isinstance(owner.value, ast.Subscript):
             return None
@@ -159,20 +156,20 @@ class Guards:
     def _of_even_rows(
         self, owner: ast.expr, index: ast.expr, path: Path, level: Part
     ) -> list[ast.expr] | None:
-        """Return the same for another row in each turn, where all rows have one length."""
+        """Return the same for another row in each iteration, if all rows have one length."""
         if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
             return None
         if (span := self._span(index, path, level)) is None:
             return None
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
 
-    # What numbers lie between
+    # The limits of numbers
 
     def _span(self, node: ast.expr, path: Path, level: Part) -> Span | None:
-        """Return what an int lies between while a loop runs; None where that is not known."""
+        """Return the limits of an int while a loop runs; None where they are not known."""
         known = (node, level)
         if known not in self._spans:
-            self._spans[known] = None  # for what leads back here, or is too deep
+            self._spans[known] = None  # for expressions that lead back here, or are too deep
             self._depth += 1
             if self._depth <= DEEPEST:
                 self._spans[known] = self._new_span(node, path, level)
@@ -212,7 +209,7 @@ class Guards:
         made = self._sites.assignments[node.id]
         if len(made) != 1 or (only := made[0]) is None:
             return None
-        # Dialect and typing have it that no way leads here on which the local is not set.
+        # Typing has refused locals that may be unset here.
         is_before = only.path == path[: len(only.path)] and only.node.lineno < node.lineno
         if not is_before or level not in only.path:
             return None
@@ -241,14 +238,10 @@ class Guards:
 
 
 def conditions(checked: Checked) -> list[ast.expr] | None:
-    """Return what must be so of lengths and numbers of a vertex for all its indices to be inside.
+    """Return the conditions on lengths and numbers of a vertex under which all indices are inside.
 
-    Args:
-        checked: a `compute`.
-
-    Returns:
-        Calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)` and
-        `self.name`; None where indices are not known before the vertex runs.
+    They are calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)` and
+    `self.name`; None where indices are not known before the vertex runs.
     """
     own, *helpers = checked.functions()
     for helper in helpers:

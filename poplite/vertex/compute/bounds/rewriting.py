@@ -22,11 +22,7 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def guarded(checked: Checked) -> ast.FunctionDef | None:
-    """Return the text of a function with guards; None where it needs none.
-
-    Args:
-        checked: the function; its text is left as it is.
-    """
+    """Return the text of a function with guards, as a new tree; None where it needs none."""
     if not any(isinstance(node, ast.For) for node in ast.walk(checked.text.tree)):
         return None
     guards = Guards(checked)
@@ -97,7 +93,7 @@ class _Rewriting(ast.NodeTransformer):
         assert isinstance(target, ast.Subscript)
         value = node.value
         before: list[ast.stmt] = []
-        if not isinstance(value, ast.Constant | ast.Name):  # it is computed before the row is found
+        if not isinstance(value, ast.Constant | ast.Name):  # computed before the row is looked up
             name = f"@value{node.lineno}.{node.col_offset}"
             before = [_at(ast.Assign([ast.Name(name, ast.Store())], value), node)]
             value = ast.Name(name, ast.Load())
@@ -117,7 +113,7 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def _at(made: N, where: ast.AST) -> N:
-    """Let what is new stand where a node of the user's stands."""
+    """Give new nodes the location of a node of the user's."""
     for each in ast.walk(made):
         if "lineno" in each._attributes and not hasattr(each, "lineno"):
             ast.copy_location(each, where)

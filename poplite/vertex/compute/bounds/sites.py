@@ -1,4 +1,4 @@
-"""Where a function accesses elements: in which loops and branches, and what it assigns."""
+"""The accesses to elements of a function: their loops and branches, and what it assigns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Path = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a function that indices go through: a loop, or all of it.
+    """A part of a function over which indices range: a loop, or all of it.
 
     Attributes:
         node: the loop, or the function.
@@ -33,8 +33,7 @@ class Loop(Part):
     """A loop over a range.
 
     Attributes:
-        variable: name of what it counts.
-        limits: what it begins with, and what it ends before.
+        limits: the begin and the end, which is not included.
         step: None where it is positive and not known here.
     """
 
@@ -48,28 +47,25 @@ class Site:
     """An access by index, or an assignment to a local.
 
     Attributes:
-        node: the subscript, or what is assigned.
-        path: the loops and branches that it stands in, outermost first.
+        node: the subscript, or the assigned expression.
+        path: the loops and branches around it, outermost first.
     """
 
     node: ast.expr
     path: Path
 
     def loops(self) -> list[Loop]:
-        """Return the loops over ranges that it stands in, outermost first."""
+        """Return the loops over ranges around it, outermost first."""
         return [each for each in self.path if isinstance(each, Loop)]
 
 
 class Sites:
     """The accesses of one function.
 
-    Args:
-        checked: the function.
-
     Attributes:
-        whole: all of it.
+        body: all of the function.
         found: the accesses, in the order of the text.
-        assignments: of each local, what is assigned where; None for what is no expression.
+        assignments: for each local, what is assigned where; None for what is no expression.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -80,8 +76,8 @@ class Sites:
         parameters = [argument.arg for argument in tree.args.args if argument.arg != "self"]
         for name in parameters:
             self.assignments[name].append(None)
-        self.whole = Part(tree, frozenset([*assigned(tree), *parameters]))
-        self._statements(tree.body, (self.whole,))
+        self.body = Part(tree, frozenset([*assigned(tree), *parameters]))
+        self._statements(tree.body, (self.body,))
 
     def _statements(self, statements: Sequence[ast.stmt], path: Path) -> None:
         for node in statements:
@@ -102,7 +98,7 @@ class Sites:
                     self._statements(node.body, (*path, (node, True)))
                     self._statements(node.orelse, (*path, (node, False)))
                 case ast.Raise():
-                    pass  # what it says is not compiled
+                    pass  # its exception is not compiled
                 case ast.Assert():
                     self._expressions(node.test, path)
                 case _:
@@ -163,12 +159,12 @@ class Sites:
 
 
 def is_same(a: ast.expr, b: ast.expr) -> bool:
-    """Tell whether two expressions have the same text."""
+    """Return whether two expressions have the same text."""
     return ast.unparse(a) == ast.unparse(b)
 
 
 def assigned(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are assigned in a node, each time it stands there."""
+    """Yield the names that are assigned in a node, once for each assignment."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             yield each.id

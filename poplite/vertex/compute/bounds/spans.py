@@ -1,8 +1,8 @@
-"""What a number lies between, as expressions that are computed before a loop.
+"""The limits of a number, as expressions that are computed before a loop.
 
     i in range(1, n), then 2 * i + 1        from 3 to 2 * (n - 1) + 1
 
-A span says how many bits its ends have at most: none is computed that could wrap around.
+A span says how many bits its limits have at most: none is computed that could wrap around.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from dataclasses import dataclass
 from itertools import islice
 
 MOST_BITS = 62
-"""Of what a guard computes: more could wrap around."""
+"""Bits of what a guard computes: more could wrap around."""
 
 MOST_PARTS = 100
-"""Of an expression, and of what must be so for it: longer ones would take long to compile."""
+"""Nodes of an expression, and conditions for it: more would take long to compile."""
 
 Needs = tuple[ast.expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """What a number lies between, as expressions, and what must be so for that.
+    """The limits of a number, as expressions, and the conditions under which they hold.
 
     Attributes:
-        least: the least.
-        most: the most.
-        bits: how many these have at most.
-        needs: conditions.
+        bits: how many bits the limits have at most.
+        needs: the conditions.
     """
 
     least: ast.expr
@@ -44,7 +42,7 @@ class Span:
 
 
 def of_rest(op: ast.operator, b: Span) -> Span | None:
-    """Return what `%` and `&` give of any first number; None for others."""
+    """Return the limits of `%` and `&` for any first number; None for other operations."""
     known = number_in(b.least) if b.is_exact else None
     match op:
         case ast.Mod() if known is not None and known > 0:
@@ -59,7 +57,7 @@ def of_rest(op: ast.operator, b: Span) -> Span | None:
 
 
 def of_operation(op: ast.operator, a: Span | None, b: Span) -> Span | None:
-    """Return what an operation of two numbers gives; None where that is not known."""
+    """Return the limits of an operation on two numbers; None where they are not known."""
     if a is None:
         return None
     known = number_in(b.least) if b.is_exact else None
@@ -103,7 +101,7 @@ def _combined(
 
 
 def bounded(least: ast.expr, most: ast.expr, bits: int, needs: Needs) -> Span | None:
-    """Return a span; None where its ends could wrap around, or are long."""
+    """Return a span; None where its limits could wrap around, or are long."""
     if bits > MOST_BITS or len(needs) > MOST_PARTS or _is_long(least) or _is_long(most):
         return None
     return Span(least, most, bits, needs)
@@ -114,7 +112,7 @@ def _is_long(node: ast.expr) -> bool:
 
 
 def negative(span: Span) -> Span | None:
-    """Return what the negative of a number lies between."""
+    """Return the limits of the negative of a number."""
     least = minus(ast.Constant(0), span.most)
     most = least if span.is_exact else minus(ast.Constant(0), span.least)
     return bounded(least, most, span.bits, span.needs)
@@ -126,7 +124,7 @@ def number_in(node: ast.expr | None) -> int | None:
 
 
 def plus(a: ast.expr, b: ast.expr) -> ast.expr:
-    """Return a sum, of constants their sum.
+    """Return a sum; constants are added.
 
     >>> ast.unparse(plus(plus(ast.Name("n"), ast.Constant(3)), ast.Constant(-1)))
     'n + 2'

@@ -1,15 +1,15 @@
 """What `self` and its fields are in the interpreted form.
 
-Bare NumPy views would not do: they take negative indices, hand out NumPy integers that
+NumPy views would not do: they accept negative indices, return NumPy integers that
 overflow at 32 bits, and round at other places.  These wrappers read and store by the rules
-of the arithmetic, on the very memory that the compiled form uses::
+of the arithmetic, on the same memory that the compiled form uses::
 
     self.a        ->  np.float32, int, np.uint64 or bool, by the field's element type
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
 
 A vertex spends most of its time here, so each kind of element has a class of its own that
-decides nothing while it reads, and what no vertex can change is read once.
+decides nothing while it reads, and scalars that no vertex can change are read once.
 """
 
 from __future__ import annotations
@@ -52,12 +52,8 @@ FieldValue = Memory | Sequence[Memory] | Number | np.generic
 class FieldVector:
     """One vector of a field: of floats of any kind, or of UNSIGNED_LONGLONG.
 
-    Args:
-        label: what to call it in messages, such as `Blur.rows[2]`.
-        element: its element type.
-        memory: its elements.
-        metadata: format and scale, for QUARTER.
-        stores: how floats are stored; by default to nearest.
+    `label` is its name in messages, such as `Blur.rows[2]`; `metadata` is format and scale for
+    QUARTER; without `stores`, floats are rounded to nearest.
     """
 
     __slots__ = ("_element", "_label", "_length", "_memory", "_metadata", "_stores")
@@ -107,7 +103,7 @@ class FieldVector:
 
 
 class _Singles(FieldVector):
-    """A vector of FLOAT: NumPy hands out what the arithmetic works on."""
+    """A vector of FLOAT: NumPy returns what the arithmetic works on."""
 
     __slots__ = ()
 
@@ -150,19 +146,14 @@ class _Integers(FieldVector):
             _refuse(self._label, index, self._length)
         try:
             self._ints[index] = value
-        except (ValueError, TypeError):  # it has more bits, or is none of Python's
+        except (ValueError, TypeError):  # it has more bits, or is no Python number
             element = self._element
             signed = element.dtype.kind == "i"
             self._ints[index] = wrap(int(value), 8 * element.size_bytes, signed=signed)
 
 
 class _Marked(FieldVector):
-    """A vector that notes which elements are stored.
-
-    Args:
-        vector: what it stands for.
-        marks: where.
-    """
+    """A vector that marks which elements are stored."""
 
     __slots__ = ("_marks", "_vector")
 
@@ -194,15 +185,9 @@ def vector(
     stores: Stores | None = None,
     marks: Marks | None = None,
 ) -> FieldVector:
-    """Return a vector of a field.
+    """Return a vector of a field; arguments as of `FieldVector`.
 
-    Args:
-        label: what to call it in messages.
-        element: its element type.
-        memory: its elements.
-        metadata: format and scale, for QUARTER.
-        stores: how floats are stored; by default to nearest.
-        marks: where it is noted which elements are stored; by default nowhere.
+    With `marks`, bool of the vector's length, elements that are stored are marked there.
 
     >>> from poplite.types import INT
     >>> x = vector("x", INT, np.zeros(1, INT))
@@ -226,16 +211,7 @@ _CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
 
 
 class FieldList:
-    """The vectors of a field that is a list.
-
-    Args:
-        label: what to call it in messages.
-        element: its element type.
-        rows: the elements of each vector.
-        metadata: format and scale, for QUARTER.
-        stores: how floats are stored; by default to nearest.
-        marks: of each vector, where it is noted which elements are stored; by default nowhere.
-    """
+    """The vectors of a field that is a list; arguments as of `vector`, one array for each row."""
 
     __slots__ = ("_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors")
 
@@ -273,16 +249,10 @@ class FieldList:
 class InterpretedSelf:
     """What `compute` sees as `self` when it runs interpreted.
 
-    Vectors, and scalars that no vertex changes, are attributes like others; scalars that it may
-    write are looked up in memory each time.
-
-    Args:
-        vertex: the vertex class.
-        values: for each field a scalar edge as a one-element array, a vector as a 1-D
-            array, a list of vectors as a list of them, a State value as number or array.
-            Arrays are used in place.
-        stores: how floats are stored; by default to nearest.
-        marks: for some fields where it is noted which elements are stored, shaped as the field.
+    Vectors, and scalars that no vertex changes, are ordinary attributes; scalars that it may write
+    are looked up in memory each time.  `values` holds, by field, a scalar edge as a one-element
+    array, a vector as a 1-D array, a list of vectors as a list of them, a State value as number or
+    array; arrays are used in place.  `marks` is as of `vector`, shaped as the field.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -323,7 +293,7 @@ class InterpretedSelf:
                 scalars[name] = made
 
     def __getattr__(self, name: str) -> Any:
-        own = object.__getattribute__  # a copy that is being made has neither
+        own = object.__getattribute__  # a copy that is being made has no attributes yet
         scalar = own(self, "__scalars__").get(name)
         if scalar is not None:
             return scalar[0]
@@ -331,11 +301,11 @@ class InterpretedSelf:
         number = getattr(vertex, name, None)
         if isinstance(number, (int, float)):
             return number
-        return field_of(vertex, name)  # which refuses it
+        return field_of(vertex, name)  # raises UnknownField
 
     def __setattr__(self, name: str, value: Number) -> None:
         scalar = self.__scalars__.get(name)
-        if scalar is None:  # no vertex may change it, but a debugger
+        if scalar is None:  # no vertex may change it, but a debugger may
             field, memory = field_of(self.__vertex__, name), self.__values__[name]
             if field.depth:
                 raise AttributeError(f"'{field}' is assigned element by element")
@@ -400,11 +370,7 @@ def _metadata(
 
 
 class OutsideField(TensorIndexError):
-    """An index that is not in a field.
-
-    Attributes:
-        label: what messages call the field or its row, `Blur.rows[2]`.
-    """
+    """An index that is not in a field; `label` is the field or row in messages, `Blur.rows[2]`."""
 
     label = ""
 

@@ -1,17 +1,16 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
 The method's own syntax tree is compiled again, under the user's file name and line numbers.
-Operators stay where they give the bits of the arithmetic on what their operands are cast to
+Operators stay where, on operands that are cast first, they give the bits of the arithmetic
 (`poplite.vertex.compute.interpreted.native`); others become calls of their functions in
-`poplite.vertex.compute.arithmetic`.  Every use of a narrower value is widened where `infer`
-says so::
+`poplite.vertex.compute.arithmetic`.  Values are widened where `infer` found it necessary::
 
     x = (i + 0.5) * self.step    ->    x = as_f32(float(i) + 0.5) * self.step
     y = n / 2                    ->    y = divide(n, 2)
 
-Break points, stepping and tracebacks therefore work in the user's text.  A function that
-`compute` calls is compiled in the same way, once for each kinds of its arguments, and the
-calls lead straight to it::
+Breakpoints, stepping and tracebacks therefore work in the user's text.  A function that
+`compute` calls is compiled in the same way, once for each kinds of its arguments, and is called
+directly::
 
     self.y = self.near(x, 1)    ->    self.y = @near1(self, x, 1)
 """
@@ -39,7 +38,7 @@ from poplite.vertex.vertex import Vertex
 _ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
 
 _BUILTINS = (abs, bool, float, max, min, range)
-"""What stands for operations under Python's own names, behind the same sign."""
+"""Built-ins that serve as operations; in the text `@` comes before their names as well."""
 
 _OPERATIONS: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -79,20 +78,12 @@ _CASTS = {
 
 
 def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
-    """Return the interpreted form of `compute`.
+    """Return a function that runs the `compute` of one vertex, on an `InterpretedSelf`.
 
-    Args:
-        vertex: the vertex class.
-        traps: what stops it, by the bits of `poplite.machine.floating_point`.
-
-    Returns:
-        A function that runs one vertex, on an `InterpretedSelf`, and returns what `compute` does,
-        as its text is now. It is compiled when it is first called: most are kept for faults that
-        never happen. Callers run it under `np.errstate(all="ignore")`, as infinities and NaN are
-        results.
-
-    Raises:
-        VertexCompileError: when `compute` is outside the dialect, or has no text.
+    It follows the text as it is now, and is compiled when it is first called: most are kept for
+    faults that never happen.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
+    under `np.errstate(all="ignore")`, as infinities and NaN are results.  Raises
+    `VertexCompileError` when `compute` is outside the dialect, or has no text.
     """
     return remembered(
         vertex, ("interpreted form", traps), lambda checked: _compiled_when_called(checked, traps)
@@ -111,14 +102,7 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
 
 
 def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
-    """Return the lines of `compute`, and of what it called, that led to an error.
-
-    Args:
-        traceback: of an error that an interpreted form raised.
-
-    Returns:
-        The lines, the one that failed first.
-    """
+    """Return the lines of `compute` and what it called that led to an error, innermost first."""
     lines: list[SourceLocation] = []
     while traceback is not None:
         if _ARITHMETIC in traceback.tb_frame.f_globals:
@@ -129,11 +113,7 @@ def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
 
 
 class _Compiler:
-    """Compiles a `compute` and the functions that it calls.
-
-    Args:
-        traps: what stops it.
-    """
+    """Compiles a `compute` and the functions that it calls."""
 
     def __init__(self, traps: int) -> None:
         self._arithmetic = trapping(traps)
@@ -151,7 +131,7 @@ class _Compiler:
         names = {callee: f"@{callee.text.tree.name}{n}" for n, callee in enumerate(callees, 1)}
         raised = dict.fromkeys(in_order(checked.facts.exceptions))
         exceptions = {cls: f"@{cls.__name__}{n}" for n, cls in enumerate(raised, 1)}
-        # One copy: facts keep pointing at nodes.  Callees stay what they are.
+        # Copied together, so that facts refer to nodes of the copied tree.  Callees are not copied.
         kept: dict[int, Any] = {id(callee): callee for callee in callees}
         tree, facts = copy.deepcopy((checked.text.tree, checked.facts), kept)
         numbers: dict[str, np.float32] = {}
@@ -173,15 +153,9 @@ class _Compiler:
 class _Instrument(ast.NodeTransformer):
     """Replaces operations; consumes the tree it visits.
 
-    What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
-
-    Args:
-        facts: what is known about its nodes.
-        checked: the function.
-        names: what functions that it calls are called.
-        exceptions: what it raises is called.
-        numbers: where literals as float32 are kept, by name.
-        may_trap: whether every operation is to be looked at.
+    `names` and `exceptions` are the names in the new text of called functions and raised classes.
+    Literals as float32 are put into `numbers` by name.  With `may_trap`, every operation becomes a
+    call.  What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
     """
 
     def __init__(
@@ -201,11 +175,11 @@ class _Instrument(ast.NodeTransformer):
         self._tested: set[ast.expr] = set()
 
     def _kind(self, node: ast.expr) -> Kind | None:
-        """Return the kind of a number as it was written; None where Python need not know it."""
+        """Return the kind of a number as it was written; None where operations are all calls."""
         return None if self._may_trap else self._facts.kinds.get(node)
 
     def _as(self, kind: Kind, value: ast.expr, known: Kind | None) -> ast.expr:
-        """Cast an operand of a known kind, now where it is a literal."""
+        """Cast an operand of a known kind; a literal is cast at once."""
         if known is kind or kind <= Kind.INT:
             return value
         if not isinstance(value, ast.Constant):
@@ -224,21 +198,26 @@ class _Instrument(ast.NodeTransformer):
     def _operation(
         self,
         node: ast.AST,
-        op: ast.operator,
+        op: ast.operator | ast.cmpop,
         left: tuple[ast.expr, Kind | None],
         right: tuple[ast.expr, Kind | None],
     ) -> ast.expr:
-        """Return an operation on two numbers, each with its kind."""
+        """Return an operation on two numbers, or a comparison; each operand has its kind."""
         found = native(op, left[1], right[1])
         if found is None:
             return _call(node, _OPERATIONS[type(op)], left[0], right[0])
         kind, gives = found
-        new: ast.expr = ast.BinOp(self._as(kind, *left), op, self._as(kind, *right))
-        new = ast.copy_location(new, node)
-        return _call(node, "as_64", new) if gives == "wrapped" else new
+        a, b = self._as(kind, *left), self._as(kind, *right)
+        new = ast.Compare(a, [op], [b]) if isinstance(op, ast.cmpop) else ast.BinOp(a, op, b)
+        ast.copy_location(new, node)
+        if gives == "wrapped":
+            return _call(node, "as_64", new)
+        if gives == "truth" and node not in self._tested:
+            return _builtin(node, "bool", new)
+        return new
 
     def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """Return an expression that keeps a value, and one that gives it again."""
+        """Return an expression that keeps a value in a local, and one that reads it."""
         self._temporaries += 1
         name = f"@kept{self._temporaries}"
         kept = ast.NamedExpr(ast.Name(name, ast.Store()), value)
@@ -285,7 +264,7 @@ class _Instrument(ast.NodeTransformer):
         target = self.visit(node.target)
         old = copy.deepcopy(target)
         old.ctx = ast.Load()
-        if isinstance(target, ast.Subscript):  # a helper may stand in it: evaluate it once
+        if isinstance(target, ast.Subscript):  # it may call a helper: evaluate it once
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
         left = self._widened(node.target, old), self._kind(node.target)
@@ -314,17 +293,11 @@ class _Instrument(ast.NodeTransformer):
             return ast.copy_location(ast.Constant(value), node)
         return _call(node, "as_64", new)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
         self._tested.add(node.test)
         return self.generic_visit(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self._tested.add(node.test)
-        return self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self._tested.add(node.test)
-        return self.generic_visit(node)
+    visit_While = visit_IfExp = visit_If
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if node in self._tested:
@@ -343,31 +316,13 @@ class _Instrument(ast.NodeTransformer):
             following = right
             if comparator is not last:
                 right, following = self._kept(right)
-            test = self._comparison(node, op, (left, kinds[0]), (right, kinds[1]))
-            tests.append(test)
+            tests.append(self._operation(node, op, (left, kinds[0]), (right, kinds[1])))
             left, kind = following, kinds[1]
-        whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        return ast.copy_location(whole, node)
-
-    def _comparison(
-        self,
-        node: ast.Compare,
-        op: ast.cmpop,
-        left: tuple[ast.expr, Kind | None],
-        right: tuple[ast.expr, Kind | None],
-    ) -> ast.expr:
-        found = native(op, left[1], right[1])
-        if found is None:
-            return _call(node, _OPERATIONS[type(op)], left[0], right[0])
-        kind, gives = found
-        new: ast.expr = ast.Compare(self._as(kind, *left), [op], [self._as(kind, *right)])
-        new = ast.copy_location(new, node)
-        if gives == "as it is" or node in self._tested:
-            return new
-        return _builtin(node, "bool", new)
+        result = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        return ast.copy_location(result, node)
 
     def _function(self, node: ast.Call, name: str, kinds: Sequence[Kind | None]) -> ast.expr:
-        """Return a call of what the arithmetic has, of arguments that were visited."""
+        """Return a call of a function of the arithmetic; the arguments were visited before."""
         wide = None if None in kinds else max(kind for kind in kinds if kind is not None)
         if wide is None or wide is Kind.UINT or self._may_trap:
             return _call(node, name, *node.args)

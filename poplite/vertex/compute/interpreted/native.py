@@ -5,7 +5,7 @@ The kinds of both operands are known before a vertex runs::
     float32 op float32       NumPy's scalars: one operation, rounded once
     weak op float32          the weak one is cast first, a literal when the text is compiled
     int op int               Python's ints; what may leave 64 bits is wrapped
-    float op float           doubles; `/`, `//` and `%` raise by zero in Python, so those are calls
+    float op float           doubles; `/`, `//` and `%` raise for 0 in Python, so those are calls
 
 All else is left to `poplite.vertex.compute.arithmetic`, as is everything that may trap.
 """
@@ -23,20 +23,14 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _ROUNDED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, *_ORDER)
 
 Native = tuple[Kind, Literal["as it is", "wrapped", "truth"]]
-"""To which kind operands of wider kinds than ints are cast first, and what the operator gives: the
-result, an int that may have more than 64 bits, or a truth value of NumPy's."""
+"""The kind to which operands are cast first, if it is wider than int, and what the operator gives:
+the result, an int that may have more than 64 bits, or a truth value of NumPy."""
 
 
 def native(op: ast.AST, left: Kind | None, right: Kind | None) -> Native | None:
-    """Return how Python's operator stands for an operation on two numbers.
+    """Return how Python's operator can replace an operation on two numbers, or None if it cannot.
 
-    Args:
-        op: the operator.
-        left: kind of the left operand; None where nothing is known.
-        right: kind of the right operand.
-
-    Returns:
-        None where it does not.
+    A kind is None where nothing is known.
 
     >>> native(ast.Add(), Kind.INT, Kind.INT), native(ast.Div(), Kind.INT, Kind.INT)
     ((Kind.INT, 'wrapped'), None)
@@ -56,14 +50,7 @@ def native(op: ast.AST, left: Kind | None, right: Kind | None) -> Native | None:
 
 
 def native_unary(op: ast.unaryop, kind: Kind | None) -> Native | None:
-    """Return how Python's operator stands for an operation on one number.
-
-    Args:
-        op: the operator, other than `not`.
-        kind: kind of the operand; None where nothing is known.
-
-    Returns:
-        None where it does not.
+    """Return how Python's operator, other than `not`, can replace an operation, or None.
 
     >>> native_unary(ast.USub(), Kind.F32)
     (Kind.F32, 'as it is')

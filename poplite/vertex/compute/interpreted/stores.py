@@ -4,9 +4,9 @@ Stochastic rounding adds random bits below the last place that is kept, and cuts
 
     1 + 1/4 of a last place     1 with probability 3/4, the next number with 1/4
 
-The bits hang on nothing but the seed, how many compute sets have run, the vertex, the worker and
-how many such stores it has made before, so they are the same however vertices are shared by
-threads, and in compiled code (`poplite.simulator.codegen.codecs`).
+The bits depend only on the seed, how many compute sets have run, the vertex, the worker and
+how many such stores it has made before.  So they are the same however vertices are distributed
+over threads, and in compiled code (`poplite.simulator.codegen.codecs`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from poplite.vertex.compute.interpreted.trapping import trap, trapping
 
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 MIX = ((30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1331_11EB), (31, 1))
-"""Shifts and factors of splitmix64 (Steele, Lea, Flood, 2014), which makes keys of numbers."""
+"""Shifts and factors of splitmix64 (Steele, Lea, Flood, 2014), which makes keys from numbers."""
 
 SMALL_GOLDEN = 0x9E37_79B9
 SMALL_MIX = ((16, 0x7FEB_352D), (15, 0x846C_A68B), (16, 1))
-"""The same of 32 bits (Wellons, "Hash Prospector", 2018), which makes random bits of a key."""
+"""The same for 32 bits (Wellons, "Hash Prospector", 2018), which makes random bits from a key."""
 
 WORKERS = 64
-"""More than the workers of a tile: keys of a vertex count them."""
+"""More than the workers of a tile; the keys of a vertex are numbered by worker."""
 
 HALF_LARGEST, HALF_INFINITY, HALF_NAN, QUIET_BIT = 0x7BFF, 0x7C00, 0x7E00, 0x200
 HALF_BIAS, HALF_MANTISSA = 15, 10
@@ -49,25 +49,17 @@ def mixed(value: int) -> int:
 
 
 def vertex_key(seed: int, executions: int, vertex: int, worker: int) -> int:
-    """Return what the random bits of one worker hang on.
+    """Return the key of the random bits of one worker.
 
-    Args:
-        seed: of the engine.
-        executions: how many compute sets have run.
-        vertex: position of the vertex in its compute set.
-        worker: number of the worker; 0 for a vertex that has no other.
+    `executions` is how many compute sets have run, `vertex` the position in its compute set;
+    `worker` is 0 for a vertex without workers of its own.
     """
     launch = mixed(seed + executions * GOLDEN)
     return mixed(launch + (vertex * WORKERS + worker) * GOLDEN)
 
 
 def random_bits(key: int, count: int) -> int:
-    """Return 32 random bits for one store.
-
-    Args:
-        key: of the worker.
-        count: how many stores it has made before.
-    """
+    """Return 32 random bits for one store; `count` is how many the worker has made before."""
     low, high = key % (1 << 32), key >> 32
     bits = (low + count * SMALL_GOLDEN) % (1 << 32)
     for number, (shift, factor) in enumerate(SMALL_MIX):
@@ -80,9 +72,7 @@ def random_bits(key: int, count: int) -> int:
 class Stores:
     """How one worker stores to FLOAT, HALF and QUARTER elements.
 
-    Args:
-        mode: see `poplite.machine.floating_point`.
-        key: of the worker.
+    `mode` is of `poplite.machine.floating_point`, `key` that of the worker.
     """
 
     def __init__(self, mode: int, key: int) -> None:
@@ -96,17 +86,9 @@ class Stores:
         value: Number,
         metadata: QuarterMetadata | None,
     ) -> None:
-        """Write a value as an element.
+        """Write a value as an element of floating point; `index` is in range.
 
-        Args:
-            element: of floating point.
-            memory: where to write.
-            index: which element, in range.
-            value: a value inside `compute`.
-            metadata: format and scale, for QUARTER.
-
-        Raises:
-            FloatingPointTrap: when the value is too large, and that stops the program.
+        Raises `FloatingPointTrap` when the value is too large, and that stops the program.
         """
         single: np.float32 = trapping(self._mode).as_f32(value)
         if element is FLOAT:
@@ -162,11 +144,8 @@ class Stores:
 def _cut(value: np.float32, mantissa: int, bias: int, bits: int) -> int:
     """Return exponent and mantissa of a smaller float, with random bits below cut off.
 
-    Args:
-        value: finite, not negative.
-        mantissa: bits of its mantissa.
-        bias: of its exponent.
-        bits: 32 random bits, of which the lowest are used.
+    `value` is finite and not negative; `mantissa` is in bits; `bits` are 32 random bits, of which
+    the lowest are used.
     """
     magnitude = int(value.view(np.uint32))
     drop, least = 23 - mantissa, 128 - bias
@@ -174,7 +153,7 @@ def _cut(value: np.float32, mantissa: int, bias: int, bits: int) -> int:
     if exponent >= least:
         cut = (magnitude + bits % (1 << drop)) >> drop
         return cut - (127 - bias << mantissa)
-    # Below the normal range all numbers are whole multiples of one step.
+    # Below the normal range all numbers are multiples of one step.
     shift = drop + least - exponent
     significand = (magnitude & 0x7F_FFFF | 0x80_0000) >> max(0, shift - 31)
     shift = min(shift, 31)

@@ -1,7 +1,7 @@
-"""The arithmetic of `compute` for programs that floating-point arithmetic may stop.
+"""The arithmetic of `compute` for programs that floating-point exceptions may stop.
 
-Every operation of `poplite.vertex.compute.arithmetic` is there under its own name, and
-looks at its operands and its result when it is done::
+Every operation of `poplite.vertex.compute.arithmetic` is there under its own name, and checks its
+operands and its result afterwards::
 
     divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
 
@@ -39,15 +39,15 @@ SYMBOLS = {
     "equal": "==",
     "not_equal": "!=",
 }
-"""Operations of two numbers that trap, by how they are written."""
+"""Operations of two numbers that trap, and their symbols."""
 
 DIVISIONS = frozenset({"divide", "floor_divide"})
-"""What divides by zero when its right operand is zero."""
+"""Operations that divide by zero when their right operand is zero."""
 
 COMPARISONS = frozenset(
     {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "minimum", "maximum"}
 )
-"""What is invalid when an operand is NaN, whatever the result."""
+"""Operations that are invalid when an operand is NaN, whatever the result."""
 
 FUNCTIONS = frozenset({"sqrt", "exp", "log", "sin", "cos", "tanh"})
 """Functions of one float."""
@@ -56,7 +56,7 @@ WHOLE = frozenset({"truncate", "floor", "ceil"})
 """Conversions to int, invalid when the number does not fit 64 bits."""
 
 _CASTING = COMPARISONS | SYMBOLS.keys() - {"power"}
-"""What rounds a double to float32 beside a float32."""
+"""Operations that round a double to float32 if the other operand is a float32."""
 
 _CODES = {
     INVALID: ErrorCode.FLOATING_POINT_INVALID_OPERATION,
@@ -72,15 +72,7 @@ _FIXES = {
 
 
 def trap(bits: int, enabled: int, what: str) -> None:
-    """Stop the vertex where something happened that stops it.
-
-    Args:
-        bits: what happened.
-        enabled: what stops a vertex.
-        what: the operation and its operands.
-
-    Raises:
-        FloatingPointTrap: for the first of what happened that is enabled.
+    """Raise `FloatingPointTrap` for the first of the exceptions in `bits` that is enabled, if any.
 
     >>> trap(OVERFLOW, INVALID, "1e38 * 10.0")
     """
@@ -91,13 +83,7 @@ def trap(bits: int, enabled: int, what: str) -> None:
 
 @cache
 def trapping(enabled: int) -> Any:
-    """Return arithmetic that stops a vertex.
-
-    Args:
-        enabled: the bits of a mode that stop it.
-
-    Returns:
-        What stands in for `poplite.vertex.compute.arithmetic`.
+    """Return what replaces `poplite.vertex.compute.arithmetic` where these bits of a mode trap.
 
     >>> trapping(DIVIDE_BY_ZERO).divide(1.0, 2)
     0.5
@@ -121,12 +107,7 @@ def _tested(name: str, operation: Callable[..., Number], enabled: int) -> Callab
 
 
 def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
-    """Return what an operation did that stops a vertex, as bits of a mode.
-
-    Args:
-        name: its name in `poplite.vertex.compute.arithmetic`.
-        operands: what it was given.
-        result: what it gave.
+    """Return the exceptions that an operation of the arithmetic raised, as bits of a mode.
 
     >>> happened("divide", (as_f32(1), 0), as_f32(math.inf)) == DIVIDE_BY_ZERO
     True

@@ -7,7 +7,7 @@ A vertex is compiled with the values that such names have at that moment::
     class Blur(Vertex):
         SCALE = 1 / 16                  # a class number, self.SCALE
 
-Negative indices, steps of ranges and shift counts are checked where they are made of these.
+Negative indices, steps of ranges and shift counts are checked where they consist of these.
 """
 
 from __future__ import annotations
@@ -30,33 +30,23 @@ _UNARY: Mapping[str, Callable[[Any], Constant]] = {
 
 
 class Constants:
-    """The constants visible in one function.
-
-    Args:
-        scope: the function.
-    """
+    """The constants visible in one function."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def named(self, node: ast.expr) -> Constant | None:
-        """Return the number that a name, or an attribute, stands for throughout.
+        """Return the number for which a name or an attribute stands.
 
-        Args:
-            node: any expression.
-
-        Returns:
-            Its value; None for locals, fields and whatever is not a name.
-
-        Raises:
-            VertexCompileError: for a name that stands for no number.
+        None for locals, fields and whatever is not a name.  Raises `VertexCompileError` for a name
+        that stands for no number.
         """
         if isinstance(node, ast.Attribute) and is_self(node.value):
             return self._of_class(node)
         if not isinstance(node, (ast.Name, ast.Attribute)) or self._scope.is_local(node):
             return None
         value = self._scope.global_of(node)
-        if _is_plain(value):
+        if _is_number(value):
             check_range(self._scope, node, value)
             return value
         return self._scope.refuse(
@@ -66,14 +56,7 @@ class Constants:
         )
 
     def evaluate(self, node: ast.expr) -> Constant | None:
-        """Evaluate an expression made of constants.
-
-        Args:
-            node: any expression whose names are known to be defined.
-
-        Returns:
-            Its value; None when it depends on anything else.
-        """
+        """Evaluate an expression of constants; None when it depends on anything else."""
         try:
             return self._evaluate(node)
         except (ArithmeticError, TypeError, KeyError, ValueError):
@@ -84,7 +67,7 @@ class Constants:
         if node.attr in vertex.fields:
             return None
         value = next((vars(c)[node.attr] for c in vertex.__mro__ if node.attr in vars(c)), None)
-        if not _is_plain(value):
+        if not _is_number(value):
             return None
         check_range(self._scope, node, value)
         return value
@@ -104,7 +87,7 @@ class Constants:
 
 
 def is_literal(node: ast.expr) -> bool:
-    """Whether a node is a literal, or `not` of one.
+    """Return whether a node is a literal, or `not` of one.
 
     >>> is_literal(ast.parse("not True", mode="eval").body)
     True
@@ -114,8 +97,8 @@ def is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _is_plain(value: object) -> TypeGuard[Constant]:
-    """Whether a value is a number of Python's own: subclasses, as NumPy's, have other rules."""
+def _is_number(value: object) -> TypeGuard[Constant]:
+    """Return whether a value is a Python number: subclasses, as NumPy's, have other rules."""
     return type(value) in (bool, int, float)
 
 

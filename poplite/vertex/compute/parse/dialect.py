@@ -4,7 +4,7 @@ Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`,
 `enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, `raise`, `assert`,
 arithmetic, comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of
 the listed functions and of functions written in the same dialect.  Everything else is refused
-here, by the node in the user's text, before any compiler sees it::
+here, at the node in the user's text, before any compiler sees it::
 
     'Sum.compute': 'with' is not part of what compute may use  (sum.py:14 in compute)
       with open("data.txt") as file:
@@ -136,10 +136,8 @@ class Scope:
     """One function, `compute` or one it calls: its text, and what the names in it stand for.
 
     Attributes:
-        vertex: the vertex class.
-        text: the text of the function.
-        label: what to call it in messages.
-        parameters: names of its parameters but `self`.
+        label: its name in messages.
+        parameters: names of its parameters, without `self`.
         locals: its parameters, and names assigned somewhere in it.
         takes_self: whether its first parameter is the vertex.
         callers: the calls that led to it, innermost first.
@@ -154,23 +152,13 @@ class Scope:
     callers: tuple[SourceLocation, ...]
 
     def place(self, node: ast.AST) -> SourceLocation:
-        """Return where a node stands."""
+        """Return the location of a node."""
         code = self.text.code
         line = getattr(node, "lineno", self.text.tree.lineno)
         return SourceLocation(code.co_filename, line, code.co_name)
 
     def refuse(self, node: ast.AST, what: str, fix: str, *, found: str = "") -> NoReturn:
-        """Raise the error that points at a node.
-
-        Args:
-            node: the node at fault.
-            what: what is wrong with it.
-            fix: what to write instead.
-            found: what was found; by default the line of text.
-
-        Raises:
-            VertexCompileError: always.
-        """
+        """Raise a `VertexCompileError` at a node; `found` is by default the line of text."""
         place = self.place(node)
         calls = [f"called from {caller}" for caller in self.callers]
         raise VertexCompileError(
@@ -181,13 +169,9 @@ class Scope:
         )
 
     def global_of(self, node: ast.expr) -> object:
-        """Return what a name that is no local stands for.
+        """Return the value of a name that is no local, or of an attribute of a module.
 
-        Args:
-            node: a name, or an attribute of a module.
-
-        Raises:
-            VertexCompileError: when there is no such name.
+        Raises `VertexCompileError` when there is no such name.
         """
         if isinstance(node, ast.Name):
             return self._global(node)
@@ -202,7 +186,7 @@ class Scope:
         )
 
     def is_local(self, node: ast.expr) -> bool:
-        """Whether a name, or the first part of a dotted one, is a local or `self`."""
+        """Return whether a name, or the first part of a dotted one, is a local or `self`."""
         while isinstance(node, ast.Attribute):
             node = node.value
         return not isinstance(node, ast.Name) or node.id in self.locals or node.id == "self"
@@ -249,17 +233,9 @@ def scope_of(
 ) -> Scope:
     """Check the form of a function and return its scope.
 
-    Literal arithmetic is folded in the tree, as Python's own compiler folds it.
-
-    Args:
-        vertex: the vertex class.
-        text: the text of the function.
-        label: what to call it in messages; by default the method it is.
-        takes_self: whether its first parameter is the vertex.
-        callers: the calls that led to it, innermost first.
-
-    Raises:
-        VertexCompileError: for a statement or expression that is not allowed.
+    Literal arithmetic is folded in the tree, as Python's own compiler folds it.  `label` is by
+    default the name of the method.  Raises `VertexCompileError` for a statement or expression that
+    is not allowed.
     """
     stored = (
         node.id
@@ -289,7 +265,7 @@ def scope_of(
 
 
 DEEPEST = 200
-"""Levels of a function's text: Python's own `ast` and `copy` go down them by recursion."""
+"""Levels of a syntax tree: Python's own `ast` and `copy` descend by recursion."""
 
 
 def _check_depth(scope: Scope) -> None:
@@ -316,7 +292,7 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
         if is_num_workers(node) and "num_workers" not in scope.vertex.fields:
             scope.refuse(
                 node,
-                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a whole Vertex",
+                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a Vertex alone",
                 f"class {scope.vertex.__name__}(MultiVertex), "
                 "with def compute(self, worker: int) -> None",
             )
@@ -338,7 +314,7 @@ FOLDED: Mapping[str, Callable[[Any, Any], bool | int | float]] = {
     "|": operator.or_,
     "^": operator.xor,
 }
-"""What Python makes of two literals."""
+"""Python's operations on two literals."""
 
 
 class _Fold(ast.NodeTransformer):
@@ -375,16 +351,7 @@ class _Fold(ast.NodeTransformer):
 
 
 def check_range(scope: Scope, node: ast.AST, value: object) -> None:
-    """Refuse an integer constant that does not fit 64 bits.
-
-    Args:
-        scope: the method.
-        node: where the constant stands.
-        value: any constant.
-
-    Raises:
-        VertexCompileError: with the value.
-    """
+    """Refuse an integer constant that does not fit 64 bits."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         scope.refuse(
             node,
@@ -394,7 +361,7 @@ def check_range(scope: Scope, node: ast.AST, value: object) -> None:
 
 
 def is_self(node: ast.expr) -> bool:
-    """Whether a node is the name `self`.
+    """Return whether a node is the name `self`.
 
     >>> is_self(ast.Name("self")), is_self(ast.Name("x"))
     (True, False)
@@ -403,7 +370,7 @@ def is_self(node: ast.expr) -> bool:
 
 
 def is_num_workers(node: ast.AST) -> bool:
-    """Whether a node is `self.num_workers`.
+    """Return whether a node is `self.num_workers`.
 
     >>> is_num_workers(ast.parse("self.num_workers", mode="eval").body)
     True
@@ -412,7 +379,7 @@ def is_num_workers(node: ast.AST) -> bool:
 
 
 def is_count(node: ast.expr, limit: int) -> bool:
-    """Whether a node is an int literal from 0 to a limit.
+    """Return whether a node is an int literal from 0 to a limit.
 
     >>> is_count(ast.Constant(3), 63), is_count(ast.Constant(-1), 63)
     (True, False)

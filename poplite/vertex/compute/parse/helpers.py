@@ -1,7 +1,7 @@
-"""The user's own functions that `compute` calls: which one a call means, and with what.
+"""The user's own functions that `compute` calls: which one a call refers to, and its arguments.
 
-Methods of the vertex class are found as Python finds them, along its bases; plain functions
-by name, like numbers outside `compute`.  Parameters are plain names, defaults are numbers::
+Methods of the vertex class are found as Python finds them, along its bases; functions by name,
+like numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::
 
     def near(value, low=0.0, high=1.0):         # near(x), near(x, high=2.0)
         ...
@@ -12,7 +12,7 @@ by name, like numbers outside `compute`.  Parameters are plain names, defaults a
         @staticmethod
         def share(n, parts): ...                # self.share(len(self.x), 4)
 
-What a helper may contain is what `compute` may contain; see docs/vertices.md.
+A helper may contain what `compute` may contain; see docs/vertices.md.
 """
 
 from __future__ import annotations
@@ -27,15 +27,12 @@ from poplite.errors import did_you_mean
 from poplite.vertex.compute.parse.dialect import Scope, check_range, is_self, scope_of
 from poplite.vertex.compute.parse.source_text import read, why_no_text
 
-_PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Helper:
-    """A function that a call means.
+    """A function that a call refers to.
 
     Attributes:
-        function: the function.
         method: whether it belongs to the vertex class.
         takes_self: whether it is called with `self`.
     """
@@ -45,22 +42,14 @@ class Helper:
     takes_self: bool = False
 
     def is_of(self, function: object) -> bool:
-        """Whether it is the helper that a function makes."""
+        """Return whether this is the helper for a function; mypy binds `self.function`."""
         return self.function is function
 
 
 def helper_of(scope: Scope, node: ast.Call) -> Helper | None:
-    """Return the user's function that a call means.
+    """Return the user's function that a call in `scope` refers to, or None if it is something else.
 
-    Args:
-        scope: the function that the call stands in.
-        node: the call.
-
-    Returns:
-        The helper; None when the name is a local or means something else.
-
-    Raises:
-        VertexCompileError: when `self` has no such method, or the name is not defined.
+    Raises `VertexCompileError` when `self` has no such method, or the name is not defined.
     """
     if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
         return _method(scope, node.func)
@@ -91,18 +80,9 @@ def _method(scope: Scope, node: ast.Attribute) -> Helper:
 
 
 def bind(scope: Scope, node: ast.Call, helper: Helper) -> list[ast.expr | bool | int | float]:
-    """Return what a call gives to each parameter, `self` left out.
+    """Return, for each parameter but `self`, the argument of a call, or the default's value.
 
-    Args:
-        scope: the function that the call stands in.
-        node: the call.
-        helper: what it calls.
-
-    Returns:
-        For each parameter the argument, or the default's value.
-
-    Raises:
-        VertexCompileError: when arguments and parameters do not fit.
+    Raises `VertexCompileError` when arguments and parameters do not fit.
     """
     signature = inspect.signature(helper.function, follow_wrapped=False)
     keywords: dict[str, ast.expr] = {}
@@ -125,21 +105,15 @@ def bind(scope: Scope, node: ast.Call, helper: Helper) -> list[ast.expr | bool |
 
 
 def _shown(signature: inspect.Signature) -> str:
-    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    return str(inspect.Signature(plain))
+    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(bare))
 
 
 def scope_of_helper(scope: Scope, node: ast.Call, helper: Helper) -> Scope:
-    """Check the form of a helper and return its scope.
+    """Check the form of a helper that `node` in `scope` calls, and return its scope.
 
-    Args:
-        scope: the function that calls it.
-        node: the call.
-        helper: what it calls.
-
-    Raises:
-        VertexCompileError: when the helper has no text, is no plain function, or contains
-            what is not allowed.
+    Raises `VertexCompileError` when the helper has no text, is no ordinary function, or contains
+    what is not allowed.
     """
     function = helper.function
     name = function.__code__.co_name
@@ -168,11 +142,11 @@ def _check_parameters(scope: Scope) -> None:
     for number, (name, parameter) in enumerate(parameters.items()):
         if (number == 0 and scope.takes_self) != (name == "self"):
             _refuse_self(scope, name)
-        if parameter.kind is not _PLAIN:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             scope.refuse(
                 tree,
                 f"parameter '{name}' is {parameter.kind.description}",
-                "write plain parameters; they may be given by keyword",
+                "write ordinary parameters; a call may name them",
             )
         default = parameter.default
         if default is parameter.empty:

@@ -1,14 +1,14 @@
 """Finds the text of a `compute` method and parses it with the file's own line numbers.
 
-Both forms are checked by their text.  Files, notebook cells, `python -c` and a terminal's
-prompt have one; the string given to `exec` has none, and the answer is None.  The text is
+Both forms are made from the text.  Files, notebook cells, `python -c` and a terminal's
+prompt have one; a string passed to `exec` has none, and the answer is None.  The text is
 also compared with the function that really runs, since a file may have been edited after its
-import: text that compiles to other byte code is as good as none.
+import: text that compiles to other byte code counts as none.
 
 A method is indented, so it is parsed inside a one-line class statement; every line and
 column number is then the file's own::
 
-    line 6     class C:                 <- ours, takes the place of the line above
+    line 6     class C:                 <- ours, in place of the line above
     line 7         def compute(self):   <- the user's
     line 8             ...
 """
@@ -34,7 +34,7 @@ _COMMAND = "<string>"
 """File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
 _PROMPTS = ("<stdin>", "<console>")
-"""File names of code that is typed at a prompt that keeps no text, or piped into Python."""
+"""File names of code that is typed at a prompt that keeps no text, or piped in."""
 
 FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
@@ -48,10 +48,8 @@ class SourceText:
     """The text of one function.
 
     Attributes:
-        function: the function itself.
         tree: its definition, with the line and column numbers of the file.
-        lines: the text, line by line.
-        code: the byte code that the text was compared with.
+        code: the byte code with which the text was compared.
         defaults: the defaults of its parameters at that moment.
     """
 
@@ -62,7 +60,7 @@ class SourceText:
     defaults: tuple[object, ...] | None
 
     def is_current(self) -> bool:
-        """Whether the function is still the one that was read.
+        """Return whether the function is still the one that was read.
 
         IPython's autoreload gives new code to the functions of an edited module.
         """
@@ -70,22 +68,14 @@ class SourceText:
         return function.__code__ is self.code and repr(function.__defaults__) == repr(self.defaults)
 
     def line(self, number: int) -> str:
-        """Return one line of the file without its indentation.
-
-        Args:
-            number: a line of the function, counted as in the file.
-        """
+        """Return one line of the function, by its number in the file, without its indentation."""
         return self.lines[number - self.code.co_firstlineno].strip()
 
 
 def read(function: FunctionType) -> SourceText | None:
-    """Parse the text of a function.
+    """Parse the text of a function made by a `def` statement.
 
-    Args:
-        function: a function made by a `def` statement.
-
-    Returns:
-        Its text, or None where there is no text, or not of this function.
+    None where there is no text, or only that of another function.
 
     >>> text = read(read)
     >>> text.tree.name, text.line(text.tree.lineno)
@@ -107,7 +97,7 @@ def read(function: FunctionType) -> SourceText | None:
 def _texts(code: CodeType) -> Iterator[list[str]]:
     """Yield what may be the text of a function, as lines."""
     if code.co_filename in _PROMPTS:
-        yield from _typed_texts(code)
+        yield from _typed_texts()
         return
     if code.co_filename == _COMMAND:
         _remember_command()
@@ -119,8 +109,8 @@ def _texts(code: CodeType) -> Iterator[list[str]]:
 def _lines_of(code: CodeType) -> Iterator[list[str]]:
     """Yield the lines from the first to the last that have byte code, if no others can belong.
 
-    `inspect` finds the end by splitting the text into tokens, in Python: a quarter of the time
-    that a class takes to be checked.
+    `inspect` finds the end by splitting the text into tokens, in Python; that would take a quarter
+    of the time in which a class is checked.
     """
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
@@ -138,11 +128,10 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _typed_texts(code: CodeType) -> Iterator[list[str]]:
+def _typed_texts() -> Iterator[list[str]]:
     """Yield functions that were typed at a prompt, the last one first.
 
-    A prompt before Python 3.13 keeps no text, but where there is `readline` it does, for the
-    key that goes back in history.
+    A prompt before Python 3.13 keeps no text; but `readline`, where it is loaded, keeps a history.
     """
     readline = sys.modules.get("readline")
     if readline is None:
@@ -156,10 +145,7 @@ def _typed_texts(code: CodeType) -> Iterator[list[str]]:
 
 
 def why_no_text(function: FunctionType) -> tuple[str, str]:
-    """Return what was found, and what to try, where a function has no text.
-
-    Args:
-        function: what `read` gave nothing for.
+    """Return what was found, and what to try, where `read` returned None.
 
     >>> exec("def f(): pass")
     >>> why_no_text(f)
@@ -177,7 +163,7 @@ def why_no_text(function: FunctionType) -> tuple[str, str]:
 
 
 def _remember_command() -> None:
-    """Let Python's source look-up know the text of `python -c`, as it does from 3.13 on."""
+    """Put the text of `python -c` where Python looks for source text, as Python 3.13 does."""
     text = _command_text()
     if _COMMAND not in linecache.cache and text is not None:
         lines = [line + "\n" for line in text.splitlines()]
@@ -185,7 +171,7 @@ def _remember_command() -> None:
 
 
 def _command_text() -> str | None:
-    """Return what follows -c, which may share its word with others: `python -Ic text`."""
+    """Return what follows -c, which may be combined with other options: `python -Ic text`."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
         options = argument[1:] if argument.startswith("-") else ""
@@ -208,7 +194,7 @@ def _parse(text: str, code: CodeType) -> ast.Module:
 
 
 def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bool:
-    """Whether the text compiles to the code that runs.
+    """Return whether the text compiles to the code that runs.
 
     Under pytest an `assert` runs as other code than its text says; it is accepted.
     """
@@ -226,11 +212,9 @@ def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bo
 
 
 def with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
-    """Put a function's text into a function that owns the names which it closes over.
+    """Put a function's definition into a function that owns the names which it closes over.
 
-    Args:
-        module: the definition of the function.
-        names: the names, which the definition's byte code lists as `co_freevars`.
+    `names` are the `co_freevars` of its byte code.
     """
     if not names:
         return module
@@ -241,16 +225,16 @@ def with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
 
 
 def nested(code: CodeType) -> list[CodeType]:
-    """Return the byte code of all functions inside of another, outer ones first."""
+    """Return the byte code of all functions inside another, outer ones first."""
     inner = [const for const in code.co_consts if isinstance(const, CodeType)]
     return inner + [deeper for const in inner for deeper in nested(const)]
 
 
 def _fingerprint(code: CodeType) -> tuple[object, ...]:
-    """What a function does, without what depends on the module round it.
+    """Return what a function does, without what depends on the module around it.
 
     Python calls a function of an imported module by other instructions than a method, so that
-    offsets differ; a jump is told by the number of the step that it leads to.
+    offsets differ; a jump is identified by the number of the step to which it leads.
     """
     kept = [
         step

@@ -1,14 +1,15 @@
 """Types the calls of a `compute`: number functions, the user's own functions, `print`, exceptions.
 
 A call of the user's own function is typed by typing that function for the kinds of the
-arguments; what comes back is its result and the facts about its text::
+arguments; the answer is its result and the facts about its text::
 
     self.y = self.near(x, 1)    near(a float32, an int) gives a float32
 
-`print(...)` and `breakpoint()` stand alone on a line and run in the interpreted form only;
-they are noted here, and refused when the vertex is compiled.
+`print(...)` and `breakpoint()` are alone on their lines and run in the interpreted form only;
+they are recorded here, and refused when the vertex is compiled.
 
-An exception is named as in any Python, and made of numbers, string literals and f-strings::
+An exception is named as in ordinary Python; its arguments are numbers, string literals and
+f-strings::
 
     if self.n < 1:
         raise EmptyBlock(self.n)
@@ -32,7 +33,7 @@ from poplite.vertex.compute.typing.kinds import Kind
 from poplite.vertex.compute.typing.values import Elements, Number, Value
 
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
-"""Types the helper that a call in a function means, given what the arguments are."""
+"""Types the helper that a call refers to, for the values of the arguments."""
 
 _PRINT_OPTIONS = ("sep", "end", "flush")
 
@@ -40,9 +41,9 @@ _RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
 
 _CALLS: tuple[tuple[object, str], ...] = (
     (open, "read files on the host, and hand the values over with engine.write(...)"),
-    (print, "print stands alone on its line"),
-    (breakpoint, "breakpoint stands alone on its line"),
-    (range, "range(...) stands in a for statement only"),
+    (print, "write print alone on its line"),
+    (breakpoint, "write breakpoint alone on its line"),
+    (range, "use range(...) in a for statement only"),
     (sum, "loop over the elements: total += self.x[i]"),
     (dict, "use a State[Vector[...]] field, indexed by number"),
     (list, "use an InOut[Vector[...]] field for working memory"),
@@ -53,15 +54,7 @@ _CALLS: tuple[tuple[object, str], ...] = (
 
 
 class Calls:
-    """Types calls; their arguments are typed as the expressions they stand in.
-
-    Args:
-        scope: the function.
-        facts: what is found out about it.
-        type_helper: types a function that is called.
-        value: types an expression.
-        number: types an expression that has to be a number.
-    """
+    """Types calls; `value` and `number` type the arguments, `type_helper` called functions."""
 
     def __init__(
         self,
@@ -108,8 +101,8 @@ class Calls:
             self._scope.refuse(node, "breakpoint takes no arguments", "breakpoint()")
 
     def _helper(self, node: ast.Call, helper: Helper) -> Number | None:
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        arguments = {arg: self._value(arg) for arg in given}
+        passed = [*node.args, *(keyword.value for keyword in node.keywords)]
+        arguments = {arg: self._value(arg) for arg in passed}
         checked = self._facts.helpers[node] = self._type_helper(
             self._scope, node, helper, arguments
         )
@@ -215,7 +208,7 @@ class Calls:
         self._facts.raises = True
 
     def _exception(self, node: ast.expr) -> None:
-        """Note the class that is raised."""
+        """Record the class that is raised."""
         named = isinstance(node, (ast.Name, ast.Attribute)) and not self._scope.is_local(node)
         raised = self._scope.global_of(node) if named else None
         if not (isinstance(raised, type) and issubclass(raised, Exception)):
@@ -225,7 +218,7 @@ class Calls:
         self._facts.exceptions[node] = raised
 
     def _made_of(self, call: ast.Call) -> None:
-        """Type what an exception is made of."""
+        """Type the arguments of an exception."""
         if call.keywords:
             self._scope.refuse(
                 call,
@@ -246,7 +239,7 @@ class Calls:
 
 
 def _called_before(node: ast.Call) -> Iterator[ast.Call]:
-    """Yield the calls whose results a call is a method of."""
+    """Yield the calls on whose results a call is a method: `open(...)` in `open(...).read()`."""
     inner: ast.expr = node
     while isinstance(inner, ast.Call | ast.Attribute):
         inner = inner.func if isinstance(inner, ast.Call) else inner.value

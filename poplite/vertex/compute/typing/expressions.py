@@ -38,13 +38,7 @@ from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
 class Expressions:
-    """Types expressions where statements have led to.
-
-    Args:
-        scope: the function.
-        facts: what is found out about it.
-        path: where the walk over its statements stands.
-        type_helper: types a function that is called.
+    """Types expressions in the state to which the statements have led.
 
     Attributes:
         calls: types the calls among them, and those that are statements.
@@ -59,7 +53,7 @@ class Expressions:
         self._path = path
 
     def value(self, node: ast.expr) -> Value:
-        """Type an expression; note its kind when it is a number."""
+        """Type an expression; record its kind when it is a number."""
         self._facts.casts.pop(node, None)
         constant = self.constants.named(node)
         if constant is not None:
@@ -127,7 +121,7 @@ class Expressions:
         return Elements(read, read.depth) if read.depth else self.read(node, read)
 
     def field(self, node: ast.Attribute) -> Field:
-        """Return the field that `self.name` is."""
+        """Return the field that `self.name` refers to."""
         fields = self._scope.vertex.fields
         if not is_self(node.value):
             self._scope.refuse(node, f"'{ast.unparse(node)}' is no field", "use self.name")
@@ -151,7 +145,7 @@ class Expressions:
         return fields[node.attr]
 
     def read(self, node: ast.expr, source: Field) -> Number:
-        """Return what an element of a field is, when it is read."""
+        """Return the number that reading an element of a field gives."""
         if source.role == "output":
             self._scope.refuse(
                 node,
@@ -169,12 +163,12 @@ class Expressions:
         return Elements(source, depth) if depth else self.read(node, source)
 
     def element(self, node: ast.Subscript) -> tuple[Field, int]:
-        """Type `vector[index]`: return its field, and the depth of what it gives."""
-        whole = self.value(node.value)
-        if not isinstance(whole, Elements):
-            self._scope.refuse(node, f"{whole} is indexed", "index vectors; use scalars as is")
+        """Type `vector[index]`: return its field, and the depth of the result."""
+        owner = self.value(node.value)
+        if not isinstance(owner, Elements):
+            self._scope.refuse(node, f"{owner} is indexed", "index vectors; use scalars as is")
         if isinstance(node.slice, ast.Tuple):
-            self._refuse_indices(node, whole, node.slice)
+            self._refuse_indices(node, owner, node.slice)
         index = self.value(node.slice)
         if not isinstance(index, Number) or index.kind is not Kind.INT:
             self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
@@ -185,24 +179,24 @@ class Expressions:
                 f"index {constant} is negative; indices count from 0",
                 f"{ast.unparse(node.value)}[len({ast.unparse(node.value)}) - {-constant}]",
             )
-        return whole.field, whole.depth - 1
+        return owner.field, owner.depth - 1
 
-    def _refuse_indices(self, node: ast.Subscript, whole: Elements, index: ast.Tuple) -> NoReturn:
-        """Refuse `vector[i, j]`, which is how arrays of NumPy are indexed."""
+    def _refuse_indices(self, node: ast.Subscript, owner: Elements, index: ast.Tuple) -> NoReturn:
+        """Refuse `vector[i, j]`, which is how NumPy arrays are indexed."""
         indices = [ast.unparse(part) for part in index.elts]
         fix = ast.unparse(node.value) + "".join(f"[{index}]" for index in indices)
-        if len(indices) != whole.depth:
+        if len(indices) != owner.depth:
             fix = f"{ast.unparse(node.value)}[row * columns + column], with a State of columns"
-            if whole.depth == 2:
+            if owner.depth == 2:
                 fix = f"{ast.unparse(node.value)}[row][column]"
         here = f"here are {len(indices)}"
         if len(indices) == 1:
             fix, here = f"{ast.unparse(node.value)}[{indices[0]}]", "here is a tuple of one"
         self._scope.refuse(
             node.slice,
-            f"{whole} takes one index at a time; {here}",
+            f"{owner} takes one index at a time; {here}",
             fix,
-            found=f"declared: {whole.field}",
+            found=f"declared: {owner.field}",
         )
 
     def _BinOp(self, node: ast.BinOp) -> Number:
@@ -242,7 +236,7 @@ class Expressions:
         )
 
     def _check_power(self, node: ast.AST, base: Number, exponent: ast.expr) -> None:
-        """Allow powers of a float32 whose one rounding all compilers agree on."""
+        """Allow powers of a float32 only where all compilers agree on the one rounding."""
         wide = base.kind is Kind.F32 and not is_count(exponent, SQUARE)
         if wide or isinstance(node, ast.AugAssign):
             what = f"{base} to the power of {ast.unparse(exponent)}" if wide else "'**='"
@@ -295,7 +289,7 @@ class Expressions:
     def _refuse_literal(self, node: ast.expr) -> None:
         """Refuse conditions whose dead branch Python's compiler leaves out.
 
-        What a dead branch does to a variable would count here, and not in the byte code.
+        What a dead branch does to a variable would matter here, but not in the byte code.
         """
         if is_literal(node):
             self._scope.refuse(
@@ -315,7 +309,7 @@ class Expressions:
         return result
 
     def test(self, node: ast.expr) -> None:
-        """Type a condition: its parts are tested as they are, not as one value."""
+        """Type a condition: its parts are tested one by one, not combined to a value."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand)
@@ -331,7 +325,7 @@ class Expressions:
 
     def _JoinedStr(self, node: ast.JoinedStr) -> Number:
         self._scope.refuse(
-            node, "a string is no number", "strings stand in print(...), raise and assert only"
+            node, "a string is no number", "use strings in print(...), raise and assert only"
         )
 
     def _Tuple(self, node: ast.Tuple) -> Number:

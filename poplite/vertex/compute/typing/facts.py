@@ -32,13 +32,13 @@ class Facts:
     """What is known about the nodes of one function.
 
     Attributes:
-        kinds: kind of every number expression.
+        kinds: the kind of every number expression.
         casts: expressions whose value is widened after it is computed.
-        constants: names that stand for a number fixed at compile time.
-        calls: calls by the function's name in `poplite.vertex.compute.arithmetic`.
+        constants: names of numbers that are fixed at compile time.
+        calls: calls of number functions, by the name in `poplite.vertex.compute.arithmetic`.
         helpers: calls of the user's own functions.
         debugging: calls of `print` and `breakpoint`, by that name.
-        exceptions: names of what is raised.
+        exceptions: the classes that are raised, by the node that names them.
         raises: whether it may stop its vertex, by `raise` or `assert`.
     """
 
@@ -57,10 +57,8 @@ class Checked:
     """A `compute`, or a function it calls, that keeps to the dialect.
 
     Attributes:
-        scope: the function.
-        arguments: what it is called with, `self` left out.
-        facts: what is known about its text.
-        result: the number that it returns; None for nothing.
+        arguments: those of the call, without `self`.
+        result: the number that it returns, or None.
     """
 
     scope: Scope
@@ -90,7 +88,7 @@ class Checked:
 
     @property
     def shows(self) -> bool:
-        """Whether the function, or one that it calls, prints or breaks."""
+        """Whether the function, or one that it calls, prints or stops at a breakpoint."""
         return any(checked.facts.debugging for checked in self.functions())
 
     @property
@@ -101,7 +99,7 @@ class Checked:
 
     @property
     def varies(self) -> bool:
-        """Whether data decide how long it takes by more than a little: how often a loop turns."""
+        """Whether the time it takes depends on data: on how many iterations a loop has."""
         return any(_varies(checked) for checked in self.functions())
 
     def functions(self) -> Iterator[Checked]:
@@ -117,19 +115,19 @@ class Checked:
 
 
 def _varies(checked: Checked) -> bool:
-    """Tell whether data decide how often a loop of this function turns, or if it does."""
+    """Return whether data decide how many iterations a loop of this function has."""
     loops, branches = (ast.For, ast.While), (ast.If, ast.IfExp, ast.BoolOp)
     nodes = list(ast.walk(checked.text.tree))
     has_loops = any(isinstance(node, loops) for node in nodes)
     ends = (*loops, ast.Break, ast.Return) if has_loops else loops
 
-    def turns(branch: ast.AST) -> bool:
-        """Tell whether a loop turns below a branch, or ends there."""
+    def has_loop(branch: ast.AST) -> bool:
+        """Return whether a loop runs below a branch, or ends there."""
         below = (part for part in ast.walk(branch) if part is not branch)
         return any(isinstance(part, ends) or part in checked.facts.helpers for part in below)
 
     for node in nodes:
-        if isinstance(node, ast.While) or (isinstance(node, branches) and turns(node)):
+        if isinstance(node, ast.While) or (isinstance(node, branches) and has_loop(node)):
             return True
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
             is_range = ast.unparse(node.iter.func) == "range"
@@ -139,7 +137,7 @@ def _varies(checked: Checked) -> bool:
 
 
 def _is_fixed(checked: Checked, node: ast.expr) -> bool:
-    """Tell whether a number is the same in every run."""
+    """Return whether a number is the same in every run."""
     if isinstance(node, (ast.BinOp, ast.UnaryOp)):
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
         return all(_is_fixed(checked, part) for part in parts)
@@ -152,7 +150,7 @@ def _is_fixed(checked: Checked, node: ast.expr) -> bool:
 
 
 def in_order(found: Mapping[N, T]) -> list[T]:
-    """Return what nodes of one function stand for, in the order of the text.
+    """Return what is known of nodes of one function, in the order of the text.
 
     >>> node = ast.parse("a + b", mode="eval").body
     >>> in_order({node.right: "second", node.left: "first"})

@@ -19,16 +19,10 @@ from poplite.vertex.compute.typing.values import Number, Value
 
 
 def infer(scope: Scope) -> Checked:
-    """Type a `compute` and all that it calls.
+    """Type a `compute`, whose form is already checked, and all that it calls.
 
-    Args:
-        scope: the method, its form already checked; its parameters but `self` are ints.
-
-    Returns:
-        The facts about its nodes.
-
-    Raises:
-        VertexCompileError: at the first node that has no type.
+    The parameters other than `self` are ints.  Raises `VertexCompileError` at the first node that
+    has no type.
     """
     return _Functions().type(scope, tuple(Number(Kind.INT) for _ in scope.parameters))
 
@@ -38,26 +32,26 @@ class _Functions:
 
     def __init__(self) -> None:
         self._checked: dict[tuple[FunctionType, tuple[Value, ...]], Checked] = {}
-        self._under_way: list[FunctionType] = []
+        self._in_progress: list[FunctionType] = []
 
     def type(self, scope: Scope, arguments: tuple[Value, ...]) -> Checked:
-        """Type a function for what it is called with."""
+        """Type a function for the values of its arguments."""
         function = scope.text.function
-        self._under_way.append(function)
+        self._in_progress.append(function)
         statements = Statements(scope, arguments, self.type_helper)
         result = statements.run()
-        self._under_way.pop()
+        self._in_progress.pop()
         checked = Checked(scope, arguments, statements.facts, result)
         self._checked[function, arguments] = checked
         return checked
 
     def type_helper(
-        self, scope: Scope, node: ast.Call, helper: Helper, given: dict[ast.expr, Value]
+        self, scope: Scope, node: ast.Call, helper: Helper, values: dict[ast.expr, Value]
     ) -> Checked:
-        """Type the function that a call in another function means."""
+        """Type the function that is called; `values` are those of the arguments."""
         function = helper.function
-        if function in self._under_way:
-            cycle = self._under_way[self._under_way.index(function) :]
+        if function in self._in_progress:
+            cycle = self._in_progress[self._in_progress.index(function) :]
             names = [f.__name__ for f in (*cycle, function)]
             scope.refuse(
                 node,
@@ -66,15 +60,15 @@ class _Functions:
             )
         own = scope_of_helper(scope, node, helper)
         arguments = tuple(
-            _passed(given[value]) if isinstance(value, ast.expr) else Number(literal_kind(value))
-            for value in bind(scope, node, helper)
+            _passed(values[each]) if isinstance(each, ast.expr) else Number(literal_kind(each))
+            for each in bind(scope, node, helper)
         )
         known = self._checked.get((function, arguments))
         return known or self.type(own, arguments)
 
 
 def _passed(value: Value) -> Value:
-    """Return what a parameter holds: a value of that very kind, an int of any length."""
+    """Return the value of a parameter: of the same kind, and an int of any length."""
     if isinstance(value, Number):
         return Number(value.kind, long=value.kind in (Kind.INT, Kind.UINT))
     return value

@@ -1,4 +1,4 @@
-"""What a number inside `compute` is, and what an operation makes of two of them.
+"""The kinds of numbers inside `compute`, and the kind of an operation on two of them.
 
 There are five kinds, each wider than the one before::
 
@@ -51,10 +51,7 @@ _SHIFTS = ("<<", ">>")
 
 
 def element_kind(element: type[ElementType[Any]]) -> Kind:
-    """Return what an element of a field is once it is read.
-
-    Args:
-        element: the field's element type.
+    """Return the kind of an element of a field once it is read.
 
     >>> from poplite.types import UNSIGNED_INT
     >>> element_kind(UNSIGNED_INT)
@@ -70,9 +67,6 @@ def element_kind(element: type[ElementType[Any]]) -> Kind:
 def literal_kind(value: bool | int | float) -> Kind:
     """Return the kind of a Python number.
 
-    Args:
-        value: a literal or constant.
-
     >>> literal_kind(True), literal_kind(2), literal_kind(0.5)
     (Kind.BOOL, Kind.INT, Kind.FLOAT)
     """
@@ -82,15 +76,7 @@ def literal_kind(value: bool | int | float) -> Kind:
 
 
 def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
-    """Return the kind of `left symbol right`.
-
-    Args:
-        symbol: a Python binary operator, as written.
-        left: kind of the left operand.
-        right: kind of the right operand.
-
-    Returns:
-        The result's kind; None where the operation is refused.
+    """Return the kind of `left symbol right`; None where the operation is refused.
 
     >>> print(binary_kind("&", Kind.INT, Kind.F32))
     None
@@ -106,14 +92,7 @@ def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def unary_kind(symbol: str, operand: Kind) -> Kind | None:
-    """Return the kind of `symbol operand`.
-
-    Args:
-        symbol: `-`, `+`, `~` or `not`.
-        operand: kind of the operand.
-
-    Returns:
-        The result's kind; None where the operation is refused.
+    """Return the kind of `symbol operand`, for `-`, `+`, `~` or `not`; None where it is refused.
 
     >>> unary_kind("-", Kind.BOOL), unary_kind("not", Kind.F32)
     (Kind.INT, Kind.BOOL)

@@ -2,7 +2,7 @@
 
 Kinds belong to the versions of a variable, not to the variable: after `t = 0.5` it is a
 Python float, after `t = self.x[0]` a float32.  Where paths meet, a variable takes the wider
-kind of its versions, and a loop is gone through until nothing changes::
+kind of its versions, and a loop is typed again until nothing changes::
 
     total = 0.1                     FLOAT
     for i in range(n):              meets FLOAT and F32: F32
@@ -10,7 +10,7 @@ kind of its versions, and a loop is gone through until nothing changes::
     self.y = total                  F32; when n is 0 the value is still a Python float,
                                     so this use is listed in `Facts.casts`
 
-This is how Numba types the same code (each version of its static single assignment form
+Numba types the same code in this way (each version of its static single assignment form
 by itself), so both forms compute in the same kinds.
 """
 
@@ -50,26 +50,20 @@ class _Loop:
 class Statements:
     """One walk over the statements of a function that keeps the state of all locals.
 
-    Args:
-        scope: the function.
-        arguments: what its parameters hold.
-        type_helper: types a function that is called.
-
-    Attributes:
-        facts: what is found out about the function.
+    `arguments` are the values of its parameters.
     """
 
     def __init__(self, scope: Scope, arguments: tuple[Value, ...], type_helper: TypeHelper) -> None:
-        given = zip(scope.parameters, arguments, strict=True)
+        parameters = zip(scope.parameters, arguments, strict=True)
         self.facts = Facts()
         self._scope = scope
-        self._path = Path({name: Local(value) for name, value in given})
+        self._path = Path({name: Local(value) for name, value in parameters})
         self._expressions = Expressions(scope, self.facts, self._path, type_helper)
         self._loops: list[_Loop] = []
         self._results: list[tuple[ast.AST, Number | None]] = []
 
     def run(self) -> Number | None:
-        """Type the whole body and return what the function returns."""
+        """Type all statements and return what the function returns."""
         tree = self._scope.text.tree
         self._block(tree.body[_is_docstring(tree.body[0]) :])
         if self._path.locals is not None:
@@ -121,12 +115,12 @@ class Statements:
             )
 
     def _returns(self, node: ast.AST, result: Number | None) -> None:
-        """Note what one path returns, once the kinds of all locals are final."""
+        """Record what one path returns, once the kinds of all locals are final."""
         if self._path.settled:
             self._results.append((node, result))
 
     def _result(self) -> Number | None:
-        """Return where all paths meet; each is widened from what it returns, at once."""
+        """Return the number in which all paths meet; each path widens what it returns by itself."""
         numbers = [result for _, result in self._results if result is not None]
         if not numbers:
             return None
@@ -243,11 +237,7 @@ class Statements:
     ) -> None:
         """Type a loop until its head no longer changes, then once more to keep the facts.
 
-        Args:
-            first: types what each turn starts with.
-            body: what runs in each turn.
-            orelse: what runs when the loop ends by itself.
-            endless: whether it ends by `break` only.
+        `first` types the beginning of each iteration; an `endless` loop ends by `break` only.
         """
 
         def turn(start: State) -> tuple[_Loop, State]:
@@ -334,7 +324,7 @@ class Statements:
     # Iteration
 
     def _items(self, node: ast.expr) -> tuple[Number, ...]:
-        """Return what one turn of `for ... in node` assigns."""
+        """Return what one iteration of `for ... in node` assigns."""
         if isinstance(node, ast.Call) and not self._scope.is_local(node.func):
             function = self._scope.global_of(node.func)
             if function is range:
@@ -362,7 +352,7 @@ class Statements:
         return Number(Kind.INT, any(bound.long for bound in bounds))
 
     def _is_step(self, node: ast.expr) -> bool:
-        """Whether a node is an int that is known not to be 0."""
+        """Return whether a node is an int that is known not to be 0."""
         return is_num_workers(node) or bool(self._expressions.constants.evaluate(node))
 
     def _each(self, node: ast.expr) -> Number:

@@ -1,16 +1,16 @@
-"""What a variable of `compute` may hold, and what it holds where paths meet.
+"""The values of variables of `compute`, and their values where paths meet.
 
-A variable has the wider kind of the paths that meet.  It then is *ragged*: its value may
+Where paths meet, a variable takes the wider of its kinds.  It is then *ragged*: its value may
 still be of the narrower kind, and each use widens it::
 
     FLOAT ──┐
             ├── F32, ragged
     F32  ───┘
 
-Widening at the use gives what widening at the meeting gives, with two exceptions: an int of
-more than 53 bits that meets a Python float and then a float32 would be rounded twice or
+Widening at the use gives the same as widening where the paths meet, with two exceptions: an int
+of more than 53 bits that meets a Python float and then a float32 would be rounded twice or
 once, and a negative int that meets an unsigned one and then a float would be large or
-negative.  Numba decides that by how it nests the meetings; here both are marked as a clash.
+negative.  In Numba that depends on how it nests the meetings; here both are marked as a clash.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ class Number(NamedTuple):
     """A number.
 
     Attributes:
-        kind: its kind.
-        long: whether it is an int that may need more than 53 bits, or what meetings of paths
-            made of such an int.
-        clash: whether its value depends on the order of its meetings.
+        long: whether it is an int that may need more than 53 bits, or the result of such an int
+            where paths met.
+        clash: whether its value depends on the order in which paths meet.
         met: the kinds that met to make it; empty where it is of one kind on all paths.
     """
 
@@ -54,7 +53,7 @@ class Elements(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """What a variable holds after paths met that agree on nothing."""
+    """The value of a variable that is of two incompatible types on two paths."""
 
     one: str
     other: str
@@ -67,7 +66,6 @@ class Local(NamedTuple):
     """A local variable at one point.
 
     Attributes:
-        value: what it holds.
         ragged: whether its value may still be of a narrower kind.
         unset: whether some path leads here without assigning it.
     """
@@ -82,10 +80,10 @@ State = dict[str, Local]
 
 @dataclass(slots=True, eq=False)
 class Path:
-    """Where the walk over the statements of a function stands.
+    """The state of the walk over the statements of a function.
 
     Attributes:
-        locals: the variables there; None where no path gets to.
+        locals: the variables at this point; None where no path leads there.
         settled: whether their kinds are final.
     """
 
@@ -94,7 +92,7 @@ class Path:
 
 
 def meet_numbers(one: Number, other: Number) -> Number:
-    """Return what a number is that comes from one of two places.
+    """Return the number that comes from one of two paths.
 
     >>> meet_numbers(Number(Kind.INT), Number(Kind.F32)).kind
     Kind.F32
@@ -123,7 +121,7 @@ def _meet_locals(one: Local | None, other: Local | None) -> Local:
 
 
 def meet(states: Iterable[State | None]) -> State | None:
-    """Return the state where paths meet; None when no path gets there."""
+    """Return the state where paths meet; None when no path leads there."""
     reached = [state for state in states if state is not None]
     if not reached:
         return None
@@ -135,7 +133,7 @@ def meet(states: Iterable[State | None]) -> State | None:
 
 
 def kinds_of(state: State) -> dict[str, object]:
-    """Return what each variable holds, without its marks."""
+    """Return the kind or value of each variable, without its marks."""
     return {
         name: local.value.kind if isinstance(local.value, Number) else local.value
         for name, local in state.items()
@@ -145,8 +143,8 @@ def kinds_of(state: State) -> dict[str, object]:
 def restart(entry: State, seen: State) -> State:
     """Return the state at the head of a loop once wider kinds were seen at its end.
 
-    Only kinds are kept of what was seen: the other marks may come from kinds that turned
-    out too narrow.
+    Only the kinds that were seen are kept: the other marks may come from kinds that proved
+    too narrow.
     """
     clean = {
         name: local._replace(value=Number(local.value.kind), ragged=False)
