@@ -30,12 +30,8 @@ P = ParamSpec("P")
 def one_line_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Return a `main` that prints what goes wrong on one line, and returns 1.
 
-    Args:
-        main: returns the exit code.
-
-    Returns:
-        Takes what `main` takes, and returns its exit code; 1 after a `PopliteError`, an error of
-        the system or too little memory, 0 when the reader of standard output has gone.
+    That is a `PopliteError`, an error of the system, or too little memory.  The code is 0 when the
+    reader of standard output has gone.
 
     >>> @one_line_errors
     ... def main() -> int:

@@ -77,13 +77,7 @@ NAME_LENGTH = 60
 
 @singledispatch
 def html(value: object) -> str:
-    """Return what a notebook shows for a value; `poplite.display` calls it.
-
-    Args:
-        value: a graph or program, a tensor, its mapping, a compute set, a report.
-
-    Returns:
-        One element.
+    """Return the element that a notebook shows for a value; `poplite.display` calls it.
 
     >>> html(Program()).startswith('<div class="poplite">')
     True
@@ -93,10 +87,7 @@ def html(value: object) -> str:
 
 @html.register
 def graph_cell(graph: Graph) -> str:
-    """Return what a notebook shows for a graph: a summary and what is in it.
-
-    Args:
-        graph: the graph; a virtual one shows its top-level graph.
+    """Return a graph's summary and lists of what is in it; a virtual one shows its top-level graph.
 
     >>> graph = Graph()
     >>> _ = graph.add_variable("int32", (3,), "x", mapping=7)
@@ -176,10 +167,7 @@ class _Line(NamedTuple):
 
 @html.register
 def program_cell(program: Program) -> str:
-    """Return what a notebook shows for a program: its tree.
-
-    Args:
-        program: the whole program.
+    """Return a program's tree.
 
     >>> from poplite.program import Repeat
     >>> "Repeat 9 times, 0 steps" in program_cell(Repeat(9, Program()))
@@ -239,10 +227,7 @@ def _tree(lines: list[_Line]) -> str:
 
 @html.register
 def tensor_cell(tensor: Tensor) -> str:
-    """Return what a notebook shows for a tensor: its facts, and who owns its elements.
-
-    Args:
-        tensor: whole or a view.
+    """Return a tensor's facts, and who owns its elements.
 
     >>> "on 1 tile (0), 12 B" in tensor_cell(Graph().add_variable("int32", (3,), "x", mapping=0))
     True
@@ -291,10 +276,7 @@ def _tile_changes(tensor: Tensor) -> int:
 
 @html.register
 def mapping_cell(mapping: TileMapping) -> str:
-    """Return what a notebook shows for a tile mapping: how many elements each tile holds.
-
-    Args:
-        mapping: of any tensor.
+    """Return how many elements of a tile mapping each tile holds.
 
     >>> "tile 1: 6 elements, 2 intervals" in mapping_cell(
     ...     TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
@@ -326,10 +308,7 @@ def mapping_cell(mapping: TileMapping) -> str:
 
 @html.register
 def compute_set_cell(compute_set: ComputeSet) -> str:
-    """Return what a notebook shows for a compute set: its classes, and how many each tile runs.
-
-    Args:
-        compute_set: of any graph.
+    """Return a compute set's classes, and how many of its vertices each tile runs.
 
     >>> "vertices per tile: &#x27;blur&#x27;" in compute_set_cell(Graph().add_compute_set("blur"))
     True
@@ -346,10 +325,7 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
 
 @html.register
 def report_cell(report: Report) -> str:
-    """Return what a notebook shows for a report: its main numbers, and maps of the tiles.
-
-    Args:
-        report: of an engine.
+    """Return a report's main numbers, and maps of the tiles.
 
     >>> import poplite as pl
     >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
@@ -362,15 +338,7 @@ def report_cell(report: Report) -> str:
 
 
 def shown(text: str, rich: str) -> str:
-    """Return what a notebook shows.
-
-    Args:
-        text: the same as text.
-        rich: the same as HTML.
-
-    Returns:
-        One element.
-    """
+    """Return the element that a notebook shows, which holds the same as text and as HTML."""
     return (
         f'<div class="poplite"><style>\n{asset("notebook.css")}</style>'
         f'<pre class="poplite-text">{escaped(text)}</pre>'
@@ -379,10 +347,7 @@ def shown(text: str, rich: str) -> str:
 
 
 def rows_text(rows: dict[str, str]) -> str:
-    """Return facts as lines.
-
-    Args:
-        rows: what each fact is called, and the fact.
+    """Return names and facts as lines.
 
     >>> print(rows_text({"tiles": "4", "bytes": "16 B"}))
     tiles  4

@@ -134,11 +134,7 @@ class Summary:
         return "fits"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what there is to say, under the verdict.
-
-        Returns:
-            `(label, text)` of each row.
-        """
+        """Return `(label, text)` of each row under the verdict."""
         target = self.target
         return [
             ("target", self._target()),
@@ -195,13 +191,6 @@ class Summary:
 def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     """Count what a graph holds.
 
-    Args:
-        graph: the graph.
-        program: what runs on it, if it is known.
-
-    Returns:
-        The numbers.
-
     >>> from poplite.graph import Graph
     >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
     >>> _ = graph.add_variable("float32", (8,), "x", mapping=1)
@@ -244,13 +233,7 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
 
 
 def summary_json(summary: Summary) -> str:
-    """Write a summary as JSON.
-
-    Args:
-        summary: the numbers.
-
-    Returns:
-        JSON; what is not modelled yet is null.
+    """Return a summary as JSON; what is not modelled yet is null.
 
     >>> import json
     >>> from poplite.graph import Graph
@@ -269,14 +252,6 @@ def summary_json(summary: Summary) -> str:
 
 def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None = None) -> str:
     """Draw a summary as text.
-
-    Args:
-        summary: the numbers.
-        width: columns to fit; under 60 counts as 60.
-        style: colours; none when omitted.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> from poplite.graph import Graph
     >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
@@ -299,12 +274,6 @@ def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None 
 
 def draw_summary_svg(summary: Summary) -> SvgText:
     """Draw a summary as SVG.
-
-    Args:
-        summary: the numbers.
-
-    Returns:
-        The picture.
 
     >>> from poplite.graph import Graph
     >>> "summary: fits" in draw_summary_svg(summary_of(Graph()))

@@ -24,11 +24,7 @@ INSTALL = 'pip install "poplite[dot]"'
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "graph",
         help="the dataflow graph: what reads and writes what",

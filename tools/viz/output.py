@@ -48,12 +48,8 @@ class Destination:
     def of(cls, arguments: argparse.Namespace) -> Destination:
         """Read the common flags.
 
-        Args:
-            arguments: with `output`, `format`, `formats`, `color` and `quiet`.
-
-        Raises:
-            FileLoadError: when the suffix names no form that the subcommand offers, or the
-                folder does not exist, or standard output is closed.
+        Raises FileLoadError when the suffix names no form that the subcommand offers, or the folder
+        does not exist, or standard output is closed.
 
         >>> from poplite.tools.viz.flags import add_picture
         >>> parser = argparse.ArgumentParser()
@@ -84,11 +80,7 @@ class Destination:
     def write(self, picture: str | bytes) -> None:
         """Write a picture, and say so on standard error when it is a file.
 
-        Args:
-            picture: the whole picture.
-
-        Raises:
-            FileLoadError: when the file or standard output cannot be written.
+        Raises FileLoadError when the file or standard output cannot be written.
         """
         if self.path is None:
             write_stdout(picture)
@@ -104,11 +96,8 @@ class Destination:
 def write_stdout(picture: str | bytes) -> None:
     """Write to standard output; characters that it has no code for become question marks.
 
-    Args:
-        picture: the whole picture.  A reader that has seen enough (`head`, a pager) is no error.
-
-    Raises:
-        FileLoadError: when standard output is closed or refuses it.
+    A reader that has seen enough (`head`, a pager) is no error.  Raises FileLoadError when standard
+    output is closed or refuses the text.
 
     >>> write_stdout("4 tiles")
     4 tiles

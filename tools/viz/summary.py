@@ -8,11 +8,7 @@ from poplite.tools.viz.flags import Commands, add_picture, drawn_width, set_run
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "summary",
         help="what the graph is, and whether it fits",

@@ -8,11 +8,7 @@ from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width,
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "tiles",
         help="the tile map: every tile, shaded by the bytes on it",

@@ -25,12 +25,6 @@ FIRST_LINE = "// dataflow graph written by poplite-viz"
 def dataflow_dot(flow: Dataflow) -> str:
     """Write a dataflow graph in the DOT language.
 
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        Lines, the last one ended.
-
     >>> dataflow_dot(Dataflow("", (), (), 0, "", 0)).splitlines()[0] == FIRST_LINE
     True
     """

@@ -69,19 +69,9 @@ class Fold:
 def chosen(
     links: Links, around: str | None, hops: int, scope: str | None
 ) -> tuple[Int64, frozenset[int]]:
-    """Choose the items to draw.
+    """Return the items to draw, and those of the name that was asked for.
 
-    Args:
-        links: everything.
-        around: name of a variable or compute set to stay near; None for no such limit.
-        hops: how many edges away from it.
-        scope: draw what is in it, and its neighbours; None for everything.
-
-    Returns:
-        The chosen items, and those of the name that was asked for.
-
-    Raises:
-        UnknownName: when there is nothing of that name, or no such scope.
+    Raises UnknownName when there is nothing of that name, or no such scope.
     """
     kept = np.ones(len(links.items), np.bool_)
     if scope is not None:
@@ -136,16 +126,9 @@ def _in_scope(items: Sequence[Item], scope: str) -> Mask:
 
 
 def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> Fold:
-    """Put items together until they fit a picture.
+    """Put items together until at most `max_nodes` nodes, and four times as many edges, are left.
 
-    Args:
-        links: everything.
-        kept: int64[n], the items to draw, rising.
-        alone: those that are not put together with others.
-        max_nodes: how many nodes fit; with them, four times as many edges.
-
-    Returns:
-        The nodes.
+    `kept` (int64[n], rising) are the items to draw; those in `alone` stay by themselves.
     """
     chosen_items = kept.tolist()
     items = [None if k in alone else links.items[k] for k in chosen_items]

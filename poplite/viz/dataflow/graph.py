@@ -87,22 +87,12 @@ class Dataflow:
     full_size: int
 
     def tip(self, edge: Edge) -> str:
-        """Return an edge in words.
-
-        Args:
-            edge: one of the edges.
-
-        Returns:
-            One line.
-        """
+        """Return an edge in words, on one line."""
         arrow = "<->" if edge.backward_bytes else "->"
         return f"{self.nodes[edge.tail].title} {arrow} {self.nodes[edge.head].title}: {edge.label}"
 
     def dependences(self) -> list[tuple[int, int]]:
-        """Return which nodes work on the same data one after the other.
-
-        Returns:
-            Pairs of nodes in program order, of which one at least writes what both touch.
+        """Return pairs of nodes in program order: both touch the same data, one at least writes it.
 
         >>> edges = (Edge(0, 1, 4, 4), Edge(0, 2, 4, 4), Edge(0, 3, 4))
         >>> nodes = (Node("variable", "x"), *(Node("compute", name) for name in "abc"))
@@ -137,22 +127,10 @@ def dataflow_of(
     scope: str | None = None,
     max_nodes: int = MAX_NODES,
 ) -> Dataflow:
-    """Find what reads and writes what.
+    """Find what reads and writes what; nodes are in program order.
 
-    Args:
-        graph: the graph.
-        program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: from where on nodes are collapsed: scopes, numbered names, then kinds.
-
-    Returns:
-        Nodes in program order, and edges.
-
-    Raises:
-        UnknownName: when there is nothing of that name, or no such scope.
-        ControlProgramError: when the program is of another graph.
+    Raises UnknownName when there is nothing of the name `around`, or no such scope, and
+    ControlProgramError when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -185,13 +163,7 @@ def _title(items: Iterable[Item], around: str | None, hops: int, scope: str | No
 
 
 def dataflow_json(flow: Dataflow) -> str:
-    """Write a dataflow graph as JSON.
-
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        Lines, the last one ended; edges name nodes by position.
+    """Return a dataflow graph as JSON, in which edges name nodes by position.
 
     >>> '"kind": "variable"' in dataflow_json(Dataflow("", (Node("variable", "x"),), (), 0, "", 1))
     True

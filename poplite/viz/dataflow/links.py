@@ -108,17 +108,9 @@ class Touched(NamedTuple):
 
 
 def links_of(graph: Graph, program: Program | None = None) -> Links:
-    """Gather what reads and writes what.
+    """Gather what reads and writes what, in program order.
 
-    Args:
-        graph: the graph.
-        program: the program, for its order, copies and prints.
-
-    Returns:
-        All of it, in program order.
-
-    Raises:
-        ControlProgramError: when the program is of another graph.
+    Raises ControlProgramError when the program is of another graph.
     """
     graph = graph.top_level_graph
     variables, (owner, numbers) = graph.variables, _owners(graph)
@@ -190,10 +182,7 @@ def _scope(name: str) -> Scope:
 
 
 def shared(scopes: Iterable[Scope]) -> Scope:
-    """Return the scopes that all of some have in common.
-
-    Args:
-        scopes: the outermost first.
+    """Return the outermost scopes that all items have in common.
 
     >>> shared([("model", "conv1"), ("model", "conv2", "a")]), shared([])
     (('model',), ())

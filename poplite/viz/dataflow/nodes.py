@@ -36,11 +36,7 @@ NOUNS: dict[Kind, tuple[str, str]] = {
 
 
 def members_of(items: Iterable[Item]) -> Counter[Kind]:
-    """Count things of each kind; numbers given to vertices one by one.
-
-    Args:
-        items: any.
-    """
+    """Count things of each kind; vertices are counted one by one."""
     counts: Counter[Kind] = Counter()
     for item in items:
         counts[item.kind] += len(item.thing) if isinstance(item.thing, tuple) else 1
@@ -48,10 +44,7 @@ def members_of(items: Iterable[Item]) -> Counter[Kind]:
 
 
 def members_text(counts: Mapping[Kind, int]) -> str:
-    """Return how many there are of each kind.
-
-    Args:
-        counts: number of each kind.
+    """Return how many there are of each kind, in words.
 
     >>> members_text({"compute": 1, "variable": 2000})
     '2,000 variables, 1 compute set'
@@ -124,11 +117,7 @@ class Node:
         return f"on {amount(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
 
     def facts(self) -> list[str]:
-        """Return all that is known about it but its name.
-
-        Returns:
-            Lines.
-        """
+        """Return all that is known about the node but its name, as lines."""
         lines = [self.detail]
         if self.kind == "compute" and len(self.vertices) > 2:
             lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
@@ -151,13 +140,7 @@ def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
 
 
 def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
-    """Describe a node.
-
-    Args:
-        items: what it stands for.
-        label: kind and name of several items; None for one.
-        focus: whether it was asked for by name.
-    """
+    """Describe a node of one item, or of several with the kind and name in `label`."""
     if label is not None:
         members = members_of(items)
         size = sum(_data_bytes(item.thing) for item in items)

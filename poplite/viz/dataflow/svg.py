@@ -43,12 +43,6 @@ LEGEND = {
 def draw_dataflow_svg(flow: Dataflow) -> SvgText:
     """Draw a dataflow graph.
 
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        The picture.
-
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
     >>> picture = draw_dataflow_svg(Dataflow("x", nodes, (Edge(0, 1, 8),), 0, "", 2))
     >>> "int32[2]" in picture, "x -&gt; step: 8 B" in picture

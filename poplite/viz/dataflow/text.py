@@ -28,14 +28,6 @@ INDENT = 10
 def draw_dataflow_text(flow: Dataflow, *, width: int = 80, style: Style | None = None) -> str:
     """Draw a dataflow graph as text.
 
-    Args:
-        flow: nodes and edges.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain when omitted.
-
-    Returns:
-        Lines, the last one ended.
-
     >>> from poplite.viz.dataflow.graph import Edge
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
     >>> print(draw_dataflow_text(Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)))

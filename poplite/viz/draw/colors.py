@@ -50,14 +50,7 @@ DARK = {
 
 
 def ramp_step(value: int, largest: int) -> int:
-    """Return the step of the ramp for a value.
-
-    Args:
-        value: from 1 to `largest`.
-        largest: the value that takes the last step.
-
-    Returns:
-        A position in `RAMP`.
+    """Return the position in `RAMP` of a value from 1 to `largest`, which takes the last one.
 
     >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
     (0, 0, 1, 11)

@@ -32,14 +32,9 @@ class Picture(NamedTuple):
 
 
 def graphviz_picture(dot: str, form: str) -> Picture:
-    """Draw DOT text with the first Graphviz that can.
+    """Draw DOT text with the first Graphviz that can; `form` is one of `FORMATS`.
 
-    Args:
-        dot: text in the DOT language.
-        form: one of `FORMATS`.
-
-    Returns:
-        The picture, or why there is none; a Graphviz that fails is like one that is missing.
+    A Graphviz that fails is treated like one that is missing.
     """
     assert form in FORMATS
     reasons = []

@@ -91,15 +91,9 @@ class Layout:
 def layered(
     widths: Sequence[float], links: Sequence[Link], order: Iterable[tuple[int, int]]
 ) -> Layout:
-    """Place boxes in rows.
+    """Place boxes in rows, near the order in which they are passed; widths are in pixels.
 
-    Args:
-        widths: of the boxes, in pixels; their order is the one to keep to.
-        links: edges between different nodes.
-        order: more pairs of nodes (earlier, later) of which the later one stands lower.
-
-    Returns:
-        Where everything is.
+    `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.
     """
     count = len(widths)
     row = _rows(widths, _ranks(count, [*((a, b) for a, b, _ in links), *order]))

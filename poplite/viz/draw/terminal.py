@@ -31,10 +31,7 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
 
     def bold(self, text: str) -> str:
-        r"""Return a title.
-
-        Args:
-            text: one line or a part of it.
+        r"""Return a title, or a part of one.
 
         >>> Style(color=True).bold("x")
         '\x1b[1mx\x1b[0m'
@@ -44,9 +41,6 @@ class Style:
     def faint(self, text: str) -> str:
         r"""Return text that frames a picture.
 
-        Args:
-            text: one line or a part of it.
-
         >>> Style(color=True).faint("x")
         '\x1b[2mx\x1b[0m'
         """
@@ -54,9 +48,6 @@ class Style:
 
     def shade(self, text: str) -> str:
         r"""Return cells of a quantity; those marked `!` as warnings.
-
-        Args:
-            text: the cells.
 
         >>> Style(color=True).shade("##!")
         '\x1b[36m##\x1b[0m\x1b[1;31m!\x1b[0m'
@@ -67,20 +58,13 @@ class Style:
     def warning(self, text: str) -> str:
         r"""Return text about something wrong.
 
-        Args:
-            text: one line or a part of it.
-
         >>> Style(color=True).warning("x")
         '\x1b[1;31mx\x1b[0m'
         """
         return self._coded(text, "1;31")
 
     def category(self, text: str, number: int) -> str:
-        """Return text in the colour of a category.
-
-        Args:
-            text: one line or a part of it.
-            number: any; colours repeat.
+        """Return text in the colour of a category; numbers beyond the last colour start again.
 
         >>> Style(color=True).category("x", 7) == Style(color=True).category("x", 1)
         True

@@ -31,16 +31,7 @@ def draw_program_text(
     width: int = 80,
     style: Style | None = None,
 ) -> str:
-    """Draw a program tree as text.
-
-    Args:
-        tree: the rows.
-        counts: write how often each row runs.
-        width: columns to fit; under 60 counts as 60.
-        style: colours; none when omitted.
-
-    Returns:
-        Lines, the last one ended.
+    """Draw a program tree as text; `counts` adds how often each row runs.
 
     >>> from poplite.program import Sequence
     >>> from poplite.viz.program.tree import program_tree

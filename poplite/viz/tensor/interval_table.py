@@ -52,13 +52,7 @@ class TileRow:
 
 
 def tile_rows(owned: Ownership) -> list[TileRow]:
-    """Sort the runs of a tensor by tile.
-
-    Args:
-        owned: the tiles of its elements.
-
-    Returns:
-        A row for each tile that has elements, by number; elements without a tile last.
+    """Return a row for each tile that has elements, by number; elements without a tile last.
 
     >>> owned = Ownership(
     ...     "v", "int32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([5, 2]), None
@@ -81,16 +75,7 @@ def tile_rows(owned: Ownership) -> list[TileRow]:
 def interval_table(
     owned: Ownership, *, width: int = 80, style: Style | None = None, full: bool = False
 ) -> list[str]:
-    """Return the table as lines.
-
-    Args:
-        owned: the tiles of a tensor's elements.
-        width: columns to fit.
-        style: colours; none when omitted.
-        full: list all tiles, however many.
-
-    Returns:
-        A heading and a line for each tile or series of tiles.
+    """Return a heading, and a line for each tile or series of tiles.
 
     >>> runs = np.arange(0, 8, 2), np.full(4, 2), np.arange(4)
     >>> for line in interval_table(Ownership("v", "int32", 4, (8,), *runs, None)):

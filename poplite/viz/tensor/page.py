@@ -22,15 +22,7 @@ SHOWN_INTERVALS = 6
 
 
 def tensor_page(owned: Ownership, *, command: str = "") -> str:
-    """Return the tensor picture as HTML.
-
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-        command: the command that writes the page, if one does.
-
-    Returns:
-        The file's content.
-    """
+    """Return the tensor picture as HTML; `command` is what writes the page, if a command does."""
     facts = {
         "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",
         "placement": owned.placement(),

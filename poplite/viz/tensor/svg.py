@@ -54,12 +54,6 @@ FINE_BELOW = 10.0
 def draw_tensor_svg(owned: Ownership) -> SvgText:
     """Draw a tensor's tiles as SVG.
 
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-
-    Returns:
-        The picture.
-
     >>> owned = Ownership(
     ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
     ... )

@@ -38,15 +38,6 @@ def draw_tensor_text(
 ) -> str:
     """Draw a tensor's tiles as text.
 
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-        full: draw all lines and list all tiles, however many.
-
-    Returns:
-        Lines, the last one ended.
-
     >>> owned = Ownership(
     ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
     ... )
@@ -228,8 +219,7 @@ def _least_room(rows: list[Rectangles], ruler: _Ruler) -> int:
 def _segments(tiles: Rectangles, ruler: _Ruler, need: int) -> list[tuple[int, int, int, int]]:
     """Join neighbours until each segment is as wide as needed.
 
-    Returns:
-        `(first, last, start, stop)`: rectangles `first:last`, text columns `start:stop`.
+    Each is `(first, last, start, stop)`: rectangles `first:last`, text columns `start:stop`.
     """
     left = ruler.at(tiles.left)
     cuts = np.flatnonzero(np.diff(left, prepend=-1))

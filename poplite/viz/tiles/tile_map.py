@@ -68,10 +68,9 @@ class TileMap:
     ipus: int = 1
 
     def rows(self, across: int) -> list[tuple[int, int, int]]:
-        """Return the lines of a map: the IPU of each, its first tile, and one past its last.
+        """Return the lines of a map, of at most `across` tiles.
 
-        Args:
-            across: tiles in a line, at most.
+        Each is the number of its IPU, its first tile, and one past its last.
 
         >>> TileMap("", [], np.arange(6), np.arange(6) > 9, [""] * 6, str, ipus=2).rows(2)
         [(0, 0, 2), (0, 2, 3), (1, 3, 5), (1, 5, 6)]
@@ -85,13 +84,7 @@ class TileMap:
 
 
 def map_of_load(load: TileLoad) -> TileMap:
-    """Return the tile map of what lies on the tiles.
-
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        The map, in bytes.
+    """Return the tile map, in bytes, of what lies on the tiles.
 
     >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
     ['4 B, 1 element']
@@ -112,14 +105,6 @@ def map_of_load(load: TileLoad) -> TileMap:
 def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = None) -> str:
     """Draw what lies on the tiles as text.
 
-    Args:
-        load: what lies on the tiles.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-
-    Returns:
-        Lines, the last one ended.
-
     >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
     >>> print(draw_tiles_text(load, style=Style(ascii_only=True)))
     bytes per tile: x
@@ -136,16 +121,7 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
 
 
 def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None) -> str:
-    """Draw a tile map as text.
-
-    Args:
-        tiles: what to show.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-
-    Returns:
-        Lines, the last one ended.
-    """
+    """Draw a tile map as text."""
     style, width = style or Style(), max(width, LEAST_COLUMNS)
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
@@ -194,12 +170,6 @@ def _scale_text(tiles: TileMap, ramp: str) -> str:
 def draw_tiles_svg(load: TileLoad) -> SvgText:
     """Draw what lies on the tiles as SVG.
 
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        The picture.
-
     >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
     >>> "tile 0: 4 B, 1 element" in draw_tiles_svg(load)
     True
@@ -208,14 +178,7 @@ def draw_tiles_svg(load: TileLoad) -> SvgText:
 
 
 def draw_map_svg(tiles: TileMap) -> SvgText:
-    """Draw a tile map as SVG.
-
-    Args:
-        tiles: what to show.
-
-    Returns:
-        The picture.
-    """
+    """Draw a tile map as SVG."""
     count = len(tiles.value)
     across = _tiles_across(count // tiles.ipus)
     rows = tiles.rows(across)
@@ -288,13 +251,7 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
 
 
 def tiles_json(load: TileLoad) -> str:
-    """Return what lies on the tiles as JSON.
-
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        Lines, the last one ended; `elements` and `size_bytes` have an entry for each tile.
+    """Return what lies on the tiles as JSON, with an entry for each tile.
 
     >>> import json
     >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
