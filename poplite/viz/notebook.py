@@ -30,14 +30,14 @@ from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.draw.colors import CATEGORIES, KINDS
 from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
+from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.forms import map_forms, tensor_forms
 from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
-from poplite.viz.tensor.svg import draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.report_maps import report_maps
-from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
+from poplite.viz.tiles.tile_map import TileMap
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
@@ -249,7 +249,8 @@ def tensor_cell(tensor: Tensor) -> str:
         "elements": f"{owned.num_elements:,}",
         "placement": owned.placement(),
     }
-    return shown(draw_tensor_text(owned), facts_table(facts) + draw_tensor_svg(owned))
+    forms = tensor_forms(owned)
+    return shown(forms.text(DEFAULT_STYLE), facts_table(facts) + forms.svg())
 
 
 def _too_fine(tensor: Tensor) -> str:
@@ -334,7 +335,8 @@ def report_cell(report: Report) -> str:
     rows, maps = report.rows(), report_maps(report)
     if report.tiles > MOST_TILES:
         rows, maps = rows | {"picture": f"none: more than {MOST_TILES:,} tiles"}, []
-    return shown(str(report), facts_table(rows) + "".join(map(draw_map_svg, maps)))
+    pictures = "".join(map_forms(tiles).svg() for tiles in maps)
+    return shown(str(report), facts_table(rows) + pictures)
 
 
 def shown(text: str, rich: str) -> str:
@@ -362,5 +364,6 @@ def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str
     if len(tiles.value) > MOST_TILES:
         facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
         return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
-    text = f"{rows_text(facts)}\n\n{draw_map_text(tiles)}"
-    return shown(text, facts_table(facts) + draw_map_svg(tiles))
+    forms = map_forms(tiles)
+    text = f"{rows_text(facts)}\n\n{forms.text(DEFAULT_STYLE)}"
+    return shown(text, facts_table(facts) + forms.svg())

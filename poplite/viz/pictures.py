@@ -16,23 +16,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from poplite.viz.dataflow.dot import dataflow_dot
-from poplite.viz.dataflow.graph import HOPS, MAX_NODES, dataflow_of
-from poplite.viz.dataflow.svg import draw_dataflow_svg
-from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
+from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.program.svg import draw_program_svg
-from poplite.viz.program.text import draw_program_text
+from poplite.viz.forms import (
+    dataflow_forms,
+    program_forms,
+    summary_forms,
+    tensor_forms,
+    tiles_forms,
+)
 from poplite.viz.program.tree import MOST_LINES, program_tree
-from poplite.viz.summary import draw_summary_svg, draw_summary_text, summary_of
+from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
-from poplite.viz.tensor.svg import draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.page import tiles_page
 from poplite.viz.tiles.tile_load import tile_load
-from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -73,8 +74,8 @@ def tiles_text(
     >>> tiles_text(graph).splitlines()[1]
     '32 B on 4 of 4 tiles'
     """
-    style = Style(color=color, ascii_only=ascii_only)
-    return draw_tiles_text(tile_load(graph, variables), width=width, style=style)
+    style = Style(color, ascii_only, width)
+    return tiles_forms(tile_load(graph, variables)).text(style)
 
 
 def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
@@ -94,7 +95,7 @@ def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
     >>> tiles_svg(Graph())[:4]
     '<svg'
     """
-    return draw_tiles_svg(tile_load(graph, variables))
+    return tiles_forms(tile_load(graph, variables)).svg()
 
 
 def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
@@ -147,8 +148,8 @@ def tensor_text(
     >>> print(tensor_text(x).splitlines()[5])
     0 │0                              │
     """
-    style = Style(color=color, ascii_only=ascii_only)
-    return draw_tensor_text(ownership_of(tensor, view), width=width, style=style, full=full)
+    style = Style(color, ascii_only, width, full)
+    return tensor_forms(ownership_of(tensor, view)).text(style)
 
 
 def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
@@ -169,7 +170,7 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     >>> tensor_svg(x, "0, 1:3")[:4]
     '<svg'
     """
-    return draw_tensor_svg(ownership_of(tensor, view))
+    return tensor_forms(ownership_of(tensor, view)).svg()
 
 
 def tensor_html(tensor: Tensor, view: View | None = None) -> str:
@@ -211,8 +212,8 @@ def summary_text(
     >>> summary_text(Graph()).splitlines()[0]
     'summary: fits'
     """
-    style = Style(color=color)
-    return draw_summary_text(summary_of(graph, program), width=width, style=style)
+    style = Style(color, width=width)
+    return summary_forms(summary_of(graph, program)).text(style)
 
 
 def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
@@ -229,7 +230,7 @@ def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
     >>> summary_svg(Graph())[:4]
     '<svg'
     """
-    return draw_summary_svg(summary_of(graph, program))
+    return summary_forms(summary_of(graph, program)).svg()
 
 
 def program_text(
@@ -266,7 +267,7 @@ def program_text(
     'program: 0 steps'
     """
     tree = program_tree(program, depth=depth, match=match, most=None if full else MOST_LINES)
-    return draw_program_text(tree, counts=counts, width=width, style=Style(color=color))
+    return program_forms(tree, counts=counts).text(Style(color, width=width))
 
 
 def program_svg(
@@ -293,7 +294,7 @@ def program_svg(
     '<svg'
     """
     tree = program_tree(program, depth=depth, match=match, most=MOST_LINES)
-    return draw_program_svg(tree, counts=counts)
+    return program_forms(tree, counts=counts).svg()
 
 
 def graph_text(
@@ -332,8 +333,9 @@ def graph_text(
     >>> print(graph_text(graph).splitlines()[-1])
       'x'  int32[4], 16 B, not used, on 1 tile (0)
     """
-    flow = dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    return draw_dataflow_text(flow, width=width, style=Style(color=color))
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    flow = dataflow_of(graph, program, excerpt=excerpt)
+    return dataflow_forms(flow).text(Style(color, width=width))
 
 
 def graph_svg(
@@ -366,9 +368,8 @@ def graph_svg(
     >>> graph_svg(Graph())[:4]
     '<svg'
     """
-    return draw_dataflow_svg(
-        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    )
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    return dataflow_forms(dataflow_of(graph, program, excerpt=excerpt)).svg()
 
 
 def graph_dot(
@@ -401,6 +402,5 @@ def graph_dot(
     >>> "digraph {" in graph_dot(Graph())
     True
     """
-    return dataflow_dot(
-        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    )
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    return dataflow_dot(dataflow_of(graph, program, excerpt=excerpt))

@@ -16,7 +16,7 @@ from poplite.text import amount
 from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
 from poplite.viz.program.tree import runs_of
@@ -250,14 +250,14 @@ def summary_json(summary: Summary) -> str:
     return json_text("summary", data)
 
 
-def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None = None) -> str:
+def draw_summary_text(summary: Summary, style: Style = DEFAULT_STYLE) -> str:
     """Draw a summary as text.
 
     >>> from poplite.graph import Graph
     >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
     summary: fits
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     emphasis = style.bold if summary.fits else style.warning
     mark = "" if summary.fits else "! "
     lines = [emphasis(line) for line in wrapped(f"{mark}summary: {summary.verdict}", width)]

@@ -29,6 +29,12 @@ from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, shared
 from poplite.viz.draw.units import name_text
 
+MAX_NODES = 300
+"""Nodes that are drawn unless more are asked for."""
+
+HOPS = 2
+"""Edges between a name that is looked around and the last node drawn."""
+
 EDGES_A_NODE = 4
 """Edges allowed for each node allowed; with more of them a picture is a grey area."""
 
@@ -52,6 +58,23 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Which part of a dataflow graph is drawn, and in how many nodes.
+
+    Attributes:
+        around: name of a variable or compute set to stay near; None for no such limit.
+        hops: how many edges away from it.
+        scope: draw what is in it, and its neighbours; None for everything.
+        max_nodes: beyond so many, nodes are collapsed: scopes, numbered names, then kinds.
+    """
+
+    around: str | None = None
+    hops: int = HOPS
+    scope: str | None = None
+    max_nodes: int = MAX_NODES
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Which items are drawn as one node.
 
@@ -66,20 +89,18 @@ class Fold:
     how: str
 
 
-def chosen(
-    links: Links, around: str | None, hops: int, scope: str | None
-) -> tuple[Int64, frozenset[int]]:
+def chosen(links: Links, excerpt: Excerpt) -> tuple[Int64, frozenset[int]]:
     """Return the items to draw, and those of the name that was asked for.
 
     Raises UnknownName when there is nothing of that name, or no such scope.
     """
     kept = np.ones(len(links.items), np.bool_)
-    if scope is not None:
-        kept &= _neighbours(links, _in_scope(links.items, scope), 1)
-    if around is None:
+    if excerpt.scope is not None:
+        kept &= _neighbours(links, _in_scope(links.items, excerpt.scope), 1)
+    if excerpt.around is None:
         return np.flatnonzero(kept), frozenset()
-    named = _named(links.items, around)
-    kept &= _neighbours(links, named, hops)
+    named = _named(links.items, excerpt.around)
+    kept &= _neighbours(links, named, excerpt.hops)
     return np.flatnonzero(kept | named), frozenset(np.flatnonzero(named).tolist())
 
 

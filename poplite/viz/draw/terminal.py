@@ -22,10 +22,19 @@ class Style:
     Attributes:
         color: whether escape codes may be written.
         ascii_only: whether to keep to ASCII.
+        width: columns to fit.
+        full: whether to write all lines, however many.
     """
 
     color: bool = False
     ascii_only: bool = False
+    width: int = 80
+    full: bool = False
+
+    @property
+    def columns(self) -> int:
+        """The columns to fit, `LEAST_COLUMNS` at least."""
+        return max(self.width, LEAST_COLUMNS)
 
     def _coded(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
@@ -70,3 +79,6 @@ class Style:
         True
         """
         return self._coded(text, CATEGORY_CODES[number % len(CATEGORY_CODES)])
+
+
+DEFAULT_STYLE = Style()

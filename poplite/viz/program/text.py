@@ -15,7 +15,7 @@ import os
 
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
 from poplite.viz.program.labels import places_of
 from poplite.viz.program.tree import ProgramTree, TreeRow
@@ -25,11 +25,7 @@ LONGEST_PLACE = 24
 
 
 def draw_program_text(
-    tree: ProgramTree,
-    *,
-    counts: bool = False,
-    width: int = 80,
-    style: Style | None = None,
+    tree: ProgramTree, style: Style = DEFAULT_STYLE, *, counts: bool = False
 ) -> str:
     """Draw a program tree as text; `counts` adds how often each row runs.
 
@@ -38,7 +34,7 @@ def draw_program_text(
     >>> print(draw_program_text(program_tree(Sequence(name="main"))).splitlines()[0])
     program: 0 steps
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     rows, columns = tree.rows, tree.columns(counts=counts)
     widths = [max(map(len, [title, *texts])) for title, texts in columns]
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.draw.columns import folded
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.ownership import Ownership
 
 Int64 = npt.NDArray[np.int64]
@@ -72,9 +72,7 @@ def tile_rows(owned: Ownership) -> list[TileRow]:
     ]
 
 
-def interval_table(
-    owned: Ownership, *, width: int = 80, style: Style | None = None, full: bool = False
-) -> list[str]:
+def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
     """Return a heading, and a line for each tile or series of tiles.
 
     >>> runs = np.arange(0, 8, 2), np.full(4, 2), np.arange(4)
@@ -83,10 +81,9 @@ def interval_table(
       tile  elements  bytes  intervals
        0-3    2 each    8 B  [0, 8) end to end
     """
-    style = style or Style()
-    groups = list(_series(tile_rows(owned)))
+    width, groups = style.columns, list(_series(tile_rows(owned)))
     shown = groups
-    if not full and len(groups) > SHOWN_TILES:
+    if not style.full and len(groups) > SHOWN_TILES:
         groups.sort(key=lambda group: group[0].in_view == 0)  # those in the view are kept
         shown = groups[: SHOWN_TILES - 1]
     heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else [])]

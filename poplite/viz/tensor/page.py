@@ -21,7 +21,7 @@ SHOWN_INTERVALS = 6
 """Intervals of one tile in the table; more are counted."""
 
 
-def tensor_page(owned: Ownership, *, command: str = "") -> str:
+def tensor_page(owned: Ownership, command: str = "") -> str:
     """Return the tensor picture as HTML; `command` is what writes the page, if a command does."""
     facts = {
         "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",

@@ -25,7 +25,7 @@ from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut, wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.tiles.tile_load import TileLoad
 
@@ -102,7 +102,7 @@ def map_of_load(load: TileLoad) -> TileMap:
     )
 
 
-def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = None) -> str:
+def draw_tiles_text(load: TileLoad, style: Style = DEFAULT_STYLE) -> str:
     """Draw what lies on the tiles as text.
 
     >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
@@ -117,12 +117,12 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
     scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
     <BLANKLINE>
     """
-    return draw_map_text(map_of_load(load), width=width, style=style)
+    return draw_map_text(map_of_load(load), style)
 
 
-def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None) -> str:
+def draw_map_text(tiles: TileMap, style: Style = DEFAULT_STYLE) -> str:
     """Draw a tile map as text."""
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
     count = len(tiles.value)
