@@ -7,9 +7,9 @@
     if __name__ == "__main__":
         sys.exit(main())
 
-A path that is not there or a number too large is the user's to mend, who need not know the script:
-a traceback would only hide what is wrong.  A reader that has seen enough (`script.py | head`) is
-no error.
+The user corrects a path that is missing or a number that is too large, and need not know the
+script: a traceback would only hide what is wrong.  A reader that has seen enough
+(`script.py | head`) is no error.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 r"""What a notebook shows for graphs, programs, tensors, mappings, compute sets and reports.
 
-Every answer holds the same as text, which is seen where a page strips style sheets: the
-sheet hides the text and shows the rest, whose own style hides it.  Nothing is fetched and
-no script runs; rules and names are kept to `.poplite`, so that a page may hold many.
+Every element also holds its content as text, which is seen where a page strips style sheets:
+the sheet hides the text and shows the picture, which a style of its own hides otherwise.
+Nothing is fetched and no script runs; rules apply to `.poplite` only, so that a page may hold
+many elements.
 
-What would be too fine or too large to draw is left out, in words: an answer comes at once,
-whatever the size.
+What would be too fine or too large to draw is left out, and the element says so: it is made
+quickly, whatever the size.
 
     >>> shown("two < three", "<p>2</p>").endswith('style="display:none"><p>2</p></div></div>')
     True

@@ -58,11 +58,11 @@ def tiles_text(
         graph: the graph.
         variables: names of the variables and constants to count; all when empty.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        ascii_only: keep to ASCII.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when the graph has no variable of a name.
@@ -106,7 +106,7 @@ def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
         variables: names of the variables and constants to count; all when empty.
 
     Returns:
-        A file's content; it needs no other file and no network.
+        The content of a file, which needs no other file and no network.
 
     Raises:
         UnknownName: when the graph has no variable of a name.
@@ -130,15 +130,15 @@ def tensor_text(
     """Draw which tile owns which elements of a tensor, as text with a table of intervals.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to point out.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        ascii_only: keep to ASCII.
-        full: draw all lines and list all tiles, however many.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+        full: whether to draw all lines and list all tiles, however many.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         TensorIndexError: when the view does not fit the tensor.
@@ -156,7 +156,7 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     """Draw which tile owns which elements of a tensor, as SVG.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to outline; the rest is dimmed.
 
     Returns:
@@ -177,11 +177,11 @@ def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     """Return which tile owns which elements as one page: picture, numbers, text and JSON.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to outline; the rest is dimmed.
 
     Returns:
-        A file's content; it needs no other file and no network.
+        The content of a file, which needs no other file and no network.
 
     Raises:
         TensorIndexError: when the view does not fit the tensor.
@@ -201,12 +201,12 @@ def summary_text(
 
     Args:
         graph: the graph.
-        program: what runs on it, if it is known.
+        program: the program that runs on it, if there is one.
         width: columns to fit.
-        color: write escape codes for a terminal.
+        color: whether to write escape codes for a terminal.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     >>> from poplite.graph import Graph
     >>> summary_text(Graph()).splitlines()[0]
@@ -221,7 +221,7 @@ def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
 
     Args:
         graph: the graph.
-        program: what runs on it, if it is known.
+        program: the program that runs on it, if there is one.
 
     Returns:
         The picture.
@@ -246,17 +246,17 @@ def program_text(
     """Draw a program as a tree, as text.
 
     Args:
-        program: the whole program.
-        depth: deepest level that is drawn; what lies below is counted instead.
-        match: a regular expression; only steps whose line it is found in are drawn, with
-            what they stand in.
-        counts: write how often each step runs.
+        program: the program.
+        depth: deepest level that is drawn; deeper nodes are counted instead.
+        match: a regular expression; only steps whose line matches are drawn, with the
+            nodes that contain them.
+        counts: whether to write how often each step runs.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        full: draw all lines, however many.
+        color: whether to write escape codes for a terminal.
+        full: whether to draw all lines, however many.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when no step matches.
@@ -276,11 +276,11 @@ def program_svg(
     """Draw a program as a tree, as SVG.
 
     Args:
-        program: the whole program.
-        depth: deepest level that is drawn; what lies below is counted instead.
-        match: a regular expression; only steps whose line it is found in are drawn, with
-            what they stand in.
-        counts: write how often each step runs.
+        program: the program.
+        depth: deepest level that is drawn; deeper nodes are counted instead.
+        match: a regular expression; only steps whose line matches are drawn, with the
+            nodes that contain them.
+        counts: whether to write how often each step runs.
 
     Returns:
         The picture, of 300 lines at most.
@@ -313,15 +313,15 @@ def graph_text(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
         width: columns to fit.
-        color: write escape codes for a terminal.
+        color: whether to write escape codes for a terminal.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
@@ -352,10 +352,10 @@ def graph_svg(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
 
     Returns:
         The picture.
@@ -386,13 +386,13 @@ def graph_dot(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.

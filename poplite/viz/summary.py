@@ -38,12 +38,7 @@ BAR_HEIGHT = 14
 
 @dataclass(frozen=True, slots=True)
 class VertexCount:
-    """The vertices of one class.
-
-    Attributes:
-        name: of the class.
-        vertices: how many there are.
-    """
+    """How many vertices of one class there are."""
 
     name: str
     vertices: int
@@ -67,21 +62,15 @@ class Summary:
     """A graph in numbers.
 
     Attributes:
-        machine: what the target is called.
-        target: the target; of one replica, like all numbers.
-        replicas: how many of the graph there are.
-        variables: how many there are.
-        variable_bytes: bytes of all of them.
-        constants: how many there are.
-        constant_bytes: bytes of all of them.
-        compute_sets: how many there are.
+        machine: name of the target.
+        target: the target of one replica; all numbers are those of one replica.
+        replicas: how many replicas of the graph there are.
         classes: vertices by class, most first.
         edges: connected fields of vertices; each row of a list of edges is one.
         vertex_tiles: tiles that have vertices.
         unplaced_vertices: vertices without a tile.
         used_tiles: tiles that hold elements.
-        unmapped_elements: elements without a tile.
-        unmapped_variables: variables and constants that have such elements.
+        unmapped_variables: variables and constants that have elements without a tile.
         worst_tile: the tile with most bytes.
         worst_bytes: bytes of variables and constants on it.
         over_tiles: tiles that hold more than their memory.

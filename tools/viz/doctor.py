@@ -1,7 +1,7 @@
 """`poplite-viz doctor`: what is installed, and whether the cache folder works.
 
-Packages are imported, not only looked up: one that is installed and cannot be imported is
-as missing as one that is not there, and the reason is shown.
+Packages are imported, not only looked up: one that is installed and cannot be imported counts
+as missing, and the reason is shown.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        name: what was looked for.
-        state: what was found.
         remedy: what to do, empty when nothing need be done.
         fault: whether poplite cannot work like this.
     """

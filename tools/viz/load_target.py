@@ -4,10 +4,9 @@ The callable returns a Graph or (Graph, programs), where programs are what `Engi
 Program, or several by name or in a list; whatever follows these in a tuple (the tensors that a
 user reads and writes) is left alone.
 
-The user's code runs here, so whatever it does wrong is told as the user's mistake, with
-the user's line, and not as ours.  What it prints goes to standard error: standard output
-is the picture's.  The arguments of the command are not the user's: a parser in the user's code
-sees a script that was run without any.
+The user's code runs here, so whatever it does wrong is reported as the user's mistake, with the
+user's line.  What it prints goes to standard error, since standard output is for the picture.  A
+parser in the user's code does not see the arguments of the command, but a script run without any.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ puts items together until they fit, in this order:
     model/conv1/w   model/conv1/apply   model/x0 to model/x999      1,002 items
     model/conv1/                        model/x0 ... model/x999     2 nodes
 
-A node is a tuple of items; the items that were asked for by name stay alone.
+A node is a tuple of items; the items that were asked for by name stay by themselves.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Fold:
 
     Attributes:
         members: items of each node, rising; nodes in the order of their first items.
-        labels: of each node that stands for several items its kind and name, else None.
-        how: what the items put together share, "" when none were.
+        labels: kind and name of each node that stands for several items, else None.
+        how: what joined items share, "" when none were joined.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -155,8 +155,8 @@ def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> 
     items = [None if k in alone else links.items[k] for k in chosen_items]
     fits = _room(links, kept, max_nodes)
     group, labels, how = np.arange(len(items)), Labels(), dict[str, None]()
-    # Each step puts together what the step before left apart, so the first that fits can be
-    # found by halving.
+    # Each step joins groups that the step before left separate, so the first that fits can be
+    # found by bisection.
     scopes = [item.scope for item in items if item]
     depths = range(max(map(len, scopes), default=0), len(shared(scopes)), -1)
     if depths and not fits(group):
@@ -182,7 +182,7 @@ def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> 
 
 
 def _room(links: Links, kept: Int64, max_nodes: int) -> Callable[[Int64], bool]:
-    """Return what tells whether a picture has room for the nodes and edges of some groups."""
+    """Return a function that says whether a picture has room for the nodes and edges of groups."""
     place = np.full(len(links.items), -1)
     place[kept] = np.arange(len(kept))
     ends = np.stack([place[links.tail], place[links.head]])

@@ -59,14 +59,13 @@ class Node:
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide,
             "scope" what is in a scope.
-        name: with its scopes, verbatim; of several things, the name of them all.
+        name: with its scopes, verbatim; for several things, their common name.
         members: how many things of each kind it stands for; empty for one thing.
         type_name: element type of data, and of what is copied or printed.
-        shape: of data, and of what is copied or printed; None for anything else.
-        size_bytes: bytes of data, or that are copied.
-        vertices: of a compute set, its vertex classes and how many there are of each.
+        shape: shape of the same; None for anything else.
+        size_bytes: bytes of data, or of what is copied.
+        vertices: vertex classes of a compute set, and how many vertices each has.
         tiles: where it lies or runs, as ranges.
-        num_tiles: how many tiles that are.
         step: where it first stands in the program, from 1; 0 for none.
         location: the user's line that made it.
         focus: whether it was asked for by name.

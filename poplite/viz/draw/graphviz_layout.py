@@ -20,12 +20,7 @@ FORMATS = ("svg", "png", "pdf")
 
 
 class Picture(NamedTuple):
-    """A picture, or why there is none.
-
-    Attributes:
-        content: the file's bytes, or None.
-        reason: why there is none, "" when there is.
-    """
+    """The bytes of a picture's file, or the reason why there is none."""
 
     content: bytes | None
     reason: str
@@ -41,7 +36,7 @@ def graphviz_picture(dot: str, form: str) -> Picture:
     for name, draw in graphviz_links():
         try:
             return Picture(draw(dot, form), "")
-        except Exception as error:  # whatever a broken installation raises is told
+        except Exception as error:  # whatever a broken installation raises is reported
             reasons.append(f"{name} failed: {_first_line(error)}")
     return Picture(None, "; ".join(reasons) or "no Graphviz found")
 

@@ -5,10 +5,10 @@ What is passed in as text is escaped; what comes out is HTML and is put together
     >>> escaped('<b> & "c"')
     '&lt;b&gt; &amp; &quot;c&quot;'
 
-A page is a file that needs no other and no network.  On it are the picture, what it is of, its
+A page is one file that needs no other file and no network.  It holds the picture, its facts, its
 numbers as a table, the same as text, and all numbers as JSON for a program.  It follows the
-reader's light or dark setting.  What tooltips say is told below the picture too, by a click or
-the arrow keys; without scripts everything else still works.  Equal input gives equal bytes.
+reader's light or dark setting.  A click or the arrow keys show the text of a tooltip below the
+picture too; without scripts everything else still works.  Equal input gives equal bytes.
 
     >>> text = page("Tile map", "x", {"tiles": "4"}, SvgText("<svg></svg>"), [], "0 |..|", "{}")
     >>> text.splitlines()[0], "<h1>Tile map</h1>" in text

@@ -52,7 +52,7 @@ class SvgText(str):
         return str(self)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to a file, whole or not at all.
+        """Write the picture to a file, completely or not at all.
 
         Args:
             path: the file; one that exists is replaced.

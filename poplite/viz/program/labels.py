@@ -32,10 +32,10 @@ from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 
 MOST = 10**12
-"""Counts stop here: Repeats multiply, and a deep nest of them has no end."""
+"""Counts stop here: nested Repeats multiply without bound."""
 
 LAST_STEP = 10**9
-"""A range of steps that ends beyond is told by its beginning."""
+"""A range of steps that ends beyond this number is written as its beginning only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class Label:
         kind: "compute", "copy", "host" or "control".
         pattern: what it is, with `{}` for each name.
         names: the names in it, as the user gave them.
-        numbers: what can be counted of it: vertices; elements and bytes; times.
+        numbers: its counts: vertices; elements and bytes; times.
         detail: what is not in the pattern, in words.
     """
 

@@ -58,9 +58,9 @@ def draw_program_text(
 
 
 def _places(rows: tuple[TreeRow, ...], room: int, deepest: int) -> list[str]:
-    """Return the user's lines: of files without folders, unless all rows have room for more.
+    """Return the user's lines, with folders and callers where all rows have room for them.
 
-    Of a line and its caller, there is only room for the caller.
+    Otherwise a line that has a caller is replaced by its caller.
     """
     places = places_of([row.location for row in rows])
     whole = [name_text(" from ".join(place)) for place in places]

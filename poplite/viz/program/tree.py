@@ -8,10 +8,9 @@ Every node is a row with its level, and leaves carry the step numbers that messa
     level 2      Execute 'a to b'        step 2, runs 100 times
 
 A sub-tree that stands in several places is drawn in the first; where it is large, the others
-refer to its steps.  So what is drawn is about as large as what the user built, even where
-sharing makes 2^60 steps of it.  How many lines and runs each sub-tree has is counted before,
-once for every distinct one, from the leaves up.  No recursion: programs may be as deep as they
-are long.
+refer to its steps.  So the drawing is about as large as what the user built, even where sharing
+makes 2^60 steps of it.  The lines and runs of sub-trees are counted before, once for every
+distinct one, from the leaves up.  Nothing is recursive: programs may be as deep as they are long.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class TreeRow:
 
     Attributes:
         is_leaf: whether it is a step.
-        level: how deep it lies; the whole program is 0.
+        level: how deep it lies; the root is 0.
         parent: position of its parent among the rows, -1 for none.
         label: what it is.
         note: why nothing is drawn below it, if that is so.
@@ -87,7 +86,7 @@ class ProgramTree:
     Attributes:
         rows: from top to bottom.
         hidden: rows that are left out at the end.
-        num_steps: steps of the whole program.
+        num_steps: steps of the program, also those that are not drawn.
         match: the regular expression that chose steps, if any.
         matched: steps that it chose; all of them when there is none.
         runs: how often those run in all, at most `MOST`; None where data decide.

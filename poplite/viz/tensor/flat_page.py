@@ -9,8 +9,8 @@ three rectangles, and rectangles that repeat from row to row are joined::
       ...        [5, 18)               body  rows 1-2, columns 0-5
                                        tail  none
 
-Everything is NumPy over runs, never over elements, so a tensor of 10^9 elements in a
-thousand runs costs what a thousand runs cost.
+NumPy works on runs here, never on elements: the cost depends on the number of runs, not on the
+size of the tensor.
 """
 
 from __future__ import annotations
@@ -36,9 +36,6 @@ class Page:
     """How a tensor is folded.
 
     Attributes:
-        shape: the tensor's shape.
-        rows: rows of the page.
-        columns: columns of the page.
         leading: how many leading axes run down; the others run across.  -1 when the
             tensor's single axis is wrapped like text.
     """

@@ -25,7 +25,7 @@ Int64 = npt.NDArray[np.int64]
 
 SHOWN_TILES = 40
 LEAST_ROOM = 30
-"""Where the last column has less room, intervals take a line of their own."""
+"""Cells; where the last column has less room, intervals take a line of their own."""
 INDENT = 8
 
 
@@ -37,7 +37,7 @@ class TileRow:
         tile: its number, -1 for elements without a tile.
         begin: int64[n], first elements.
         length: int64[n], elements of each interval.
-        in_view: elements in the view.
+        in_view: how many of the elements are in the view.
     """
 
     tile: int
@@ -141,7 +141,7 @@ def _follows(row: TileRow, after: TileRow) -> bool:
 
 
 def _distance(row: TileRow, after: TileRow) -> int | None:
-    """Return how far the intervals are moved, or None when they are others."""
+    """Return how far the intervals are moved, or None when they differ otherwise."""
     if row.in_view != after.in_view or not np.array_equal(row.length, after.length):
         return None
     moved = after.begin - row.begin
@@ -149,7 +149,7 @@ def _distance(row: TileRow, after: TileRow) -> int | None:
 
 
 def _worthwhile(group: list[TileRow]) -> list[list[TileRow]]:
-    """Keep two tiles apart unless they join: the distance of two says little."""
+    """Keep two tiles separate unless they join: a series of two says little."""
     if len(group) == 2 and not _follows(*group):
         return [[row] for row in group]
     return [group] if group else []

@@ -37,10 +37,7 @@ class Ownership:
     """The tiles of a tensor's elements.
 
     Attributes:
-        name: what the tensor is called.
-        type_name: its element type, as NumPy names it.
-        element_bytes: bytes of one element.
-        shape: its shape.
+        type_name: the element type, as NumPy names it.
         begin: int64[runs], first elements, rising; runs cover all elements.
         length: int64[runs], elements of each run, above 0.
         tile: int64[runs], owner of each run, -1 for none.

@@ -1,8 +1,8 @@
-"""A view given as text, `2:5, ::2`, and the elements it selects.
+"""A view written as text, `2:5, ::2`, and the elements that it selects.
 
 The text is what stands between the brackets of `t[...]`: integers, slices and an
 ellipsis.  Selected elements are kept as runs over the tensor's row-major order, so that a
-slice of whole rows is one run whatever its size.
+slice of complete rows is one run whatever its size.
 
     >>> chosen = select((4, 6), "1:3, ::2")
     >>> chosen.shape, chosen.begin[:4], chosen.length[:4]
@@ -39,7 +39,6 @@ class Selection:
 
     Attributes:
         text: the view as the user wrote it.
-        shape: shape of the view.
         begin: int64[runs], first elements, rising.
         length: int64[runs], elements of each run.
     """

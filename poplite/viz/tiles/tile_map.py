@@ -5,10 +5,10 @@ As text, 64 tiles a line::
        0 │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅        ▂▂▂▂▂▂▂▂│
       64 │██!
 
-Tiles of several IPUs stand under the number of theirs.
+Tiles of several IPUs stand under the number of their IPU.
 
-As SVG, a square a tile with a tooltip.  Both draw a `TileMap` and compute nothing; that of
-a graph is made from its `TileLoad`.
+As SVG, each tile is a square with a tooltip.  Both draw a `TileMap` and compute nothing; the
+one of a graph is made from its `TileLoad`.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
     canvas.rect(left, y, 12, 12, "none")
     canvas.text(left + 17, y + 10, unit(0), "soft")
     low = max(1, largest // len(RAMP))
-    first = ramp_step(low, largest) if largest else 0  # few whole numbers take few of the steps
+    first = ramp_step(low, largest) if largest else 0  # few distinct integers take few of the steps
     bar_right = bar_left + (len(RAMP) - first) * step
     if largest:
         for k in range(first, len(RAMP)):
