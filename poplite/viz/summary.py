@@ -1,4 +1,4 @@
-"""What a graph is, in a dozen numbers; drawn as a verdict and a row for each thing to say.
+"""A graph in a dozen numbers, drawn as a verdict and a row for each number.
 
 Memory is what variables and constants take.  Code, vertex state and exchange buffers are
 not counted, cycles are not modelled: the summary says so beside the numbers.

@@ -34,7 +34,7 @@ class Finding:
 
 
 PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
-"""What this version cannot work without, and what for."""
+"""Packages that poplite needs, and their purpose."""
 
 
 def doctor() -> int:

@@ -19,7 +19,7 @@ from poplite.viz.draw.units import size_text
 
 LONGEST_NAME = 40
 VERBS = {"reads": "from", "writes": "to", "updates": "with"}
-"""What a node does to others; and what is said of a scope, which may be mere data."""
+"""What a node does to others, and the words for a scope, which may hold nothing but data."""
 
 INDENT = 10
 """Columns before the names of a list."""

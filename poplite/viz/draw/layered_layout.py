@@ -94,7 +94,7 @@ def layered(
     room = [*widths, *([TRUNK] * (len(row) - count))]
     rows = _ordered(row, count)
     above, below = _neighbours(segments, count)
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS):  # the order in each row first, then where its nodes stand
         _sort(rows, above)
         _sort(rows[::-1], below)
     center = [0.0] * len(row)

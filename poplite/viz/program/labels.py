@@ -40,12 +40,12 @@ LAST_STEP = 10**9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """What a node is.
+    """The description of a node.
 
     Attributes:
         kind: "compute", "copy", "host" or "control".
-        pattern: what it is, with `{}` for each name.
-        names: the names in it, as the user gave them.
+        pattern: its title, with `{}` for each name.
+        names: the names in it, as the user wrote them.
         numbers: its counts: vertices; elements and bytes; times.
         detail: what is not in the pattern, in words.
     """
@@ -58,7 +58,7 @@ class Label:
 
     @property
     def title(self) -> str:
-        """What it is, with the names as the user gave them."""
+        """The pattern with the names filled in, as the user wrote them."""
         return self.pattern.format(*(f"'{name}'" for name in self.names))
 
 

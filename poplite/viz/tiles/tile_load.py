@@ -107,7 +107,7 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     graph = graph.top_level_graph
     chosen = [variable_named(graph.space, name) for name in dict.fromkeys(names)] or graph.variables
     tiles = graph.target.tiles
-    # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
+    # One array for all variables: a loop over 10^5 small ones would be slow.
     pieces = [variable.mapping.pieces() for variable in chosen]
     none = np.empty(0, np.int64)
     begin = np.concatenate([none, *(breaks[:-1] for breaks, _ in pieces)])
