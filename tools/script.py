@@ -7,9 +7,9 @@
     if __name__ == "__main__":
         sys.exit(main())
 
-A path that is not there or a number too large is the user's to mend, who need not know the script:
-a traceback would only hide what is wrong.  A reader that has seen enough (`script.py | head`) is
-no error.
+The user corrects a path that is missing or a number that is too large, and need not know the
+script: a traceback would only hide what is wrong.  A reader that has seen enough
+(`script.py | head`) is no error.
 """
 
 from __future__ import annotations
@@ -30,12 +30,8 @@ P = ParamSpec("P")
 def one_line_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Return a `main` that prints what goes wrong on one line, and returns 1.
 
-    Args:
-        main: returns the exit code.
-
-    Returns:
-        Takes what `main` takes, and returns its exit code; 1 after a `PopliteError`, an error of
-        the system or too little memory, 0 when the reader of standard output has gone.
+    That is a `PopliteError`, an error of the system, or too little memory.  The code is 0 when the
+    reader of standard output has gone.
 
     >>> @one_line_errors
     ... def main() -> int:

@@ -1,6 +1,6 @@
 """Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
-Two steps, kept apart: the data of a picture is gathered, then drawn; drawing computes
+A picture is made in two separate steps: its data is gathered, then drawn; drawing computes
 nothing.  Each picture has a folder, or a module where it is small::
 
     picture     gathered by                               drawn by
@@ -11,13 +11,13 @@ nothing.  Each picture has a folder, or a module where it is small::
     dataflow    links, nodes, fold, graph                 text, dot, svg
     summary     one module gathers and draws
 
-`draw` is what all of them are made of: words with units, columns, colours, the terminal, SVG,
-HTML, JSON, and layouts.  `pictures` puts the two steps together, in the functions that users
-call and that are listed here; `notebook` does so for the values that a notebook shows
-(`poplite.display` calls it), and `poplite.tools.viz` for the command line.
+`draw` holds what all of them are made of: words with units, columns, colours, the terminal,
+SVG, HTML, JSON, and layouts.  `forms` lists the forms of each picture, and three doors lead to
+it: `pictures` has the functions that users call and that are listed here, `notebook` draws what
+a notebook shows (`poplite.display` calls it), and `poplite.tools.viz` is the command line.
 
-Imports go one way: `draw`, `tiles`, then `tensor` and `program`, `dataflow`, `summary`, then
-`notebook` and `pictures`.  Nothing below imports a module of this package.
+Imports go one way: `draw`, `tiles`, then `tensor` and `program`, `dataflow`, `summary`, `forms`,
+then `notebook` and `pictures`.  Nothing below imports a module of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow
 graph alone has a layout of its own (`draw.layered_layout`), and a better one where Graphviz

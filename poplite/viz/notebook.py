@@ -1,11 +1,12 @@
 r"""What a notebook shows for graphs, programs, tensors, mappings, compute sets and reports.
 
-Every answer holds the same as text, which is seen where a page strips style sheets: the
-sheet hides the text and shows the rest, whose own style hides it.  Nothing is fetched and
-no script runs; rules and names are kept to `.poplite`, so that a page may hold many.
+Every element also holds its content as text, which is seen where a page strips style sheets:
+the sheet hides the text and shows the picture, which a style of its own hides otherwise.
+Nothing is fetched and no script runs; rules apply to `.poplite` only, so that a page may hold
+many elements.
 
-What would be too fine or too large to draw is left out, in words: an answer comes at once,
-whatever the size.
+What would be too fine or too large to draw is left out, and the element says so: it is made
+quickly, whatever the size.
 
     >>> shown("two < three", "<p>2</p>").endswith('style="display:none"><p>2</p></div></div>')
     True
@@ -30,14 +31,14 @@ from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.draw.colors import CATEGORIES, KINDS
 from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
+from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.forms import map_forms, tensor_forms
 from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
-from poplite.viz.tensor.svg import draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.report_maps import report_maps
-from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
+from poplite.viz.tiles.tile_map import TileMap
 from poplite.viz.tiles.vertex_counts import class_counts, classes_text, vertices_map
 
 if TYPE_CHECKING:
@@ -77,13 +78,7 @@ NAME_LENGTH = 60
 
 @singledispatch
 def html(value: object) -> str:
-    """Return what a notebook shows for a value; `poplite.display` calls it.
-
-    Args:
-        value: a graph or program, a tensor, its mapping, a compute set, a report.
-
-    Returns:
-        One element.
+    """Return the element that a notebook shows for a value; `poplite.display` calls it.
 
     >>> html(Program()).startswith('<div class="poplite">')
     True
@@ -93,10 +88,7 @@ def html(value: object) -> str:
 
 @html.register
 def graph_cell(graph: Graph) -> str:
-    """Return what a notebook shows for a graph: a summary and what is in it.
-
-    Args:
-        graph: the graph; a virtual one shows its top-level graph.
+    """Return a graph's summary and lists of what is in it; a virtual one shows its top-level graph.
 
     >>> graph = Graph()
     >>> _ = graph.add_variable("int32", (3,), "x", mapping=7)
@@ -176,10 +168,7 @@ class _Line(NamedTuple):
 
 @html.register
 def program_cell(program: Program) -> str:
-    """Return what a notebook shows for a program: its tree.
-
-    Args:
-        program: the whole program.
+    """Return a program's tree.
 
     >>> from poplite.program import Repeat
     >>> "Repeat 9 times, 0 steps" in program_cell(Repeat(9, Program()))
@@ -239,10 +228,7 @@ def _tree(lines: list[_Line]) -> str:
 
 @html.register
 def tensor_cell(tensor: Tensor) -> str:
-    """Return what a notebook shows for a tensor: its facts, and who owns its elements.
-
-    Args:
-        tensor: whole or a view.
+    """Return a tensor's facts, and who owns its elements.
 
     >>> "on 1 tile (0), 12 B" in tensor_cell(Graph().add_variable("int32", (3,), "x", mapping=0))
     True
@@ -264,7 +250,8 @@ def tensor_cell(tensor: Tensor) -> str:
         "elements": f"{owned.num_elements:,}",
         "placement": owned.placement(),
     }
-    return shown(draw_tensor_text(owned), facts_table(facts) + draw_tensor_svg(owned))
+    forms = tensor_forms(owned)
+    return shown(forms.text(DEFAULT_STYLE), facts_table(facts) + forms.svg())
 
 
 def _too_fine(tensor: Tensor) -> str:
@@ -291,10 +278,7 @@ def _tile_changes(tensor: Tensor) -> int:
 
 @html.register
 def mapping_cell(mapping: TileMapping) -> str:
-    """Return what a notebook shows for a tile mapping: how many elements each tile holds.
-
-    Args:
-        mapping: of any tensor.
+    """Return how many elements of a tile mapping each tile holds.
 
     >>> "tile 1: 6 elements, 2 intervals" in mapping_cell(
     ...     TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
@@ -326,10 +310,7 @@ def mapping_cell(mapping: TileMapping) -> str:
 
 @html.register
 def compute_set_cell(compute_set: ComputeSet) -> str:
-    """Return what a notebook shows for a compute set: its classes, and how many each tile runs.
-
-    Args:
-        compute_set: of any graph.
+    """Return a compute set's classes, and how many of its vertices each tile runs.
 
     >>> "vertices per tile: &#x27;blur&#x27;" in compute_set_cell(Graph().add_compute_set("blur"))
     True
@@ -346,10 +327,7 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
 
 @html.register
 def report_cell(report: Report) -> str:
-    """Return what a notebook shows for a report: its main numbers, and maps of the tiles.
-
-    Args:
-        report: of an engine.
+    """Return a report's main numbers, and maps of the tiles.
 
     >>> import poplite as pl
     >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
@@ -358,19 +336,12 @@ def report_cell(report: Report) -> str:
     rows, maps = report.rows(), report_maps(report)
     if report.tiles > MOST_TILES:
         rows, maps = rows | {"picture": f"none: more than {MOST_TILES:,} tiles"}, []
-    return shown(str(report), facts_table(rows) + "".join(map(draw_map_svg, maps)))
+    pictures = "".join(map_forms(tiles).svg() for tiles in maps)
+    return shown(str(report), facts_table(rows) + pictures)
 
 
 def shown(text: str, rich: str) -> str:
-    """Return what a notebook shows.
-
-    Args:
-        text: the same as text.
-        rich: the same as HTML.
-
-    Returns:
-        One element.
-    """
+    """Return the element that a notebook shows, which holds the same as text and as HTML."""
     return (
         f'<div class="poplite"><style>\n{asset("notebook.css")}</style>'
         f'<pre class="poplite-text">{escaped(text)}</pre>'
@@ -379,10 +350,7 @@ def shown(text: str, rich: str) -> str:
 
 
 def rows_text(rows: dict[str, str]) -> str:
-    """Return facts as lines.
-
-    Args:
-        rows: what each fact is called, and the fact.
+    """Return names and facts as lines.
 
     >>> print(rows_text({"tiles": "4", "bytes": "16 B"}))
     tiles  4
@@ -397,5 +365,6 @@ def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str
     if len(tiles.value) > MOST_TILES:
         facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
         return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
-    text = f"{rows_text(facts)}\n\n{draw_map_text(tiles)}"
-    return shown(text, facts_table(facts) + draw_map_svg(tiles))
+    forms = map_forms(tiles)
+    text = f"{rows_text(facts)}\n\n{forms.text(DEFAULT_STYLE)}"
+    return shown(text, facts_table(facts) + forms.svg())

@@ -16,23 +16,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from poplite.viz.dataflow.dot import dataflow_dot
-from poplite.viz.dataflow.graph import HOPS, MAX_NODES, dataflow_of
-from poplite.viz.dataflow.svg import draw_dataflow_svg
-from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
+from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.program.svg import draw_program_svg
-from poplite.viz.program.text import draw_program_text
+from poplite.viz.forms import (
+    dataflow_forms,
+    program_forms,
+    summary_forms,
+    tensor_forms,
+    tiles_forms,
+)
 from poplite.viz.program.tree import MOST_LINES, program_tree
-from poplite.viz.summary import draw_summary_svg, draw_summary_text, summary_of
+from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
-from poplite.viz.tensor.svg import draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
 from poplite.viz.tiles.page import tiles_page
 from poplite.viz.tiles.tile_load import tile_load
-from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -57,11 +58,11 @@ def tiles_text(
         graph: the graph.
         variables: names of the variables and constants to count; all when empty.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        ascii_only: keep to ASCII.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when the graph has no variable of a name.
@@ -73,8 +74,8 @@ def tiles_text(
     >>> tiles_text(graph).splitlines()[1]
     '32 B on 4 of 4 tiles'
     """
-    style = Style(color=color, ascii_only=ascii_only)
-    return draw_tiles_text(tile_load(graph, variables), width=width, style=style)
+    style = Style(color, ascii_only, width)
+    return tiles_forms(tile_load(graph, variables)).text(style)
 
 
 def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
@@ -94,7 +95,7 @@ def tiles_svg(graph: Graph, variables: Sequence[str] = ()) -> SvgText:
     >>> tiles_svg(Graph())[:4]
     '<svg'
     """
-    return draw_tiles_svg(tile_load(graph, variables))
+    return tiles_forms(tile_load(graph, variables)).svg()
 
 
 def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
@@ -105,7 +106,7 @@ def tiles_html(graph: Graph, variables: Sequence[str] = ()) -> str:
         variables: names of the variables and constants to count; all when empty.
 
     Returns:
-        A file's content; it needs no other file and no network.
+        The content of a file, which needs no other file and no network.
 
     Raises:
         UnknownName: when the graph has no variable of a name.
@@ -129,15 +130,15 @@ def tensor_text(
     """Draw which tile owns which elements of a tensor, as text with a table of intervals.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to point out.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        ascii_only: keep to ASCII.
-        full: draw all lines and list all tiles, however many.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+        full: whether to draw all lines and list all tiles, however many.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         TensorIndexError: when the view does not fit the tensor.
@@ -147,15 +148,15 @@ def tensor_text(
     >>> print(tensor_text(x).splitlines()[5])
     0 │0                              │
     """
-    style = Style(color=color, ascii_only=ascii_only)
-    return draw_tensor_text(ownership_of(tensor, view), width=width, style=style, full=full)
+    style = Style(color, ascii_only, width, full)
+    return tensor_forms(ownership_of(tensor, view)).text(style)
 
 
 def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     """Draw which tile owns which elements of a tensor, as SVG.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to outline; the rest is dimmed.
 
     Returns:
@@ -169,18 +170,18 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     >>> tensor_svg(x, "0, 1:3")[:4]
     '<svg'
     """
-    return draw_tensor_svg(ownership_of(tensor, view))
+    return tensor_forms(ownership_of(tensor, view)).svg()
 
 
 def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     """Return which tile owns which elements as one page: picture, numbers, text and JSON.
 
     Args:
-        tensor: whole or a view; its own elements are drawn.
+        tensor: the tensor; only its own elements are drawn, also where it is a slice.
         view: part of it to outline; the rest is dimmed.
 
     Returns:
-        A file's content; it needs no other file and no network.
+        The content of a file, which needs no other file and no network.
 
     Raises:
         TensorIndexError: when the view does not fit the tensor.
@@ -200,19 +201,19 @@ def summary_text(
 
     Args:
         graph: the graph.
-        program: what runs on it, if it is known.
+        program: the program that runs on it, if there is one.
         width: columns to fit.
-        color: write escape codes for a terminal.
+        color: whether to write escape codes for a terminal.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     >>> from poplite.graph import Graph
     >>> summary_text(Graph()).splitlines()[0]
     'summary: fits'
     """
-    style = Style(color=color)
-    return draw_summary_text(summary_of(graph, program), width=width, style=style)
+    style = Style(color, width=width)
+    return summary_forms(summary_of(graph, program)).text(style)
 
 
 def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
@@ -220,7 +221,7 @@ def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
 
     Args:
         graph: the graph.
-        program: what runs on it, if it is known.
+        program: the program that runs on it, if there is one.
 
     Returns:
         The picture.
@@ -229,7 +230,7 @@ def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
     >>> summary_svg(Graph())[:4]
     '<svg'
     """
-    return draw_summary_svg(summary_of(graph, program))
+    return summary_forms(summary_of(graph, program)).svg()
 
 
 def program_text(
@@ -245,17 +246,17 @@ def program_text(
     """Draw a program as a tree, as text.
 
     Args:
-        program: the whole program.
-        depth: deepest level that is drawn; what lies below is counted instead.
-        match: a regular expression; only steps whose line it is found in are drawn, with
-            what they stand in.
-        counts: write how often each step runs.
+        program: the program.
+        depth: deepest level that is drawn; deeper nodes are counted instead.
+        match: a regular expression; only steps whose line matches are drawn, with the
+            nodes that contain them.
+        counts: whether to write how often each step runs.
         width: columns to fit.
-        color: write escape codes for a terminal.
-        full: draw all lines, however many.
+        color: whether to write escape codes for a terminal.
+        full: whether to draw all lines, however many.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when no step matches.
@@ -266,7 +267,7 @@ def program_text(
     'program: 0 steps'
     """
     tree = program_tree(program, depth=depth, match=match, most=None if full else MOST_LINES)
-    return draw_program_text(tree, counts=counts, width=width, style=Style(color=color))
+    return program_forms(tree, counts=counts).text(Style(color, width=width))
 
 
 def program_svg(
@@ -275,11 +276,11 @@ def program_svg(
     """Draw a program as a tree, as SVG.
 
     Args:
-        program: the whole program.
-        depth: deepest level that is drawn; what lies below is counted instead.
-        match: a regular expression; only steps whose line it is found in are drawn, with
-            what they stand in.
-        counts: write how often each step runs.
+        program: the program.
+        depth: deepest level that is drawn; deeper nodes are counted instead.
+        match: a regular expression; only steps whose line matches are drawn, with the
+            nodes that contain them.
+        counts: whether to write how often each step runs.
 
     Returns:
         The picture, of 300 lines at most.
@@ -293,7 +294,7 @@ def program_svg(
     '<svg'
     """
     tree = program_tree(program, depth=depth, match=match, most=MOST_LINES)
-    return draw_program_svg(tree, counts=counts)
+    return program_forms(tree, counts=counts).svg()
 
 
 def graph_text(
@@ -312,15 +313,15 @@ def graph_text(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
         width: columns to fit.
-        color: write escape codes for a terminal.
+        color: whether to write escape codes for a terminal.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
@@ -332,8 +333,9 @@ def graph_text(
     >>> print(graph_text(graph).splitlines()[-1])
       'x'  int32[4], 16 B, not used, on 1 tile (0)
     """
-    flow = dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    return draw_dataflow_text(flow, width=width, style=Style(color=color))
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    flow = dataflow_of(graph, program, excerpt=excerpt)
+    return dataflow_forms(flow).text(Style(color, width=width))
 
 
 def graph_svg(
@@ -350,10 +352,10 @@ def graph_svg(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
 
     Returns:
         The picture.
@@ -366,9 +368,8 @@ def graph_svg(
     >>> graph_svg(Graph())[:4]
     '<svg'
     """
-    return draw_dataflow_svg(
-        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    )
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    return dataflow_forms(dataflow_of(graph, program, excerpt=excerpt)).svg()
 
 
 def graph_dot(
@@ -385,13 +386,13 @@ def graph_dot(
     Args:
         graph: the graph.
         program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: collapse scopes, then numbered names, until so many nodes are left.
+        around: name of a variable or compute set; only its surroundings are shown.
+        hops: how many edges away from it they reach.
+        scope: a scope; only its contents and their neighbours are shown.
+        max_nodes: how many nodes to keep; beyond, scopes and numbered names are collapsed.
 
     Returns:
-        Lines, the last one ended.
+        Lines, each ended by a newline.
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
@@ -401,6 +402,5 @@ def graph_dot(
     >>> "digraph {" in graph_dot(Graph())
     True
     """
-    return dataflow_dot(
-        dataflow_of(graph, program, around=around, hops=hops, scope=scope, max_nodes=max_nodes)
-    )
+    excerpt = Excerpt(around, hops, scope, max_nodes)
+    return dataflow_dot(dataflow_of(graph, program, excerpt=excerpt))

@@ -1,4 +1,4 @@
-"""What a graph is, in a dozen numbers; drawn as a verdict and a row for each thing to say.
+"""A graph in a dozen numbers, drawn as a verdict and a row for each number.
 
 Memory is what variables and constants take.  Code, vertex state and exchange buffers are
 not counted, cycles are not modelled: the summary says so beside the numbers.
@@ -16,7 +16,7 @@ from poplite.text import amount
 from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
 from poplite.viz.program.tree import runs_of
@@ -38,12 +38,7 @@ BAR_HEIGHT = 14
 
 @dataclass(frozen=True, slots=True)
 class VertexCount:
-    """The vertices of one class.
-
-    Attributes:
-        name: of the class.
-        vertices: how many there are.
-    """
+    """How many vertices of one class there are."""
 
     name: str
     vertices: int
@@ -67,21 +62,15 @@ class Summary:
     """A graph in numbers.
 
     Attributes:
-        machine: what the target is called.
-        target: the target; of one replica, like all numbers.
-        replicas: how many of the graph there are.
-        variables: how many there are.
-        variable_bytes: bytes of all of them.
-        constants: how many there are.
-        constant_bytes: bytes of all of them.
-        compute_sets: how many there are.
+        machine: name of the target.
+        target: the target of one replica; all numbers are those of one replica.
+        replicas: how many replicas of the graph there are.
         classes: vertices by class, most first.
         edges: connected fields of vertices; each row of a list of edges is one.
         vertex_tiles: tiles that have vertices.
         unplaced_vertices: vertices without a tile.
         used_tiles: tiles that hold elements.
-        unmapped_elements: elements without a tile.
-        unmapped_variables: variables and constants that have such elements.
+        unmapped_variables: variables and constants that have elements without a tile.
         worst_tile: the tile with most bytes.
         worst_bytes: bytes of variables and constants on it.
         over_tiles: tiles that hold more than their memory.
@@ -134,11 +123,7 @@ class Summary:
         return "fits"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what there is to say, under the verdict.
-
-        Returns:
-            `(label, text)` of each row.
-        """
+        """Return `(label, text)` of each row under the verdict."""
         target = self.target
         return [
             ("target", self._target()),
@@ -195,13 +180,6 @@ class Summary:
 def summary_of(graph: Graph, program: Program | None = None) -> Summary:
     """Count what a graph holds.
 
-    Args:
-        graph: the graph.
-        program: what runs on it, if it is known.
-
-    Returns:
-        The numbers.
-
     >>> from poplite.graph import Graph
     >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
     >>> _ = graph.add_variable("float32", (8,), "x", mapping=1)
@@ -244,13 +222,7 @@ def summary_of(graph: Graph, program: Program | None = None) -> Summary:
 
 
 def summary_json(summary: Summary) -> str:
-    """Write a summary as JSON.
-
-    Args:
-        summary: the numbers.
-
-    Returns:
-        JSON; what is not modelled yet is null.
+    """Return a summary as JSON; what is not modelled yet is null.
 
     >>> import json
     >>> from poplite.graph import Graph
@@ -267,22 +239,14 @@ def summary_json(summary: Summary) -> str:
     return json_text("summary", data)
 
 
-def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None = None) -> str:
+def draw_summary_text(summary: Summary, style: Style = DEFAULT_STYLE) -> str:
     """Draw a summary as text.
-
-    Args:
-        summary: the numbers.
-        width: columns to fit; under 60 counts as 60.
-        style: colours; none when omitted.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> from poplite.graph import Graph
     >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
     summary: fits
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     emphasis = style.bold if summary.fits else style.warning
     mark = "" if summary.fits else "! "
     lines = [emphasis(line) for line in wrapped(f"{mark}summary: {summary.verdict}", width)]
@@ -299,12 +263,6 @@ def draw_summary_text(summary: Summary, *, width: int = 80, style: Style | None 
 
 def draw_summary_svg(summary: Summary) -> SvgText:
     """Draw a summary as SVG.
-
-    Args:
-        summary: the numbers.
-
-    Returns:
-        The picture.
 
     >>> from poplite.graph import Graph
     >>> "summary: fits" in draw_summary_svg(summary_of(Graph()))

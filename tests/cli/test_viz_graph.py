@@ -13,7 +13,7 @@ import pytest
 from helpers.depth import thinned
 from poplite.tools.viz import main
 from poplite.viz.dataflow.dot import FIRST_LINE
-from poplite.viz.dataflow.graph import HOPS, MAX_NODES
+from poplite.viz.dataflow.fold import HOPS, MAX_NODES
 
 SCRIPT = """
 from poplite import FLOAT, Copy, Graph, Sequence, Target

@@ -29,7 +29,7 @@ ROOMS = {
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
     " | strict | compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",
-    "viz": "draw | tiles | tensor program | dataflow | summary | notebook pictures",
+    "viz": "draw | tiles | tensor program | dataflow | summary | forms | notebook pictures",
 }
 """The same within these packages."""
 

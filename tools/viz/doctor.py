@@ -1,7 +1,7 @@
 """`poplite-viz doctor`: what is installed, and whether the cache folder works.
 
-Packages are imported, not only looked up: one that is installed and cannot be imported is
-as missing as one that is not there, and the reason is shown.
+Packages are imported, not only looked up: one that is installed and cannot be imported counts
+as missing, and the reason is shown.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        name: what was looked for.
-        state: what was found.
         remedy: what to do, empty when nothing need be done.
         fault: whether poplite cannot work like this.
     """
@@ -36,17 +34,13 @@ class Finding:
 
 
 PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
-"""What this version cannot work without, and what for."""
+"""Packages that poplite needs, and their purpose."""
 
 
 def doctor() -> int:
-    """Print what was found, as wide as the variable COLUMNS says.
+    """Print what was found; return 1 when something that poplite needs is missing.
 
-    Returns:
-        Exit code: 1 when something that poplite needs is missing.
-
-    Raises:
-        FileLoadError: when standard output refuses it.
+    Lines are as wide as the variable COLUMNS says.
     """
     findings = examine()
     width = max(len(finding.name) for finding in findings)
@@ -64,10 +58,7 @@ def doctor() -> int:
 
 
 def examine() -> list[Finding]:
-    """Look at everything poplite uses.
-
-    Returns:
-        Findings.
+    """Look at everything that poplite uses.
 
     >>> examine()[0].name
     'poplite'
@@ -87,13 +78,6 @@ def examine() -> list[Finding]:
 def package(name: str, use: str) -> Finding:
     """Import a package and report its version.
 
-    Args:
-        name: of the module.
-        use: what poplite uses it for.
-
-    Returns:
-        The finding.
-
     >>> package("numpy", "arrays").fault
     False
     >>> package("no_such_package", "nothing").state
@@ -112,10 +96,7 @@ def package(name: str, use: str) -> Finding:
 
 
 def layout() -> Finding:
-    """Report what lays dataflow graphs out, by drawing one.
-
-    Returns:
-        The finding; without Graphviz there is still the built-in layout.
+    """Report what lays dataflow graphs out, by drawing one; at least the built-in layout does.
 
     >>> layout().fault
     False
@@ -130,10 +111,9 @@ def layout() -> Finding:
 
 
 def cache() -> Finding:
-    """Report the folder that compiled vertices are kept in, by writing to it and reading it.
+    """Report the folder of compiled vertices, by writing to it and reading it.
 
-    Returns:
-        The finding. One that cannot be written is no fault: engines run without it.
+    One that cannot be written is no fault: engines run without it.
 
     >>> cache().name
     'cache folder'

@@ -28,12 +28,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add what every picture takes: the target, where to write, and how.
-
-    Args:
-        parser: of the subcommand.
-        formats: forms that the picture can take; the first is the one of standard output.
-    """
+    """Add what every picture takes: the target, where to write, and how."""
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
@@ -41,12 +36,7 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add where to write, and how.
-
-    Args:
-        parser: of the subcommand.
-        formats: forms that the picture can take; the first is the one of standard output.
-    """
+    """Add where to write, and how; the first format is the one of standard output."""
     suffixes = ", ".join(f".{name}" for name in formats)
     parser.add_argument(
         "-o",
@@ -76,12 +66,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
 
 
 def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
-    """Say what runs a subcommand.
-
-    Args:
-        parser: of the subcommand.
-        run: takes the parsed arguments and returns the exit code.
-    """
+    """Set the function that runs a subcommand and returns the exit code."""
     parser.add_argument(
         "--traceback", action="store_true", help="show Python's traceback of an error"
     )
@@ -90,9 +75,6 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
 
 def command(*words: str) -> str:
     """Return a command line of `poplite-viz` that a shell reads as these words.
-
-    Args:
-        *words: the subcommand and its arguments.
 
     >>> command("tensor", "heat.py:build", "a", "--view", "2:5, ::2")
     "poplite-viz tensor heat.py:build a --view '2:5, ::2'"
@@ -129,10 +111,7 @@ def terminal_columns() -> int | None:
 
 
 def drawn_width(arguments: argparse.Namespace) -> int:
-    """Return the columns of a picture as text; say so where a terminal has too few.
-
-    Args:
-        arguments: with `width` and `quiet`.
+    """Return the columns of a picture as text, and warn where a terminal has too few.
 
     >>> drawn_width(argparse.Namespace(width=100, quiet=False))
     100
@@ -145,11 +124,7 @@ def drawn_width(arguments: argparse.Namespace) -> int:
 
 
 def fitted(text: str, width: int | None) -> str:
-    r"""Return text whose lines are folded where they are too wide, with a newline at its end.
-
-    Args:
-        text: any number of lines.
-        width: columns to fit; None leaves lines as long as they are.
+    r"""Return lines folded at `width` columns, ended by a newline; None leaves them as they are.
 
     >>> fitted("cycles", None)
     'cycles\n'

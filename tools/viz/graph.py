@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError
-from poplite.tools.viz.flags import Commands, add_picture, drawn_width, set_run
+from poplite.tools.viz.flags import Commands, add_picture, set_run
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
@@ -24,11 +24,7 @@ INSTALL = 'pip install "poplite[dot]"'
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "graph",
         help="the dataflow graph: what reads and writes what",
@@ -65,29 +61,22 @@ def _run(arguments: argparse.Namespace) -> int:
         _check_layout(arguments.layout, out.format)
     graph, program = load_target(arguments.target)
     from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
-    from poplite.viz.dataflow.text import draw_dataflow_text
+    from poplite.viz.dataflow.fold import Excerpt
+    from poplite.viz.dataflow.graph import dataflow_of
+    from poplite.viz.forms import dataflow_forms
 
-    flow = dataflow_of(
-        graph,
-        program,
-        around=arguments.around,
-        hops=arguments.hops,
-        scope=arguments.scope,
-        max_nodes=arguments.max_nodes,
-    )
+    excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
+    flow = dataflow_of(graph, program, excerpt=excerpt)
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows them all"
         print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
     match out.format:
-        case "txt":
-            out.write(draw_dataflow_text(flow, width=drawn_width(arguments), style=out.style))
-        case "json":
-            out.write(dataflow_json(flow))
         case "dot":
             out.write(dataflow_dot(flow))
-        case _:
+        case "svg" | "png" | "pdf":
             _lay_out(flow, out, arguments.layout)
+        case _:
+            out.draw(dataflow_forms(flow), arguments)
     return 0
 
 
@@ -115,11 +104,11 @@ def _no_graphviz(form: str, reason: str) -> FileLoadError:
 def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture by Graphviz, or by the built-in layout."""
     from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.dataflow.svg import draw_dataflow_svg
     from poplite.viz.draw.graphviz_layout import graphviz_picture
+    from poplite.viz.forms import dataflow_forms
 
     if layout == "builtin":
-        out.write(draw_dataflow_svg(flow))
+        out.write(dataflow_forms(flow).svg())
         return
     dot = dataflow_dot(flow)
     content, reason = graphviz_picture(dot, out.format)
@@ -128,7 +117,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
         return
     if layout == "dot" or out.format != "svg":
         raise _no_graphviz(out.format, reason)
-    out.write(draw_dataflow_svg(flow))
+    out.write(dataflow_forms(flow).svg())
     beside = _write_beside(out.path, dot)
     if not out.quiet:
         drew = f"drew '{out.path}'" if out.path else "drew it"

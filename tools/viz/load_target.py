@@ -4,10 +4,9 @@ The callable returns a Graph or (Graph, programs), where programs are what `Engi
 Program, or several by name or in a list; whatever follows these in a tuple (the tensors that a
 user reads and writes) is left alone.
 
-The user's code runs here, so whatever it does wrong is told as the user's mistake, with
-the user's line, and not as ours.  What it prints goes to standard error: standard output
-is the picture's.  The arguments of the command are not the user's: a parser in the user's code
-sees a script that was run without any.
+The user's code runs here, so whatever it does wrong is reported as the user's mistake, with the
+user's line.  What it prints goes to standard error, since standard output is for the picture.  A
+parser in the user's code does not see the arguments of the command, but a script run without any.
 """
 
 from __future__ import annotations
@@ -37,18 +36,10 @@ _RETURN = (
 
 
 def load_target(target: str) -> tuple[Graph, Program | None]:
-    """Build the graph that a target names.
+    """Build the graph that a target names, and its program if it has one.
 
-    Args:
-        target: `file.py:callable` or `module:callable`.
-
-    Returns:
-        The graph, and the program when the callable returns one; of several, one that runs each of
-        them once, in their order.
-
-    Raises:
-        FileLoadError: when the file or module cannot be run, or the callable raises.
-        UnknownName: when there is no such callable.
+    Several programs become one that runs each of them once, in their order.  Raises as
+    `load_programs` does.
 
     >>> load_target("no_such_file.py:build")
     Traceback (most recent call last):
@@ -63,18 +54,10 @@ def load_target(target: str) -> tuple[Graph, Program | None]:
 
 
 def load_programs(target: str) -> tuple[Graph, dict[str, Program]]:
-    """Build the graph that a target names.
+    """Build the graph that a target names, with its programs by the names an engine has for them.
 
-    Args:
-        target: `file.py:callable` or `module:callable`.
-
-    Returns:
-        The graph, and the programs that the callable returns, by the names that an engine has for
-        them.
-
-    Raises:
-        FileLoadError: when the file or module cannot be run, or the callable raises.
-        UnknownName: when there is no such callable.
+    Raises FileLoadError when the file or module cannot be run, or the callable raises, and
+    UnknownName when there is no such callable.
     """
     place, _, name = target.rpartition(":")
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):

@@ -36,16 +36,10 @@ exit codes: 0 done, 1 a message says what is wrong, 2 the command line is wrong
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command with these arguments, or with those of the process.
 
-    Args:
-        argv: arguments after the command's name; those of the process when omitted.
-
-    Returns:
-        Exit code: 0 done, 1 user error, 130 interrupted from the keyboard.
-
-    Raises:
-        SystemExit: with code 2 for a wrong command line, 0 after `--help`, `--version`.
+    The exit code is 0 when done, 1 after a user's error, 130 after an interrupt from the keyboard.
+    SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.
 
     >>> main(["tiles", "no_such_file.py:build"])
     1

@@ -1,4 +1,4 @@
-"""Where a picture goes: standard output or a file, and in which form.
+"""The destination of a picture, standard output or a file, and the form it is written in.
 
 The format is what `--format` says, else what the file's suffix says, else text.  A folder
 that does not exist is found before the user's program runs, not after.
@@ -9,12 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError
 from poplite.files import check_folder, write_bytes, write_text
+from poplite.tools.viz.flags import command, drawn_width
 from poplite.viz.draw.terminal import Style
+
+if TYPE_CHECKING:
+    from poplite.viz.forms import Forms
 
 SUFFIXES = {
     ".txt": "txt",
@@ -48,12 +53,8 @@ class Destination:
     def of(cls, arguments: argparse.Namespace) -> Destination:
         """Read the common flags.
 
-        Args:
-            arguments: with `output`, `format`, `formats`, `color` and `quiet`.
-
-        Raises:
-            FileLoadError: when the suffix names no form that the subcommand offers, or the
-                folder does not exist, or standard output is closed.
+        Raises FileLoadError when the suffix names no form that the subcommand offers, or the folder
+        does not exist, or standard output is closed.
 
         >>> from poplite.tools.viz.flags import add_picture
         >>> parser = argparse.ArgumentParser()
@@ -74,21 +75,39 @@ class Destination:
                 found=f"known here are {', '.join(known)}",
                 fix=f"-o {path.with_suffix('.svg')}, or add --format svg",
             )
-        return cls(path, chosen, Style(color=arguments.color == "always"), arguments.quiet)
+        style = Style(color=arguments.color == "always", full=True)
+        return cls(path, chosen, style, arguments.quiet)
 
     @property
     def is_stdout(self) -> bool:
         """Whether it is standard output."""
         return self.path is None
 
+    def text_style(self, arguments: argparse.Namespace) -> Style:
+        """Return what a picture as text may use; its width is a flag."""
+        return replace(self.style, width=drawn_width(arguments))
+
+    def draw(self, forms: Forms, arguments: argparse.Namespace, *words: str) -> None:
+        """Draw a picture in its form and write it; a page names the command of these words.
+
+        A subcommand offers only forms that its pictures have.
+        """
+        match self.format:
+            case "svg":
+                self.write(forms.svg())
+            case "json":
+                assert forms.json is not None
+                self.write(forms.json())
+            case "html":
+                assert forms.page is not None
+                self.write(forms.page(command(*words)))
+            case _:
+                self.write(forms.text(self.text_style(arguments)))
+
     def write(self, picture: str | bytes) -> None:
         """Write a picture, and say so on standard error when it is a file.
 
-        Args:
-            picture: the whole picture.
-
-        Raises:
-            FileLoadError: when the file or standard output cannot be written.
+        Raises FileLoadError when the file or standard output cannot be written.
         """
         if self.path is None:
             write_stdout(picture)
@@ -104,11 +123,8 @@ class Destination:
 def write_stdout(picture: str | bytes) -> None:
     """Write to standard output; characters that it has no code for become question marks.
 
-    Args:
-        picture: the whole picture.  A reader that has seen enough (`head`, a pager) is no error.
-
-    Raises:
-        FileLoadError: when standard output is closed or refuses it.
+    A reader that has seen enough (`head`, a pager) is no error.  Raises FileLoadError when standard
+    output is closed or refuses the text.
 
     >>> write_stdout("4 tiles")
     4 tiles

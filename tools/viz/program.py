@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName, did_you_mean
-from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
+from poplite.tools.viz.flags import Commands, add_picture, command, set_run
 
 if TYPE_CHECKING:
     from poplite.program import Program
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "program",
         help="the program tree, with step numbers and source lines",
@@ -52,9 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
             found=f"it returned {graph!r}",
             fix="def build() -> tuple[Graph, Program]: ... return graph, program",
         )
-    from poplite.viz.program.svg import draw_program_svg
-    from poplite.viz.program.text import draw_program_text
-    from poplite.viz.program.tree import program_json
+    from poplite.viz.forms import program_forms
 
     if arguments.program is not None:
         programs = {arguments.program: _named(programs, arguments.program)}
@@ -66,17 +60,12 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
     trees = _trees(programs, arguments, all_lines=all_lines)
-    match out.format:
-        case "svg":
-            out.write(draw_program_svg(trees[0], counts=arguments.counts))
-        case "json":
-            out.write(program_json(trees[0]))
-        case _:
-            counts, width, style = arguments.counts, drawn_width(arguments), out.style
-            texts = [
-                draw_program_text(tree, counts=counts, width=width, style=style) for tree in trees
-            ]
-            out.write("\n".join(texts))
+    forms = [program_forms(tree, counts=arguments.counts) for tree in trees]
+    if out.format == "txt":
+        style = out.text_style(arguments)
+        out.write("\n".join(each.text(style) for each in forms))
+    else:
+        out.draw(forms[0], arguments)
     return 0
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import (
     Commands,
     add_output,
-    drawn_width,
     fitted,
     set_run,
     terminal_columns,
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "report",
         help="what runs took, or what changed from one report to another",
@@ -69,8 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.errors import InvalidOption
+    from poplite.viz.forms import map_forms
     from poplite.viz.tiles.report_maps import report_maps
-    from poplite.viz.tiles.tile_map import draw_map_svg, draw_map_text
 
     maps = dict(zip(("memory", "cycles"), report_maps(report), strict=False))
     if not maps:
@@ -79,8 +74,4 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave that option out, and save a report again",
         )
-    chosen = maps[arguments.by or "memory"]
-    if out.format == "svg":
-        out.write(draw_map_svg(chosen))
-    else:
-        out.write(draw_map_text(chosen, width=drawn_width(arguments), style=out.style))
+    out.draw(map_forms(maps[arguments.by or "memory"]), arguments)

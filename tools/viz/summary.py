@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, drawn_width, set_run
+from poplite.tools.viz.flags import Commands, add_picture, set_run
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "summary",
         help="what the graph is, and whether it fits",
@@ -28,14 +24,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, program = load_target(arguments.target)
-    from poplite.viz.summary import draw_summary_svg, draw_summary_text, summary_json, summary_of
+    from poplite.viz.forms import summary_forms
+    from poplite.viz.summary import summary_of
 
-    summary = summary_of(graph, program)
-    match out.format:
-        case "svg":
-            out.write(draw_summary_svg(summary))
-        case "json":
-            out.write(summary_json(summary))
-        case _:
-            out.write(draw_summary_text(summary, width=drawn_width(arguments), style=out.style))
+    out.draw(summary_forms(summary_of(graph, program)), arguments)
     return 0

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
+from poplite.tools.viz.flags import Commands, add_picture, set_run
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "tensor",
         help="which tile owns which elements of a variable",
@@ -33,24 +29,10 @@ def _run(arguments: argparse.Namespace) -> int:
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
     from poplite.graph.storage.lookup import variable_named
-    from poplite.viz.tensor.ownership import ownership_of_variable, tensor_json
-    from poplite.viz.tensor.page import tensor_page
-    from poplite.viz.tensor.svg import draw_tensor_svg
-    from poplite.viz.tensor.text import draw_tensor_text
+    from poplite.viz.forms import tensor_forms
+    from poplite.viz.tensor.ownership import ownership_of_variable
 
     owned = ownership_of_variable(variable_named(graph.space, arguments.name), arguments.view)
-    match out.format:
-        case "svg":
-            out.write(draw_tensor_svg(owned))
-        case "json":
-            out.write(tensor_json(owned))
-        case "html":
-            view = ["--view", arguments.view] if arguments.view is not None else []
-            by = command("tensor", arguments.target, arguments.name, *view)
-            out.write(tensor_page(owned, command=by))
-        case _:
-            text = draw_tensor_text(
-                owned, width=drawn_width(arguments), style=out.style, full=not out.is_stdout
-            )
-            out.write(text)
+    view = ["--view", arguments.view] if arguments.view is not None else []
+    out.draw(tensor_forms(owned), arguments, "tensor", arguments.target, arguments.name, *view)
     return 0

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from poplite.tools.viz.flags import Commands, add_picture, command, drawn_width, set_run
+from poplite.tools.viz.flags import Commands, add_picture, set_run
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand.
-
-    Args:
-        commands: of the command's parser.
-    """
+    """Add the subcommand."""
     parser = commands.add_parser(
         "tiles",
         help="the tile map: every tile, shaded by the bytes on it",
@@ -36,19 +32,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
     out = Destination.of(arguments)
     graph, _ = load_target(arguments.target)
-    from poplite.viz.tiles.page import tiles_page
+    from poplite.viz.forms import tiles_forms
     from poplite.viz.tiles.tile_load import tile_load
-    from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text, tiles_json
 
-    load = tile_load(graph, arguments.variable)
-    match out.format:
-        case "svg":
-            out.write(draw_tiles_svg(load))
-        case "json":
-            out.write(tiles_json(load))
-        case "html":
-            variables = ["--variable", *arguments.variable] if arguments.variable else []
-            out.write(tiles_page(load, command=command("tiles", arguments.target, *variables)))
-        case _:
-            out.write(draw_tiles_text(load, width=drawn_width(arguments), style=out.style))
+    forms = tiles_forms(tile_load(graph, arguments.variable))
+    variables = ["--variable", *arguments.variable] if arguments.variable else []
+    out.draw(forms, arguments, "tiles", arguments.target, *variables)
     return 0

@@ -19,17 +19,11 @@ from poplite.viz.dataflow.nodes import Node
 from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
 
 FIRST_LINE = "// dataflow graph written by poplite-viz"
-"""What our files start with, to be told from a user's own."""
+"""First line of our files, which distinguishes them from a user's own."""
 
 
 def dataflow_dot(flow: Dataflow) -> str:
     """Write a dataflow graph in the DOT language.
-
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> dataflow_dot(Dataflow("", (), (), 0, "", 0)).splitlines()[0] == FIRST_LINE
     True
@@ -71,12 +65,12 @@ def _look(node: Node) -> dict[str, str]:
 
 
 def _label(*lines: str) -> str:
-    """Return lines as a label that says just these."""
+    """Return lines as a label without any markup."""
     return _verbatim(lines, r"\\")
 
 
 def _tooltip(*lines: str) -> str:
-    """Return lines as a tooltip, in which Graphviz takes escapes apart twice."""
+    """Return lines as a tooltip, in which Graphviz resolves escapes twice."""
     return _verbatim(lines, r"\\\\")
 
 

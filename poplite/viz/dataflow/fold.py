@@ -10,7 +10,7 @@ puts items together until they fit, in this order:
     model/conv1/w   model/conv1/apply   model/x0 to model/x999      1,002 items
     model/conv1/                        model/x0 ... model/x999     2 nodes
 
-A node is a tuple of items; the items that were asked for by name stay alone.
+A node is a tuple of items; the items that were asked for by name stay by themselves.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ import numpy.typing as npt
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.viz.dataflow.links import Int64, Item, Kind, Links, Scope, shared
 from poplite.viz.draw.units import name_text
+
+MAX_NODES = 300
+"""Nodes that are drawn unless more are asked for."""
+
+HOPS = 2
+"""Edges between a name that is looked around and the last node drawn."""
 
 EDGES_A_NODE = 4
 """Edges allowed for each node allowed; with more of them a picture is a grey area."""
@@ -52,13 +58,30 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Which part of a dataflow graph is drawn, and in how many nodes.
+
+    Attributes:
+        around: name of a variable or compute set to stay near; None for no such limit.
+        hops: how many edges away from it.
+        scope: draw what is in it, and its neighbours; None for everything.
+        max_nodes: beyond so many, nodes are collapsed: scopes, numbered names, then kinds.
+    """
+
+    around: str | None = None
+    hops: int = HOPS
+    scope: str | None = None
+    max_nodes: int = MAX_NODES
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Which items are drawn as one node.
 
     Attributes:
         members: items of each node, rising; nodes in the order of their first items.
-        labels: of each node that stands for several items its kind and name, else None.
-        how: what the items put together share, "" when none were.
+        labels: kind and name of each node that stands for several items, else None.
+        how: what joined items share, "" when none were joined.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -66,30 +89,18 @@ class Fold:
     how: str
 
 
-def chosen(
-    links: Links, around: str | None, hops: int, scope: str | None
-) -> tuple[Int64, frozenset[int]]:
-    """Choose the items to draw.
+def chosen(links: Links, excerpt: Excerpt) -> tuple[Int64, frozenset[int]]:
+    """Return the items to draw, and those of the name that was asked for.
 
-    Args:
-        links: everything.
-        around: name of a variable or compute set to stay near; None for no such limit.
-        hops: how many edges away from it.
-        scope: draw what is in it, and its neighbours; None for everything.
-
-    Returns:
-        The chosen items, and those of the name that was asked for.
-
-    Raises:
-        UnknownName: when there is nothing of that name, or no such scope.
+    Raises UnknownName when there is nothing of that name, or no such scope.
     """
     kept = np.ones(len(links.items), np.bool_)
-    if scope is not None:
-        kept &= _neighbours(links, _in_scope(links.items, scope), 1)
-    if around is None:
+    if excerpt.scope is not None:
+        kept &= _neighbours(links, _in_scope(links.items, excerpt.scope), 1)
+    if excerpt.around is None:
         return np.flatnonzero(kept), frozenset()
-    named = _named(links.items, around)
-    kept &= _neighbours(links, named, hops)
+    named = _named(links.items, excerpt.around)
+    kept &= _neighbours(links, named, excerpt.hops)
     return np.flatnonzero(kept | named), frozenset(np.flatnonzero(named).tolist())
 
 
@@ -136,23 +147,16 @@ def _in_scope(items: Sequence[Item], scope: str) -> Mask:
 
 
 def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> Fold:
-    """Put items together until they fit a picture.
+    """Put items together until at most `max_nodes` nodes, and four times as many edges, are left.
 
-    Args:
-        links: everything.
-        kept: int64[n], the items to draw, rising.
-        alone: those that are not put together with others.
-        max_nodes: how many nodes fit; with them, four times as many edges.
-
-    Returns:
-        The nodes.
+    `kept` (int64[n], rising) are the items to draw; those in `alone` stay by themselves.
     """
     chosen_items = kept.tolist()
     items = [None if k in alone else links.items[k] for k in chosen_items]
     fits = _room(links, kept, max_nodes)
     group, labels, how = np.arange(len(items)), Labels(), dict[str, None]()
-    # Each step puts together what the step before left apart, so the first that fits can be
-    # found by halving.
+    # Each step joins groups that the step before left separate, so the first that fits can be
+    # found by bisection.
     scopes = [item.scope for item in items if item]
     depths = range(max(map(len, scopes), default=0), len(shared(scopes)), -1)
     if depths and not fits(group):
@@ -178,7 +182,7 @@ def folded(links: Links, kept: Int64, alone: frozenset[int], max_nodes: int) -> 
 
 
 def _room(links: Links, kept: Int64, max_nodes: int) -> Callable[[Int64], bool]:
-    """Return what tells whether a picture has room for the nodes and edges of some groups."""
+    """Return a function that says whether a picture has room for the nodes and edges of groups."""
     place = np.full(len(links.items), -1)
     place[kept] = np.arange(len(kept))
     ends = np.stack([place[links.tail], place[links.head]])

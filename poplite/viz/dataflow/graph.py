@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.viz.dataflow.fold import EDGES_A_NODE, Fold, chosen, folded
+from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, chosen, folded
 from poplite.viz.dataflow.links import Item, Links, links_of
 from poplite.viz.dataflow.nodes import Node, members_of, members_text, node_of
 from poplite.viz.draw.json_text import json_text
@@ -33,12 +33,6 @@ from poplite.viz.draw.units import name_text, size_text
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
-
-MAX_NODES = 300
-"""Nodes that are drawn unless more are asked for."""
-
-HOPS = 2
-"""Edges between a name that is looked around and the last node drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +81,12 @@ class Dataflow:
     full_size: int
 
     def tip(self, edge: Edge) -> str:
-        """Return an edge in words.
-
-        Args:
-            edge: one of the edges.
-
-        Returns:
-            One line.
-        """
+        """Return an edge in words, on one line."""
         arrow = "<->" if edge.backward_bytes else "->"
         return f"{self.nodes[edge.tail].title} {arrow} {self.nodes[edge.head].title}: {edge.label}"
 
     def dependences(self) -> list[tuple[int, int]]:
-        """Return which nodes work on the same data one after the other.
-
-        Returns:
-            Pairs of nodes in program order, of which one at least writes what both touch.
+        """Return pairs of nodes in program order: both touch the same data, one at least writes it.
 
         >>> edges = (Edge(0, 1, 4, 4), Edge(0, 2, 4, 4), Edge(0, 3, 4))
         >>> nodes = (Node("variable", "x"), *(Node("compute", name) for name in "abc"))
@@ -129,30 +113,12 @@ class Dataflow:
 
 
 def dataflow_of(
-    graph: Graph,
-    program: Program | None = None,
-    *,
-    around: str | None = None,
-    hops: int = HOPS,
-    scope: str | None = None,
-    max_nodes: int = MAX_NODES,
+    graph: Graph, program: Program | None = None, *, excerpt: Excerpt | None = None
 ) -> Dataflow:
-    """Find what reads and writes what.
+    """Find what reads and writes what; nodes are in program order.
 
-    Args:
-        graph: the graph.
-        program: the program, for its order, copies and prints.
-        around: name of a variable or compute set to stay near.
-        hops: how many edges away from it.
-        scope: show only what is in it, and its neighbours.
-        max_nodes: from where on nodes are collapsed: scopes, numbered names, then kinds.
-
-    Returns:
-        Nodes in program order, and edges.
-
-    Raises:
-        UnknownName: when there is nothing of that name, or no such scope.
-        ControlProgramError: when the program is of another graph.
+    Raises UnknownName when there is nothing of a name or scope in the excerpt, and
+    ControlProgramError when the program is of another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -162,36 +128,33 @@ def dataflow_of(
     >>> flow.nodes[0].title, flow.notice
     ('x0 ... x999', '1,000 nodes collapsed to 1, by number')
     """
+    excerpt = excerpt or Excerpt()
     links = links_of(graph, program)
     items = links.items
-    kept, named = chosen(links, around, hops, scope)
-    fold = folded(links, kept, named, max_nodes)
+    kept, named = chosen(links, excerpt)
+    fold = folded(links, kept, named, excerpt.max_nodes)
     nodes = tuple(
         node_of([items[k] for k in members], label, focus=bool(named & set(members)))
         for members, label in zip(fold.members, fold.labels, strict=True)
     )
-    title = _title([items[k] for k in kept.tolist()], around, hops, scope)
+    title = _title([items[k] for k in kept.tolist()], excerpt)
     edges, num_pairs = _edges(links, fold)
     notice = f"{len(kept):,} nodes collapsed to {len(nodes):,}, by {fold.how}" if fold.how else ""
     full_size = max(len(kept), -(-num_pairs // EDGES_A_NODE))
     return Dataflow(title, nodes, edges, links.num_steps, notice, full_size)
 
 
-def _title(items: Iterable[Item], around: str | None, hops: int, scope: str | None) -> str:
+def _title(items: Iterable[Item], excerpt: Excerpt) -> str:
     parts = [members_text(members_of(items)) or "nothing"]
-    parts += [f"around '{name_text(around)}'"] if around is not None else []
-    parts += [f"in and next to scope '{name_text(scope)}'"] if scope is not None else []
+    if excerpt.around is not None:
+        parts.append(f"around '{name_text(excerpt.around)}'")
+    if excerpt.scope is not None:
+        parts.append(f"in and next to scope '{name_text(excerpt.scope)}'")
     return f"dataflow: {', '.join(parts)}"
 
 
 def dataflow_json(flow: Dataflow) -> str:
-    """Write a dataflow graph as JSON.
-
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        Lines, the last one ended; edges name nodes by position.
+    """Return a dataflow graph as JSON, in which edges name nodes by position.
 
     >>> '"kind": "variable"' in dataflow_json(Dataflow("", (Node("variable", "x"),), (), 0, "", 1))
     True

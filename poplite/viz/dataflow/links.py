@@ -1,14 +1,14 @@
 """Who reads and writes what: variables, compute sets and copies before any is left out.
 
-Items stand in program order: a variable just before what first reads it, or just after what
-first writes it; what is in no program comes in the order it was made::
+Items are in program order: a variable stands just before what first reads it, or just after
+what first writes it; what is in no program follows in the order in which it was made::
 
     items   x   double   y   Copy y -> z   z          Links.tail   0 1 2 3
             0   1        2   3             4          Links.head   1 2 3 4
 
-Vertices are summed up in their compute set, one pass over their edges: 10^5 of them take a
-second.  Numbers given to vertices are constants of the graph; those of one compute set are
-one item.
+Vertices are summed up in their compute set, in one pass over their edges: 10^5 of them take a
+second.  Numbers that a user connects to fields of vertices are constants of the graph; those of
+one compute set are one item.
 
 >>> from poplite.graph import Graph
 >>> from poplite.program import Copy
@@ -68,9 +68,9 @@ class Item(NamedTuple):
 
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide.
-        name: with its scopes; of a copy, the names of both its ends.
-        scope: its scopes, the outermost first; of a copy, those that both its ends share.
-        thing: the variable, compute set or program; the numbers given to vertices.
+        name: with its scopes; for a copy, the names of both ends.
+        scope: its scopes, the outermost first; for a copy, those that both ends share.
+        thing: the variable, compute set or program; or the constants connected as numbers.
         step: where it first stands in the program, from 1; 0 for what is no step of it.
     """
 
@@ -108,17 +108,9 @@ class Touched(NamedTuple):
 
 
 def links_of(graph: Graph, program: Program | None = None) -> Links:
-    """Gather what reads and writes what.
+    """Gather what reads and writes what, in program order.
 
-    Args:
-        graph: the graph.
-        program: the program, for its order, copies and prints.
-
-    Returns:
-        All of it, in program order.
-
-    Raises:
-        ControlProgramError: when the program is of another graph.
+    Raises ControlProgramError when the program is of another graph.
     """
     graph = graph.top_level_graph
     variables, (owner, numbers) = graph.variables, _owners(graph)
@@ -156,18 +148,18 @@ def _owners(graph: Graph) -> tuple[list[int], dict[int, Item]]:
     owner = [variable.storage.id for variable in graph.variables]
     numbers: dict[int, Item] = {}
     for compute_set in graph.compute_sets:
-        given = [
+        constants = [
             graph.variable_of(storage)
             for vertex in compute_set.vertices.items()
             for tensor in vertex.constants
             for storage in storages(tensor.view)
         ]
-        if given:
-            first = given[0].storage.id
-            for variable in given:
+        if constants:
+            first = constants[0].storage.id
+            for variable in constants:
                 owner[variable.storage.id] = first
             name = f"{compute_set.name} numbers"
-            numbers[first] = Item("constant", name, _scope(compute_set.name), tuple(given), 0)
+            numbers[first] = Item("constant", name, _scope(compute_set.name), tuple(constants), 0)
     return owner, numbers
 
 
@@ -190,10 +182,7 @@ def _scope(name: str) -> Scope:
 
 
 def shared(scopes: Iterable[Scope]) -> Scope:
-    """Return the scopes that all of some have in common.
-
-    Args:
-        scopes: the outermost first.
+    """Return the outermost scopes that all items have in common.
 
     >>> shared([("model", "conv1"), ("model", "conv2", "a")]), shared([])
     (('model',), ())

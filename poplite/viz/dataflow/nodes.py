@@ -36,11 +36,7 @@ NOUNS: dict[Kind, tuple[str, str]] = {
 
 
 def members_of(items: Iterable[Item]) -> Counter[Kind]:
-    """Count things of each kind; numbers given to vertices one by one.
-
-    Args:
-        items: any.
-    """
+    """Count things of each kind; vertices are counted one by one."""
     counts: Counter[Kind] = Counter()
     for item in items:
         counts[item.kind] += len(item.thing) if isinstance(item.thing, tuple) else 1
@@ -48,10 +44,7 @@ def members_of(items: Iterable[Item]) -> Counter[Kind]:
 
 
 def members_text(counts: Mapping[Kind, int]) -> str:
-    """Return how many there are of each kind.
-
-    Args:
-        counts: number of each kind.
+    """Return how many there are of each kind, in words.
 
     >>> members_text({"compute": 1, "variable": 2000})
     '2,000 variables, 1 compute set'
@@ -66,14 +59,13 @@ class Node:
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide,
             "scope" what is in a scope.
-        name: with its scopes, verbatim; of several things, the name of them all.
+        name: with its scopes, verbatim; for several things, their common name.
         members: how many things of each kind it stands for; empty for one thing.
         type_name: element type of data, and of what is copied or printed.
-        shape: of data, and of what is copied or printed; None for anything else.
-        size_bytes: bytes of data, or that are copied.
-        vertices: of a compute set, its vertex classes and how many there are of each.
+        shape: shape of the same; None for anything else.
+        size_bytes: bytes of data, or of what is copied.
+        vertices: vertex classes of a compute set, and how many vertices each has.
         tiles: where it lies or runs, as ranges.
-        num_tiles: how many tiles that are.
         step: where it first stands in the program, from 1; 0 for none.
         location: the user's line that made it.
         focus: whether it was asked for by name.
@@ -124,11 +116,7 @@ class Node:
         return f"on {amount(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
 
     def facts(self) -> list[str]:
-        """Return all that is known about it but its name.
-
-        Returns:
-            Lines.
-        """
+        """Return all that is known about the node but its name, as lines."""
         lines = [self.detail]
         if self.kind == "compute" and len(self.vertices) > 2:
             lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
@@ -151,13 +139,7 @@ def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
 
 
 def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
-    """Describe a node.
-
-    Args:
-        items: what it stands for.
-        label: kind and name of several items; None for one.
-        focus: whether it was asked for by name.
-    """
+    """Describe a node of one item, or of several with the kind and name in `label`."""
     if label is not None:
         members = members_of(items)
         size = sum(_data_bytes(item.thing) for item in items)

@@ -18,7 +18,7 @@ from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_
 
 MARGIN = 20
 HEIGHT = 46
-"""Of a box, in pixels."""
+"""Height of a box in pixels."""
 
 PITCH = 104
 """Pixels from one row of boxes to the next."""
@@ -42,12 +42,6 @@ LEGEND = {
 
 def draw_dataflow_svg(flow: Dataflow) -> SvgText:
     """Draw a dataflow graph.
-
-    Args:
-        flow: nodes and edges.
-
-    Returns:
-        The picture.
 
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
     >>> picture = draw_dataflow_svg(Dataflow("x", nodes, (Edge(0, 1, 8),), 0, "", 2))
@@ -95,7 +89,7 @@ class _Places(NamedTuple):
         return self.top + self.layout.row[node] * PITCH
 
     def is_box(self, node: int) -> bool:
-        """Tell a box from a trunk."""
+        """Return whether a node is a box and not a trunk."""
         return node < len(self.widths)
 
 
@@ -234,7 +228,7 @@ def _draw_box(canvas: Canvas, node: Node, x: float, y: float, width: float) -> N
 
 
 def _rounded(x: float, y: float, width: float, left: float, right: float) -> str:
-    """Return path commands of a box with rounded corners, as much as is said on each side."""
+    """Return path commands of a box whose corners are rounded by these radii on each side."""
     corners = [f"{number(radius)} {number(radius)} 0 0 1" for radius in (right, left)]
     across, high, low = (number(width - left - right), number(HEIGHT - 2 * right), number(left))
     return (

@@ -14,27 +14,19 @@ from collections import defaultdict
 from poplite.viz.dataflow.graph import Dataflow
 from poplite.viz.dataflow.nodes import Node
 from poplite.viz.draw.columns import cells, cut, quoted, wrapped
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 
 LONGEST_NAME = 40
 VERBS = {"reads": "from", "writes": "to", "updates": "with"}
-"""What a node does to others; and what is said of a scope, which may be mere data."""
+"""What a node does to others, and the words for a scope, which may hold nothing but data."""
 
 INDENT = 10
 """Columns before the names of a list."""
 
 
-def draw_dataflow_text(flow: Dataflow, *, width: int = 80, style: Style | None = None) -> str:
+def draw_dataflow_text(flow: Dataflow, style: Style = DEFAULT_STYLE) -> str:
     """Draw a dataflow graph as text.
-
-    Args:
-        flow: nodes and edges.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain when omitted.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> from poplite.viz.dataflow.graph import Edge
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
@@ -48,13 +40,13 @@ def draw_dataflow_text(flow: Dataflow, *, width: int = 80, style: Style | None =
       'x'  int32[2]
     <BLANKLINE>
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     lines = [style.bold(line) for line in wrapped(flow.title, width)]
     lines += wrapped(flow.notice, width) if flow.notice else []
     touched = _touched(flow)
     for k, node in enumerate(flow.nodes):
         if not node.is_data:
-            lines += ["", _heading(node, flow, width, style)]
+            lines += ["", _heading(node, flow, style)]
             lines += _listed(node, touched.get(k, {}), flow, width)
     data = [(k, node) for k, node in enumerate(flow.nodes) if node.is_data]
     lines += ["", style.bold("data")] if data else []
@@ -81,12 +73,12 @@ def _touched(flow: Dataflow) -> dict[int, dict[str, list[tuple[int, str]]]]:
     return touched
 
 
-def _heading(node: Node, flow: Dataflow, width: int, style: Style) -> str:
+def _heading(node: Node, flow: Dataflow, style: Style) -> str:
     number, name = f"step {node.step:,}  " if node.step else "", _name(node)
     where = f" {node.place}" if node.place else ""
     idle = flow.num_steps and node.kind == "compute" and not node.step and not node.members
     rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
-    room = width - cells(number) - cells(name)
+    room = style.columns - cells(number) - cells(name)
     return f"{style.faint(number)}{style.bold(name)}{cut(rest, room)}"
 
 

@@ -1,10 +1,9 @@
 """The colours of every picture.
 
-Categories are Okabe and Ito's set, told apart by most colour-blind readers; its vermilion
-is kept for one thing, "over the limit".  Quantities take one ramp, even in lightness
-(OKLCH, lightness 0.93 to 0.33, hue 150 to 272).  The ramp is read away from the page: the
-lowest step is the one nearest the background, so it runs from pale to deep on a light
-page and from deep to pale on a dark one.
+Categories are Okabe and Ito's set, which most colour-blind readers can distinguish; its
+vermilion is kept for one thing, "over the limit".  Quantities take one ramp in equal steps of
+lightness (OKLCH, lightness 0.93 to 0.33, hue 150 to 272).  Its lowest step is the one nearest
+to the background: it runs from pale to deep on a light page and from deep to pale on a dark one.
 
 Source: Okabe and Ito, "Color Universal Design" (2008).
 """
@@ -50,14 +49,7 @@ DARK = {
 
 
 def ramp_step(value: int, largest: int) -> int:
-    """Return the step of the ramp for a value.
-
-    Args:
-        value: from 1 to `largest`.
-        largest: the value that takes the last step.
-
-    Returns:
-        A position in `RAMP`.
+    """Return the position in `RAMP` of a value from 1 to `largest`, which takes the last one.
 
     >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
     (0, 0, 1, 11)

@@ -22,10 +22,7 @@ LEAST_NAME = 8
 
 
 def cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes.
-
-    Args:
-        text: one line.
+    """Return how many columns of a terminal a line of text takes.
 
     >>> cells("blur")
     4
@@ -40,11 +37,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Return a text that fits, with its middle left out where it is too long.
-
-    Args:
-        text: one line.
-        room: cells it may take, at least 3.
+    """Return a line that fits `room` cells (3 at least), its middle left out where it is too long.
 
     >>> cut("model/block4/conv/weights", 16), cut("blur", 16)
     ('model/b...eights', 'blur')
@@ -65,11 +58,7 @@ def _first(text: str, room: int) -> str:
 
 
 def quoted(name: str, room: int) -> str:
-    r"""Return a name in quotes on one line, its middle left out where it is too long.
-
-    Args:
-        name: any text.
-        room: cells it may take between the quotes.
+    r"""Return a name in quotes on one line, its middle left out where it has over `room` cells.
 
     >>> quoted("two\nlines", 40), quoted("model/block4/conv/weights", 16)
     ("'two\\nlines'", "'model/b...eights'")
@@ -80,12 +69,7 @@ def quoted(name: str, room: int) -> str:
 
 
 def filled(pattern: str, names: tuple[str, ...], room: int) -> str:
-    """Return a pattern with quoted names filled in; the longest are shortened until it fits.
-
-    Args:
-        pattern: text with `{}` for each name.
-        names: full names.
-        room: cells all of it may take.
+    """Fill quoted names into a pattern; the longest are shortened until all fits `room` cells.
 
     >>> filled("Copy {} -> {}", ("a", "model/block4/conv/weights"), 30)
     "Copy 'a' -> 'model/...eights'"
@@ -101,14 +85,7 @@ def filled(pattern: str, names: tuple[str, ...], room: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Break a text into lines between words.
-
-    Args:
-        text: words; one that is wider than a line is shortened.
-        width: cells of a line.
-
-    Returns:
-        Lines, at least one.
+    """Break a text into lines of at most `width` cells between words; wider words are shortened.
 
     >>> wrapped("tile 37 needs more", 8)
     ['tile 37', 'needs', 'more']
@@ -124,14 +101,9 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """Break a line of a table at blanks where it is too wide; the others are kept.
+    """Break a line of a table at blanks where it takes more than `width` cells (30 at least).
 
-    Args:
-        line: text, which may begin with blanks.
-        width: cells of a line, at least 30.
-
-    Returns:
-        Lines; all but the first are indented by four cells more than it, and by twelve at most.
+    All parts but the first are indented by four cells more than the line, and by twelve at most.
 
     >>> folded("  Spent on:    compute 83.0%, exchange 3.0%, sync 1.6%", 40)
     ['  Spent on:    compute 83.0%, exchange', '      3.0%, sync 1.6%']

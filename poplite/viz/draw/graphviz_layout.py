@@ -20,33 +20,23 @@ FORMATS = ("svg", "png", "pdf")
 
 
 class Picture(NamedTuple):
-    """A picture, or why there is none.
-
-    Attributes:
-        content: the file's bytes, or None.
-        reason: why there is none, "" when there is.
-    """
+    """The bytes of a picture's file, or the reason why there is none."""
 
     content: bytes | None
     reason: str
 
 
 def graphviz_picture(dot: str, form: str) -> Picture:
-    """Draw DOT text with the first Graphviz that can.
+    """Draw DOT text with the first Graphviz that can; `form` is one of `FORMATS`.
 
-    Args:
-        dot: text in the DOT language.
-        form: one of `FORMATS`.
-
-    Returns:
-        The picture, or why there is none; a Graphviz that fails is like one that is missing.
+    A Graphviz that fails is treated like one that is missing.
     """
     assert form in FORMATS
     reasons = []
     for name, draw in graphviz_links():
         try:
             return Picture(draw(dot, form), "")
-        except Exception as error:  # whatever a broken installation raises is told
+        except Exception as error:  # whatever a broken installation raises is reported
             reasons.append(f"{name} failed: {_first_line(error)}")
     return Picture(None, "; ".join(reasons) or "no Graphviz found")
 

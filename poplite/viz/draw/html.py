@@ -5,10 +5,10 @@ What is passed in as text is escaped; what comes out is HTML and is put together
     >>> escaped('<b> & "c"')
     '&lt;b&gt; &amp; &quot;c&quot;'
 
-A page is a file that needs no other and no network.  On it are the picture, what it is of, its
+A page is one file that needs no other file and no network.  It holds the picture, its facts, its
 numbers as a table, the same as text, and all numbers as JSON for a program.  It follows the
-reader's light or dark setting.  What tooltips say is told below the picture too, by a click or
-the arrow keys; without scripts everything else still works.  Equal input gives equal bytes.
+reader's light or dark setting.  A click or the arrow keys show the text of a tooltip below the
+picture too; without scripts everything else still works.  Equal input gives equal bytes.
 
     >>> text = page("Tile map", "x", {"tiles": "4"}, SvgText("<svg></svg>"), [], "0 |..|", "{}")
     >>> text.splitlines()[0], "<h1>Tile map</h1>" in text
@@ -48,20 +48,9 @@ def page(
     *,
     command: str = "",
 ) -> str:
-    """Return a page as HTML.
+    """Return a page as HTML, from a picture, its facts, numbers, text and JSON.
 
-    Args:
-        title: what kind of picture it is.
-        subject: what it is of.
-        facts: names and values.
-        picture: the picture.
-        tables: parts with numbers, as HTML.
-        text: the picture as text.
-        data: the numbers as JSON.
-        command: the command that writes the page, if one does.
-
-    Returns:
-        The file's content.
+    `tables` are HTML; `command` is the command that writes the page, if one does.
     """
     by = f'<p class="command"><code>{escaped(name_text(command))}</code></p>\n' if command else ""
     body = "\n".join(
@@ -92,8 +81,7 @@ def page(
 def escaped(text: str) -> str:
     """Return text that is safe between tags and between quotes.
 
-    Args:
-        text: anything; control characters of names are written out before (`name_text`).
+    Control characters of names are written out before (`name_text`).
 
     >>> escaped("</script>")
     '&lt;/script&gt;'
@@ -103,9 +91,6 @@ def escaped(text: str) -> str:
 
 def facts_table(rows: Mapping[str, str]) -> str:
     """Return a table of names and their values.
-
-    Args:
-        rows: what each fact is called, and the fact.
 
     >>> facts_table({"tiles": "4"})
     '<table class="facts"><tbody><tr><th scope="row">tiles</th><td>4</td></tr></tbody></table>'
@@ -120,11 +105,8 @@ def facts_table(rows: Mapping[str, str]) -> str:
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
     """Return a table of numbers.
 
-    Args:
-        heading: names of the columns.
-        rows: a text for each column.
-        kind: class: "numbers" aligns on the right, "numbers last" but for the last column,
-            "numbers first" but for the first.
+    The class `kind` aligns columns on the right: "numbers" all, "numbers last" all but the last,
+    "numbers first" all but the first.
 
     >>> print(table(["tile"], [["0"]]))
     <table class="numbers"><thead><tr><th scope="col">tile</th></tr></thead>
@@ -139,12 +121,7 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "nu
 
 
 def folded(title: str, body: str, *, is_open: bool = False) -> str:
-    """Return a part that the reader opens and closes.
-
-    Args:
-        title: what is in it.
-        body: HTML.
-        is_open: whether it is open at first.
+    """Return a part that the reader opens and closes; `body` is HTML.
 
     >>> folded("2 tiles", "<p>0-1</p>")
     '<details><summary>2 tiles</summary><p>0-1</p></details>'
@@ -156,13 +133,7 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
 def numbers_table(
     nouns: str, heading: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "numbers"
 ) -> str:
-    """Return a table that folds, and is cut where it is very long.
-
-    Args:
-        nouns: what the rows are of, in the plural.
-        heading: names of the columns.
-        rows: a text for each column.
-        kind: as for `table`.
+    """Return a table that folds, and is cut where it is very long; `kind` as for `table`.
 
     >>> numbers_table("tiles", ["tile"], [["0"]])[:50]
     '<details open><summary>Numbers of 1 tile</summary>'
@@ -177,9 +148,6 @@ def numbers_table(
 @cache
 def asset(name: str) -> str:
     """Return a style sheet or script of the package.
-
-    Args:
-        name: of the file.
 
     >>> asset("page.css").splitlines()[0]
     ':root { color-scheme: light dark; }'

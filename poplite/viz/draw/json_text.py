@@ -21,14 +21,7 @@ VERSION = 1
 
 
 def json_text(kind: str, data: Mapping[str, object]) -> str:
-    """Write data as JSON.
-
-    Args:
-        kind: which picture the data is of.
-        data: its content: numbers, text, None, lists and mappings by text.
-
-    Returns:
-        Lines, the last one ended.
+    """Return the data of one kind of picture as JSON.
 
     >>> json.loads(json_text("program", {"steps": 3}))["steps"]
     3

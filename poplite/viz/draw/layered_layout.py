@@ -1,8 +1,8 @@
 r"""A layered layout: boxes in rows from top to bottom, edges that run from row to row.
 
-Each node stands below all that must come before it.  Edges of one hub that are of one sort
-share a trunk past the rows between, so that a variable read by fifty compute sets is a
-tree, not fifty lines::
+Each node stands below all that must come before it.  Edges of one hub that are of one kind
+share a trunk past the rows between, so that a variable read by fifty compute sets is drawn
+as a tree and not as fifty lines::
 
       x               row 0       hub
      / |
@@ -33,7 +33,7 @@ TRUNK = 10
 """Pixels that a trunk takes of a row."""
 
 STRAIGHT = 64.0
-"""What a trunk's wish counts for, where a node's counts for 1."""
+"""Weight of a trunk, where a node has the weight 1, so that trunks run straight."""
 
 WIDEST = 1080
 """Pixels of a row from which its boxes are put into several rows."""
@@ -42,26 +42,20 @@ SWEEPS = 2
 
 
 class Link(NamedTuple):
-    """An edge to be drawn.
-
-    Attributes:
-        tail: a node.
-        head: another node.
-        sort: edges of one sort may share a trunk.
-    """
+    """An edge between two nodes; edges of one kind may share a trunk."""
 
     tail: int
     head: int
-    sort: int = 0
+    kind: int = 0
 
 
 class Segment(NamedTuple):
     """A piece of an edge, from one row to the next.
 
     Attributes:
-        upper: a node, or a trunk numbered after the nodes.
-        lower: another, in the next row.
-        links: the edges that share it, by position.
+        upper: a node, or a trunk; trunks are numbered after the nodes.
+        lower: another one, in the next row.
+        links: positions of the edges that share the piece.
     """
 
     upper: int
@@ -74,11 +68,10 @@ class Layout:
     """Where everything is.
 
     Attributes:
-        row: of each node and, after the nodes, of each trunk.
-        center: of each, in pixels from the left.
+        row: the row of each node and, after the nodes, of each trunk.
+        center: their centers, in pixels from the left.
         segments: the edges, cut at the rows.
         width: in pixels.
-        num_rows: rows.
     """
 
     row: list[int]
@@ -91,15 +84,9 @@ class Layout:
 def layered(
     widths: Sequence[float], links: Sequence[Link], order: Iterable[tuple[int, int]]
 ) -> Layout:
-    """Place boxes in rows.
+    """Place boxes in rows, near the order in which they are passed; widths are in pixels.
 
-    Args:
-        widths: of the boxes, in pixels; their order is the one to keep to.
-        links: edges between different nodes.
-        order: more pairs of nodes (earlier, later) of which the later one stands lower.
-
-    Returns:
-        Where everything is.
+    `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.
     """
     count = len(widths)
     row = _rows(widths, _ranks(count, [*((a, b) for a, b, _ in links), *order]))
@@ -107,7 +94,7 @@ def layered(
     room = [*widths, *([TRUNK] * (len(row) - count))]
     rows = _ordered(row, count)
     above, below = _neighbours(segments, count)
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS):  # the order in each row first, then where its nodes stand
         _sort(rows, above)
         _sort(rows[::-1], below)
     center = [0.0] * len(row)
@@ -125,9 +112,9 @@ def layered(
 
 
 def _ranks(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the longest path to each node; an edge against the order counts turned round.
+    """Return the length of the longest path to each node; edges against the order are reversed.
 
-    What nothing comes before stands close to what needs it; what has no edge at the end.
+    A node without a predecessor stands just above what needs it, one without edges at the end.
     """
     before: dict[int, set[int]] = defaultdict(set)
     after: dict[int, set[int]] = defaultdict(set)
@@ -169,10 +156,10 @@ def _segments(row: list[int], links: Sequence[Link]) -> list[Segment]:
         degree[head] += 1
     trunks: dict[tuple[int, int, int, bool], dict[int, int]] = defaultdict(dict)
     users: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number, (tail, head, sort) in enumerate(links):
+    for number, (tail, head, kind) in enumerate(links):
         hub, leaf = (tail, head) if degree[tail] >= degree[head] else (head, tail)
         step = 1 if row[leaf] > row[hub] else -1
-        trunk = trunks[hub, step, sort, hub == tail]
+        trunk = trunks[hub, step, kind, hub == tail]
         at = hub
         for level in range(row[hub] + step, row[leaf], step):
             if level not in trunk:
@@ -187,7 +174,7 @@ def _segments(row: list[int], links: Sequence[Link]) -> list[Segment]:
 def _neighbours(
     segments: Iterable[Segment], count: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return what each node and trunk meets above and below; of a trunk, rather a trunk."""
+    """Return the neighbours of each node and trunk above and below; only trunks if there are."""
     above: dict[int, list[int]] = defaultdict(list)
     below: dict[int, list[int]] = defaultdict(list)
     for upper, lower, _ in segments:
@@ -233,10 +220,10 @@ def _mean(
 def _spread(
     nodes: Sequence[int], wanted: Sequence[float], room: Sequence[float], center: list[float]
 ) -> None:
-    """Put a row as near to where it is wanted as its order and widths allow.
+    """Place a row as near to the positions in `wanted` as its order and widths allow.
 
-    Least squares: nodes that would overlap are pushed together into a block, which goes to
-    the mean of what its members want.  Trunks count for more, so that they run straight.
+    This is least squares: nodes that would overlap are pushed together into a block, which is
+    placed at the weighted mean of the positions of its members.
     """
     offset, reach = [], 0.0
     for k, node in enumerate(nodes):

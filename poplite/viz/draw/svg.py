@@ -52,7 +52,7 @@ class SvgText(str):
         return str(self)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to a file, whole or not at all.
+        """Write the picture to a file, completely or not at all.
 
         Args:
             path: the file; one that exists is replaced.
@@ -71,13 +71,7 @@ class SvgText(str):
 
 
 def number(value: float) -> str:
-    """Return a coordinate in as few characters as its tenths need.
-
-    Args:
-        value: in pixels.
-
-    Returns:
-        For example `12`, `0.5`.
+    """Return a coordinate in pixels in as few characters as its tenths need.
 
     >>> number(12.0), number(0.54)
     ('12', '0.5')
@@ -87,14 +81,7 @@ def number(value: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide a text is drawn.
-
-    Args:
-        text: one line.
-        size: font size in pixels.
-
-    Returns:
-        Pixels, rather too many than too few.
+    """Estimate the width of a line in pixels, rather too wide; `size` is the font size in pixels.
 
     >>> text_width("tile 1", 10) > 30
     True
@@ -103,12 +90,10 @@ def text_width(text: str, size: float) -> float:
 
 
 class Canvas:
-    """Collects shapes of one picture.
+    """Collects the shapes of one picture; the title is for screen readers.
 
-    Args:
-        width: in pixels.
-        height: in pixels.
-        title: what the picture shows, for screen readers.
+    Lengths are in pixels, `kind` holds classes of the style sheet, and `tip` is shown while the
+    pointer rests on a shape.
     """
 
     def __init__(self, width: float, height: float, *, title: str) -> None:
@@ -118,16 +103,7 @@ class Canvas:
     def rect(
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = ""
     ) -> None:
-        """Add a rectangle.
-
-        Args:
-            x: left edge.
-            y: top edge.
-            width: in pixels.
-            height: in pixels.
-            kind: classes of the style sheet.
-            tip: text shown while the pointer rests on it.
-        """
+        """Add a rectangle; x and y are its left and top edges."""
         shape = (
             f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
             f' height="{number(height)}" class="{kind}"'
@@ -137,15 +113,9 @@ class Canvas:
     def text(
         self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""
     ) -> None:
-        """Add a line of text.
+        """Add a line of text, then softly what is `aside`.
 
-        Args:
-            x: where it starts, is centred, or ends, by its class.
-            y: base line.
-            text: the line.
-            kind: classes of the style sheet: a size and colour, `mid` or `end`.
-            aside: more of the line, told more softly.
-            tip: text shown while the pointer rests on it.
+        The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.
         """
         more = f'<tspan dx="9" class="soft">{escape(aside)}</tspan>' if aside else ""
         title = f"<title>{escape(tip)}</title>" if tip else ""
@@ -155,21 +125,11 @@ class Canvas:
         )
 
     def path(self, data: str, kind: str) -> None:
-        """Add a path.
-
-        Args:
-            data: path commands.
-            kind: classes of the style sheet.
-        """
+        """Add a path; `data` holds its commands."""
         self._parts.append(f'<path d="{data}" class="{kind}"/>')
 
     def open(self, kind: str, *, tip: str = "") -> None:
-        """Open a group; what is added until `close` belongs to it.
-
-        Args:
-            kind: classes of the style sheet.
-            tip: text shown while the pointer rests on any of it.
-        """
+        """Open a group; what is added until `close` belongs to it."""
         title = f"<title>{escape(tip)}</title>" if tip else ""
         self._parts.append(f'<g class="{kind}">{title}')
 
@@ -178,11 +138,7 @@ class Canvas:
         self._parts.append("</g>")
 
     def text_of(self) -> SvgText:
-        """Return the picture.
-
-        Returns:
-            One `<svg>` element, ended by a line break.
-        """
+        """Return the picture: one `<svg>` element, ended by a line break."""
         width, height = number(self.width), number(self.height)
         body = "\n".join(self._parts)
         scope, rules, patterns = _hatching(body)
@@ -197,16 +153,7 @@ class Canvas:
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
-    """Return path commands of a rectangle.
-
-    Args:
-        x: left edge.
-        y: top edge.
-        width: in pixels.
-        height: in pixels.
-
-    Returns:
-        A closed sub-path.
+    """Return path commands of a rectangle, a closed sub-path; lengths are in pixels.
 
     >>> box(1, 2, 3, 4)
     'M1 2h3v4h-3z'

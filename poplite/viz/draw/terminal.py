@@ -22,19 +22,25 @@ class Style:
     Attributes:
         color: whether escape codes may be written.
         ascii_only: whether to keep to ASCII.
+        width: columns to fit.
+        full: whether to write all lines, however many.
     """
 
     color: bool = False
     ascii_only: bool = False
+    width: int = 80
+    full: bool = False
+
+    @property
+    def columns(self) -> int:
+        """The columns to fit, `LEAST_COLUMNS` at least."""
+        return max(self.width, LEAST_COLUMNS)
 
     def _coded(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
 
     def bold(self, text: str) -> str:
-        r"""Return a title.
-
-        Args:
-            text: one line or a part of it.
+        r"""Return a title, or a part of one.
 
         >>> Style(color=True).bold("x")
         '\x1b[1mx\x1b[0m'
@@ -44,9 +50,6 @@ class Style:
     def faint(self, text: str) -> str:
         r"""Return text that frames a picture.
 
-        Args:
-            text: one line or a part of it.
-
         >>> Style(color=True).faint("x")
         '\x1b[2mx\x1b[0m'
         """
@@ -54,9 +57,6 @@ class Style:
 
     def shade(self, text: str) -> str:
         r"""Return cells of a quantity; those marked `!` as warnings.
-
-        Args:
-            text: the cells.
 
         >>> Style(color=True).shade("##!")
         '\x1b[36m##\x1b[0m\x1b[1;31m!\x1b[0m'
@@ -67,22 +67,18 @@ class Style:
     def warning(self, text: str) -> str:
         r"""Return text about something wrong.
 
-        Args:
-            text: one line or a part of it.
-
         >>> Style(color=True).warning("x")
         '\x1b[1;31mx\x1b[0m'
         """
         return self._coded(text, "1;31")
 
     def category(self, text: str, number: int) -> str:
-        """Return text in the colour of a category.
-
-        Args:
-            text: one line or a part of it.
-            number: any; colours repeat.
+        """Return text in the colour of a category; numbers beyond the last colour start again.
 
         >>> Style(color=True).category("x", 7) == Style(color=True).category("x", 1)
         True
         """
         return self._coded(text, CATEGORY_CODES[number % len(CATEGORY_CODES)])
+
+
+DEFAULT_STYLE = Style()

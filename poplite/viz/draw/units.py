@@ -10,13 +10,7 @@ from collections.abc import Sequence
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size with separators and unit.
-
-    Args:
-        size_bytes: a number of bytes.
-
-    Returns:
-        For example `638,976 B`.
+    """Return a size in bytes with separators and unit.
 
     >>> size_text(4096)
     '4,096 B'
@@ -27,12 +21,6 @@ def size_text(size_bytes: int) -> str:
 def shape_text(shape: Sequence[int]) -> str:
     """Return a shape as it follows an element type.
 
-    Args:
-        shape: extents.
-
-    Returns:
-        For example `[64, 128]`.
-
     >>> shape_text((64, 128))
     '[64, 128]'
     """
@@ -41,12 +29,6 @@ def shape_text(shape: Sequence[int]) -> str:
 
 def name_text(name: str) -> str:
     r"""Return a name on one line, with escapes for what cannot be printed.
-
-    Args:
-        name: any text.
-
-    Returns:
-        The name itself, but for line breaks and control characters.
 
     >>> print(name_text("two\nlines"))
     two\nlines

@@ -32,21 +32,21 @@ from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
 
 MOST = 10**12
-"""Counts stop here: Repeats multiply, and a deep nest of them has no end."""
+"""Counts stop here: nested Repeats multiply without bound."""
 
 LAST_STEP = 10**9
-"""A range of steps that ends beyond is told by its beginning."""
+"""A range of steps that ends beyond this number is written as its beginning only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """What a node is.
+    """The description of a node.
 
     Attributes:
         kind: "compute", "copy", "host" or "control".
-        pattern: what it is, with `{}` for each name.
-        names: the names in it, as the user gave them.
-        numbers: what can be counted of it: vertices; elements and bytes; times.
+        pattern: its title, with `{}` for each name.
+        names: the names in it, as the user wrote them.
+        numbers: its counts: vertices; elements and bytes; times.
         detail: what is not in the pattern, in words.
     """
 
@@ -58,19 +58,14 @@ class Label:
 
     @property
     def title(self) -> str:
-        """What it is, with the names as the user gave them."""
+        """The pattern with the names filled in, as the user wrote them."""
         return self.pattern.format(*(f"'{name}'" for name in self.names))
 
 
 def label_of(node: Program, role: str = "") -> Label:
-    """Return what a node of a program is.
+    """Return what a node of a program is, without what lies below it; its role is written before.
 
-    Args:
-        node: the node; what lies below it does not matter.
-        role: what it is there for, written before it.
-
-    Raises:
-        ControlProgramError: when it is of a kind that is not known here.
+    Raises ControlProgramError when its kind is not known here.
 
     >>> label_of(Sequence(name="main")).names
     ('main',)
@@ -126,10 +121,7 @@ def _label(node: Program) -> Label:
 
 
 def leaf_kind(leaf: Program) -> str:
-    """Return the kind of a step, by what it touches.
-
-    Args:
-        leaf: any step but an Execute.
+    """Return the kind of a step other than an Execute, by what it touches.
 
     >>> leaf_kind(Program())
     'control'
@@ -173,10 +165,7 @@ def _unmatched(node: Program) -> str:
 
 
 def roles_of(node: Program) -> list[str]:
-    """Return what each child of a node is there for; empty where it needs no word.
-
-    Args:
-        node: the node.
+    """Return what each child of a node is for; empty where it needs no word.
 
     >>> roles_of(Sequence(Program(), Program()))
     ['', '']
@@ -194,14 +183,8 @@ def roles_of(node: Program) -> list[str]:
 def times_of(node: Program) -> int | None:
     """Return how often what is under a node runs each time that the node runs.
 
-    Args:
-        node: the node.
-
-    Returns:
-        A number; None where data decide, or nothing ends it.
-
-    Raises:
-        ControlProgramError: when it is of a kind that is not known here.
+    None where data decide, or nothing ends it.  Raises ControlProgramError when its kind is not
+    known here.
 
     >>> times_of(Repeat(9, Program())), times_of(Sequence())
     (9, 1)
@@ -216,14 +199,7 @@ def times_of(node: Program) -> int | None:
 
 
 def product(runs: int | None, times: int | None) -> int | None:
-    """Return how often something runs that is repeated.
-
-    Args:
-        runs: how often each time; None where data decide.
-        times: how many times; None where data decide.
-
-    Returns:
-        At most `MOST`; None where data decide.
+    """Return how often something runs that is repeated, `MOST` at most; None where data decide.
 
     >>> product(3, 4), product(3, None), product(0, None)
     (12, None, 0)
@@ -235,9 +211,6 @@ def product(runs: int | None, times: int | None) -> int | None:
 
 def no_picture(node: Program) -> ControlProgramError:
     """Return the error for a node of an unknown kind: what it does cannot be guessed.
-
-    Args:
-        node: the node.
 
     >>> no_picture(Program()).what
     'no picture shows what a Program does'
@@ -251,10 +224,7 @@ def no_picture(node: Program) -> ControlProgramError:
 
 
 def line_of(node: Program) -> str:
-    """Return what a regular expression is searched in.
-
-    Args:
-        node: a step.
+    """Return the line of a step that a regular expression is searched in.
 
     >>> line_of(Program()).split()[:2]
     ['Program', 'empty']
@@ -264,10 +234,7 @@ def line_of(node: Program) -> str:
 
 
 def count_text(count: int | None) -> str:
-    """Return a count with separators; one that stopped at `MOST` says so.
-
-    Args:
-        count: from 0; None where data decide.
+    """Return a count with separators; one that stopped at `MOST` says so, None is `?`.
 
     >>> count_text(1234), count_text(MOST), count_text(None)
     ('1,234', '10^12 or more', '?')
@@ -280,10 +247,6 @@ def count_text(count: int | None) -> str:
 def many(count: int, noun: str) -> str:
     """Return a count with its noun.
 
-    Args:
-        count: from 0.
-        noun: in the singular.
-
     >>> many(1, "step"), many(2000, "step")
     ('1 step', '2,000 steps')
     """
@@ -291,10 +254,7 @@ def many(count: int, noun: str) -> str:
 
 
 def runs_text(runs: int | None) -> str:
-    """Return how often steps run.
-
-    Args:
-        runs: of all of them together; None where data decide.
+    """Return how often all steps together run; None where data decide.
 
     >>> runs_text(200), runs_text(None)
     ('run 200 times in all', 'run as often as data decide')
@@ -303,11 +263,7 @@ def runs_text(runs: int | None) -> str:
 
 
 def step_numbers(first: int, count: int) -> str:
-    """Return the numbers of steps that follow each other.
-
-    Args:
-        first: number of the first, from 1.
-        count: how many, above 0.
+    """Return the numbers of `count` steps that follow each other; `first` counts from 1.
 
     >>> step_numbers(3, 1), step_numbers(3, 4)
     ('3', '3-6')
@@ -319,10 +275,7 @@ def step_numbers(first: int, count: int) -> str:
 
 
 def place_of(location: SourceLocation) -> str:
-    """Return file and line, without the function.
-
-    Args:
-        location: the user's line.
+    """Return the file and line of a location, without the function.
 
     >>> place_of(SourceLocation("net.py", 7, "build"))
     'net.py:7'
@@ -331,10 +284,7 @@ def place_of(location: SourceLocation) -> str:
 
 
 def places_of(locations: list[SourceLocation]) -> list[tuple[str, ...]]:
-    """Return file and line of each, and of its caller where that tells it from another one.
-
-    Args:
-        locations: the user's lines.
+    """Return file and line of each, and of its caller where that distinguishes it from another.
 
     >>> calls = [SourceLocation("net.py", line, "<module>") for line in (20, 21)]
     >>> places_of([SourceLocation("net.py", 7, "dense", call) for call in calls])

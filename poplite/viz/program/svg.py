@@ -24,14 +24,7 @@ LONGEST_PLACE = 48
 
 
 def draw_program_svg(tree: ProgramTree, *, counts: bool = False) -> SvgText:
-    """Draw a program tree as SVG.
-
-    Args:
-        tree: the rows.
-        counts: write how often each row runs.
-
-    Returns:
-        The picture.
+    """Draw a program tree as SVG; `counts` adds how often each row runs.
 
     >>> from poplite.program import Sequence
     >>> from poplite.viz.program.tree import program_tree

@@ -15,7 +15,7 @@ import os
 
 from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
 from poplite.viz.program.labels import places_of
 from poplite.viz.program.tree import ProgramTree, TreeRow
@@ -25,29 +25,16 @@ LONGEST_PLACE = 24
 
 
 def draw_program_text(
-    tree: ProgramTree,
-    *,
-    counts: bool = False,
-    width: int = 80,
-    style: Style | None = None,
+    tree: ProgramTree, style: Style = DEFAULT_STYLE, *, counts: bool = False
 ) -> str:
-    """Draw a program tree as text.
-
-    Args:
-        tree: the rows.
-        counts: write how often each row runs.
-        width: columns to fit; under 60 counts as 60.
-        style: colours; none when omitted.
-
-    Returns:
-        Lines, the last one ended.
+    """Draw a program tree as text; `counts` adds how often each row runs.
 
     >>> from poplite.program import Sequence
     >>> from poplite.viz.program.tree import program_tree
     >>> print(draw_program_text(program_tree(Sequence(name="main"))).splitlines()[0])
     program: 0 steps
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     rows, columns = tree.rows, tree.columns(counts=counts)
     widths = [max(map(len, [title, *texts])) for title, texts in columns]
 
@@ -71,9 +58,9 @@ def draw_program_text(
 
 
 def _places(rows: tuple[TreeRow, ...], room: int, deepest: int) -> list[str]:
-    """Return the user's lines: of files without folders, unless all rows have room for more.
+    """Return the user's lines, with folders and callers where all rows have room for them.
 
-    Of a line and its caller, there is only room for the caller.
+    Otherwise a line that has a caller is replaced by its caller.
     """
     places = places_of([row.location for row in rows])
     whole = [name_text(" from ".join(place)) for place in places]

@@ -8,10 +8,9 @@ Every node is a row with its level, and leaves carry the step numbers that messa
     level 2      Execute 'a to b'        step 2, runs 100 times
 
 A sub-tree that stands in several places is drawn in the first; where it is large, the others
-refer to its steps.  So what is drawn is about as large as what the user built, even where
-sharing makes 2^60 steps of it.  How many lines and runs each sub-tree has is counted before,
-once for every distinct one, from the leaves up.  No recursion: programs may be as deep as they
-are long.
+refer to its steps.  So the drawing is about as large as what the user built, even where sharing
+makes 2^60 steps of it.  The lines and runs of sub-trees are counted before, once for every
+distinct one, from the leaves up.  Nothing is recursive: programs may be as deep as they are long.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class TreeRow:
 
     Attributes:
         is_leaf: whether it is a step.
-        level: how deep it lies; the whole program is 0.
+        level: how deep it lies; the root is 0.
         parent: position of its parent among the rows, -1 for none.
         label: what it is.
         note: why nothing is drawn below it, if that is so.
@@ -87,7 +86,7 @@ class ProgramTree:
     Attributes:
         rows: from top to bottom.
         hidden: rows that are left out at the end.
-        num_steps: steps of the whole program.
+        num_steps: steps of the program, also those that are not drawn.
         match: the regular expression that chose steps, if any.
         matched: steps that it chose; all of them when there is none.
         runs: how often those run in all, at most `MOST`; None where data decide.
@@ -103,38 +102,20 @@ class ProgramTree:
     name: str = ""
 
     def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
-        """Return the numbers beside the rows.
-
-        Args:
-            counts: with a column of how often each row runs.
-
-        Returns:
-            `(title, texts)` of each column.
-        """
+        """Return `(title, texts)` of each column of numbers beside the rows."""
         steps = [("step", [row.steps for row in self.rows])]
         runs = [("runs", [count_text(row.runs) for row in self.rows])]
         return steps + runs if counts else steps
 
     def notice(self) -> str:
-        """Return what is said where the rows are cut off.
-
-        Returns:
-            One line, empty when nothing is left out.
-        """
+        """Return the line below rows that are cut off; empty when nothing is left out."""
         if not self.hidden:
             return ""
         lines = f"{self.hidden:,} more {'line' if self.hidden == 1 else 'lines'}"
         return f"... {lines}; --depth N or --match REGEX draws a part, -o FILE.txt writes all"
 
     def heading(self, *, counts: bool) -> str:
-        """Return how many steps there are.
-
-        Args:
-            counts: say also how often they run.
-
-        Returns:
-            One line.
-        """
+        """Return how many steps there are, and with `counts` how often they run."""
         steps = many(self.num_steps, "step")
         if self.match is not None:
             verb = "matches" if self.matched == 1 else "match"
@@ -151,22 +132,13 @@ def program_tree(
     match: str | None = None,
     most: int | None = None,
 ) -> ProgramTree:
-    """Lay a program out as rows.
+    """Lay a program out as rows, of which at most `most` are kept; those after them are counted.
 
-    Args:
-        program: the whole program.
-        name: its name, where there are others.
-        depth: deepest level that is drawn; what lies below is counted instead.
-        match: a regular expression; only steps whose line it is found in are kept, with
-            what they stand in.
-        most: rows that are kept, from the top; those after them are counted.
+    Below `depth` levels, rows are counted instead of listed.  With `match`, a regular expression,
+    only steps are kept whose line it is found in, with what they stand in.  Several programs of
+    one graph have a `name` each.
 
-    Returns:
-        The rows.
-
-    Raises:
-        UnknownName: when no step matches.
-        re.error: when `match` is no regular expression.
+    Raises UnknownName when no step matches, and re.error for a wrong expression.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat, Sequence
@@ -214,13 +186,7 @@ def program_tree(
 
 
 def program_json(tree: ProgramTree) -> str:
-    """Write the rows of a program as JSON.
-
-    Args:
-        tree: the rows.
-
-    Returns:
-        JSON; rows are a flat list, in which each names the position of its parent.
+    """Return the rows as JSON: a flat list, in which each names the position of its parent.
 
     >>> import json
     >>> json.loads(program_json(program_tree(Program())))["rows"][0]["title"]
@@ -253,13 +219,7 @@ def program_json(tree: ProgramTree) -> str:
 
 
 def runs_of(program: Program) -> int | None:
-    """Count how often the steps of a program run, with what repeats.
-
-    Args:
-        program: the whole program.
-
-    Returns:
-        At most `MOST`; None where data decide.
+    """Count how often the steps of a program run, `MOST` at most; None where data decide.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat
@@ -284,14 +244,7 @@ class Facts(NamedTuple):
 
 
 def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[int, Facts]:
-    """Find the facts of every sub-tree.
-
-    Args:
-        program: the whole program.
-        pattern: what is searched in the lines of steps; without it, all match.
-
-    Returns:
-        Facts by the `id` of the sub-tree.
+    """Return the facts of every sub-tree by its `id`; without a pattern, all steps match.
 
     >>> from poplite.program import Sequence
     >>> facts_of(program := Sequence(Program()))[id(program)]

@@ -9,8 +9,8 @@ three rectangles, and rectangles that repeat from row to row are joined::
       ...        [5, 18)               body  rows 1-2, columns 0-5
                                        tail  none
 
-Everything is NumPy over runs, never over elements, so a tensor of 10^9 elements in a
-thousand runs costs what a thousand runs cost.
+NumPy works on runs here, never on elements: the cost depends on the number of runs, not on the
+size of the tensor.
 """
 
 from __future__ import annotations
@@ -36,9 +36,6 @@ class Page:
     """How a tensor is folded.
 
     Attributes:
-        shape: the tensor's shape.
-        rows: rows of the page.
-        columns: columns of the page.
         leading: how many leading axes run down; the others run across.  -1 when the
             tensor's single axis is wrapped like text.
     """
@@ -49,13 +46,7 @@ class Page:
     leading: int
 
     def row_label(self, row: int) -> str:
-        """Return the index that a row begins with.
-
-        Args:
-            row: from 0.
-
-        Returns:
-            Indices of the leading axes, or the first element of a wrapped line.
+        """Return the indices of the leading axes at a row, or the first element of a wrapped line.
 
         >>> fold((2, 3, 40)).row_label(4)
         '1, 1'
@@ -76,13 +67,9 @@ class Page:
         return math.prod(self.shape[self.leading + 1 :]) if self.leading >= 0 else 1
 
     def column_label(self, column: int) -> str:
-        """Return the index of the first axis that runs across.
+        """Return the index of the first axis that runs across, at a multiple of `column_unit`.
 
-        Args:
-            column: from 0, a multiple of `column_unit`.
-
-        Returns:
-            An index; with a plus sign when the elements are wrapped.
+        Wrapped elements have a plus sign before it.
 
         >>> fold((427, 640, 4)).column_label(320)
         '80'
@@ -92,17 +79,9 @@ class Page:
         return f"{column // self.column_unit:,}"
 
     def place(self, top: int, bottom: int, left: int, right: int) -> str:
-        """Return a rectangle of the page as a part of the tensor.
+        """Return a rectangle of the page as an index of the tensor.
 
-        Args:
-            top: first row.
-            bottom: one past the last row.
-            left: first column.
-            right: one past the last column.
-
-        Returns:
-            An index where the rectangle is one, element numbers or rows and columns
-            otherwise.
+        One that is no index is described by element numbers, or by rows and columns.
 
         >>> fold((64, 128)).place(0, 16, 32, 64), fold((427, 640, 4)).place(0, 11, 0, 68)
         ('[0:16, 32:64]', '[0:11, 0:17, :]')
@@ -120,10 +99,7 @@ class Page:
         return f"[{', '.join([*down, *across])}]"
 
     def caption(self) -> str:
-        """Return what runs down and what runs across.
-
-        Returns:
-            One line.
+        """Return what runs down and what runs across, on one line.
 
         >>> fold((64, 128)).caption()
         'axis 0 down, axis 1 across'
@@ -149,14 +125,10 @@ def _axes(begin: int, end: int) -> str:
 
 
 def fold(shape: Sequence[int]) -> Page:
-    """Fold a shape to rows and columns.
+    """Fold a shape without zeros to rows and columns.
 
-    Args:
-        shape: extents; no zero.
-
-    Returns:
-        The page.  One axis is wrapped into lines of a power of two, beyond 64 elements;
-        of several, the cut that comes nearest to twice as wide as tall.
+    One axis is wrapped into lines of a power of two, beyond 64 elements; several are cut where
+    the page comes nearest to twice as wide as tall.
 
     >>> fold((427, 640, 4))
     Page(shape=(427, 640, 4), rows=427, columns=2560, leading=1)
@@ -174,15 +146,10 @@ def fold(shape: Sequence[int]) -> Page:
 
 
 def tick_step(extent: int, at_most: int) -> int:
-    """Return a round distance between ticks.
+    """Return a round distance between at most `at_most` ticks.
 
-    Args:
-        extent: length of the axis.
-        at_most: how many ticks have room.
-
-    Returns:
-        A power of two or a 1, 2 or 5 with zeros; one that divides the axis if it costs at
-        most half of the ticks.
+    It is a power of two, or a 1, 2 or 5 with zeros, and divides the axis if that costs at most
+    half of the ticks.
 
     >>> tick_step(128, 10), tick_step(100, 8), tick_step(640, 8)
     (16, 20, 128)
@@ -223,14 +190,7 @@ class Rectangles:
         return len(self.value)
 
     def clipped(self, rows: int, columns: int) -> Rectangles:
-        """Return the parts within the first rows and columns.
-
-        Args:
-            rows: of the window.
-            columns: of the window.
-
-        Returns:
-            Rectangles, in the same order.
+        """Return the parts within the first rows and columns, in the same order.
 
         >>> page = rectangles(np.array([0]), np.array([12]), np.array([7]), columns=4)
         >>> page.clipped(2, 3).bottom, page.clipped(2, 3).right
@@ -247,17 +207,10 @@ class Rectangles:
 
 
 def rectangles(begin: Int64, length: Int64, value: Int64, columns: int) -> Rectangles:
-    """Lay runs of elements on a page.
+    """Lay disjoint, rising runs of elements on a page; all arrays are int64[n], lengths above 0.
 
-    Args:
-        begin: int64[n], first elements of disjoint runs, rising.
-        length: int64[n], elements of the runs, all above 0.
-        value: int64[n], value of each run.
-        columns: elements of a row.
-
-    Returns:
-        Rectangles from top to bottom, then left to right; those that continue each other
-        downwards are joined.
+    Rectangles go from top to bottom, then from left to right; those that continue each other
+    downwards are joined.
 
     >>> found = rectangles(np.array([1, 5]), np.array([2, 2]), np.array([9, 9]), columns=4)
     >>> found.top, found.bottom, found.left, found.right
@@ -299,16 +252,9 @@ def _joined(top: Int64, bottom: Int64, left: Int64, right: Int64, value: Int64) 
 
 
 def coarse(page: Rectangles, rows: int, columns: int, cells: tuple[int, int]) -> Rectangles:
-    """Redraw a page in fewer, larger cells.
+    """Redraw a page in fewer, larger cells, at most as many as its rows and columns.
 
-    Args:
-        page: rectangles that cover the page; gaps leave cells out.
-        rows: rows of the page.
-        columns: columns of the page.
-        cells: rows and columns of cells, at most `rows` and `columns`.
-
-    Returns:
-        Rectangles of cells; a cell of several values has the value `MIXED`.
+    A cell of several values has the value `MIXED`; gaps in the page leave cells out.
 
     >>> fine = rectangles(np.array([0, 5]), np.array([5, 3]), np.array([1, 2]), columns=8)
     >>> coarse(fine, 1, 8, (1, 2)).value

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.viz.draw.columns import folded
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.ownership import Ownership
 
 Int64 = npt.NDArray[np.int64]
 
 SHOWN_TILES = 40
 LEAST_ROOM = 30
-"""Where the last column has less room, intervals take a line of their own."""
+"""Cells; where the last column has less room, intervals take a line of their own."""
 INDENT = 8
 
 
@@ -37,7 +37,7 @@ class TileRow:
         tile: its number, -1 for elements without a tile.
         begin: int64[n], first elements.
         length: int64[n], elements of each interval.
-        in_view: elements in the view.
+        in_view: how many of the elements are in the view.
     """
 
     tile: int
@@ -52,13 +52,7 @@ class TileRow:
 
 
 def tile_rows(owned: Ownership) -> list[TileRow]:
-    """Sort the runs of a tensor by tile.
-
-    Args:
-        owned: the tiles of its elements.
-
-    Returns:
-        A row for each tile that has elements, by number; elements without a tile last.
+    """Return a row for each tile that has elements, by number; elements without a tile last.
 
     >>> owned = Ownership(
     ...     "v", "int32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([5, 2]), None
@@ -78,19 +72,8 @@ def tile_rows(owned: Ownership) -> list[TileRow]:
     ]
 
 
-def interval_table(
-    owned: Ownership, *, width: int = 80, style: Style | None = None, full: bool = False
-) -> list[str]:
-    """Return the table as lines.
-
-    Args:
-        owned: the tiles of a tensor's elements.
-        width: columns to fit.
-        style: colours; none when omitted.
-        full: list all tiles, however many.
-
-    Returns:
-        A heading and a line for each tile or series of tiles.
+def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
+    """Return a heading, and a line for each tile or series of tiles.
 
     >>> runs = np.arange(0, 8, 2), np.full(4, 2), np.arange(4)
     >>> for line in interval_table(Ownership("v", "int32", 4, (8,), *runs, None)):
@@ -98,10 +81,9 @@ def interval_table(
       tile  elements  bytes  intervals
        0-3    2 each    8 B  [0, 8) end to end
     """
-    style = style or Style()
-    groups = list(_series(tile_rows(owned)))
+    width, groups = style.columns, list(_series(tile_rows(owned)))
     shown = groups
-    if not full and len(groups) > SHOWN_TILES:
+    if not style.full and len(groups) > SHOWN_TILES:
         groups.sort(key=lambda group: group[0].in_view == 0)  # those in the view are kept
         shown = groups[: SHOWN_TILES - 1]
     heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else [])]
@@ -159,7 +141,7 @@ def _follows(row: TileRow, after: TileRow) -> bool:
 
 
 def _distance(row: TileRow, after: TileRow) -> int | None:
-    """Return how far the intervals are moved, or None when they are others."""
+    """Return how far the intervals are moved, or None when they differ otherwise."""
     if row.in_view != after.in_view or not np.array_equal(row.length, after.length):
         return None
     moved = after.begin - row.begin
@@ -167,7 +149,7 @@ def _distance(row: TileRow, after: TileRow) -> int | None:
 
 
 def _worthwhile(group: list[TileRow]) -> list[list[TileRow]]:
-    """Keep two tiles apart unless they join: the distance of two says little."""
+    """Keep two tiles separate unless they join: a series of two says little."""
     if len(group) == 2 and not _follows(*group):
         return [[row] for row in group]
     return [group] if group else []

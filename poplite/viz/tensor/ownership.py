@@ -37,10 +37,7 @@ class Ownership:
     """The tiles of a tensor's elements.
 
     Attributes:
-        name: what the tensor is called.
-        type_name: its element type, as NumPy names it.
-        element_bytes: bytes of one element.
-        shape: its shape.
+        type_name: the element type, as NumPy names it.
         begin: int64[runs], first elements, rising; runs cover all elements.
         length: int64[runs], elements of each run, above 0.
         tile: int64[runs], owner of each run, -1 for none.
@@ -67,11 +64,7 @@ class Ownership:
         return f"'{name_text(self.name)}' {self.type_name}{shape_text(self.shape)}"
 
     def placement(self) -> str:
-        """Return the tiles and the size.
-
-        Returns:
-            One line.
-        """
+        """Return the tiles and the size, on one line."""
         tiles = np.unique(self.tile[self.tile >= 0])
         where = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
         missing = int(self.length[self.tile < 0].sum())
@@ -79,11 +72,7 @@ class Ownership:
         return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
 
     def view_summary(self) -> str:
-        """Return what is pointed out, and which tiles it touches.
-
-        Returns:
-            One line, empty without a view.
-        """
+        """Return what is pointed out and which tiles it touches; empty without a view."""
         if self.view is None:
             return ""
         tile, length = self.pieces_in_view()
@@ -93,11 +82,7 @@ class Ownership:
         return f"{head}, {amount(int(length.sum()), 'element')} {on}".rstrip()
 
     def pieces_in_view(self) -> tuple[Int64, Int64]:
-        """Cut the view where tiles change.
-
-        Returns:
-            `(tile, length)` of each piece.
-        """
+        """Cut the view where tiles change: `(tile, length)` of the pieces."""
         if self.view is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         end = self.view.begin + self.view.length
@@ -111,17 +96,10 @@ class Ownership:
 
 
 def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = None) -> Ownership:
-    """Find the tiles of a tensor's elements.
+    """Find the tiles of a tensor's elements, and of a view to point out.
 
-    Args:
-        tensor: whole or a view; its own elements are drawn.
-        view: part of it to point out, as `t[...]` takes it or as text.
-
-    Returns:
-        Runs of elements with their tiles.
-
-    Raises:
-        TensorIndexError: when the view does not fit the tensor.
+    The view is what `t[...]` takes, or the same as text.  Raises TensorIndexError when it does
+    not fit the tensor.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (8,), "x", mapping=[[(0, 4)], [(4, 8)]])
@@ -148,17 +126,7 @@ def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = 
 
 
 def ownership_of_variable(variable: Variable, view: str | None = None) -> Ownership:
-    """Find the tiles of a variable's elements.
-
-    Args:
-        variable: the variable or constant.
-        view: part of it to point out, as text.
-
-    Returns:
-        Runs of elements with their tiles.
-
-    Raises:
-        TensorIndexError: when the view does not fit the variable.
+    """Find the tiles of a variable's elements, as `ownership_of` does for a tensor.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -182,12 +150,8 @@ def ownership_of_variable(variable: Variable, view: str | None = None) -> Owners
 def tensor_json(owned: Ownership) -> str:
     """Return the tiles of a tensor's elements as JSON.
 
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-
-    Returns:
-        Lines, the last one ended.  `begin`, `length` and `tile` have an entry for each run
-        of elements; the tile of elements without one is null.
+    `begin`, `length` and `tile` have an entry for each run of elements; the tile of elements
+    without one is null.
 
     >>> import json
     >>> owned = Ownership(

@@ -21,16 +21,8 @@ SHOWN_INTERVALS = 6
 """Intervals of one tile in the table; more are counted."""
 
 
-def tensor_page(owned: Ownership, *, command: str = "") -> str:
-    """Return the tensor picture as HTML.
-
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-        command: the command that writes the page, if one does.
-
-    Returns:
-        The file's content.
-    """
+def tensor_page(owned: Ownership, command: str = "") -> str:
+    """Return the tensor picture as HTML; `command` is what writes the page, if a command does."""
     facts = {
         "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",
         "placement": owned.placement(),

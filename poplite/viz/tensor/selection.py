@@ -1,8 +1,8 @@
-"""A view given as text, `2:5, ::2`, and the elements it selects.
+"""A view written as text, `2:5, ::2`, and the elements that it selects.
 
 The text is what stands between the brackets of `t[...]`: integers, slices and an
 ellipsis.  Selected elements are kept as runs over the tensor's row-major order, so that a
-slice of whole rows is one run whatever its size.
+slice of complete rows is one run whatever its size.
 
     >>> chosen = select((4, 6), "1:3, ::2")
     >>> chosen.shape, chosen.begin[:4], chosen.length[:4]
@@ -39,7 +39,6 @@ class Selection:
 
     Attributes:
         text: the view as the user wrote it.
-        shape: shape of the view.
         begin: int64[runs], first elements, rising.
         length: int64[runs], elements of each run.
     """
@@ -51,16 +50,9 @@ class Selection:
 
 
 def parse_view(text: str) -> tuple[Index, ...]:
-    """Read the text between the brackets of an index.
+    """Read the text between the brackets of an index: an entry for each axis named.
 
-    Args:
-        text: for example `2:5, ::2`.
-
-    Returns:
-        One entry for each axis named.
-
-    Raises:
-        TensorIndexError: when it is anything but integers, slices and one ellipsis.
+    Raises TensorIndexError when it is anything but integers, slices and one ellipsis.
 
     >>> parse_view("2:5, ::2, ..., -1")
     (slice(2, 5, None), slice(None, None, 2), Ellipsis, -1)
@@ -101,18 +93,10 @@ def _integer(node: ast.expr | None, text: str) -> int | None:
 
 
 def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Selection:
-    """Find the elements that a view selects.
+    """Find the elements that a view selects; slices are clamped as NumPy clamps them.
 
-    Args:
-        shape: of the tensor.
-        view: text, or what `t[...]` takes; slices are clamped as NumPy clamps them.
-
-    Returns:
-        The selection.
-
-    Raises:
-        TensorIndexError: when the view is no index, names more axes than there are, an
-            index lies outside its axis, or nothing is selected.
+    Raises TensorIndexError when the view is no index, names more axes than there are, an index
+    lies outside its axis, or nothing is selected.
 
     >>> select((4, 6), (slice(1, 3), ...)).begin
     array([6])
@@ -183,8 +167,7 @@ def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str)
 def _runs(shape: tuple[int, ...], chosen: list[range], text: str) -> tuple[Int64, Int64]:
     """Return maximal runs of the product of the positions chosen on each axis.
 
-    Raises:
-        TensorIndexError: for more pieces than fit in memory.
+    Raises TensorIndexError for more pieces than fit in memory.
     """
     inner, block = len(shape), 1
     while inner and len(chosen[inner - 1]) == shape[inner - 1]:

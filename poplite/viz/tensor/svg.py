@@ -54,12 +54,6 @@ FINE_BELOW = 10.0
 def draw_tensor_svg(owned: Ownership) -> SvgText:
     """Draw a tensor's tiles as SVG.
 
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-
-    Returns:
-        The picture.
-
     >>> owned = Ownership(
     ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
     ... )
@@ -89,15 +83,12 @@ class _Scene:
     """What is drawn, and how large.
 
     Attributes:
-        page: how the tensor is folded.
-        rows: rows of the page that are drawn.
-        columns: columns of the page that are drawn.
+        rows: rows of the page that are drawn; columns likewise.
         blocks: rectangles by tile, of page elements or of coarse cells.
         units: elements of the page in one unit of the rectangles, down and across.
         view: rectangles of the view, of page elements.
         notices: what was left out.
         tiles: the tiles that own anything, rising.
-        tips: whether rectangles have tooltips.
     """
 
     page: Page
@@ -161,7 +152,7 @@ def _cells_notice(count: int, page: Page, down: int, across: int) -> str:
 
 
 def _corner(page: Page, blocks: Rectangles) -> tuple[int, int]:
-    """Return how many of the first rows and columns can be drawn whole."""
+    """Return how many of the first rows and columns can be drawn in full detail."""
     rows, columns = page.rows, page.columns
     while len(blocks.clipped(rows, columns)) > MOST_RECTANGLES // 2:
         if columns > 2 * rows:
@@ -179,7 +170,7 @@ def _corner_notice(count: int, page: Page, rows: int, columns: int) -> str:
 
 
 def _with_view(scene: _Scene, chosen: Selection) -> _Scene:
-    """Add the view; as a whole when its parts are too small or too many to see."""
+    """Add the view; only its bounding box when its parts are too small or too many to see."""
     ones = np.ones_like(chosen.begin)
     view = rectangles(chosen.begin, chosen.length, ones, scene.page.columns)
     view = view.clipped(scene.rows, scene.columns)

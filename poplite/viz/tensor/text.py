@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.viz.draw.columns import wrapped
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.tensor.flat_page import Page, Rectangles, fold, rectangles, tick_step
 from poplite.viz.tensor.interval_table import interval_table
 from poplite.viz.tensor.ownership import Ownership
@@ -33,19 +33,8 @@ WIDEST_ELEMENT = 8
 Int64 = npt.NDArray[np.int64]
 
 
-def draw_tensor_text(
-    owned: Ownership, *, width: int = 80, style: Style | None = None, full: bool = False
-) -> str:
+def draw_tensor_text(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:
     """Draw a tensor's tiles as text.
-
-    Args:
-        owned: the tiles of its elements, and the view to point out.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-        full: draw all lines and list all tiles, however many.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> owned = Ownership(
     ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
@@ -65,16 +54,16 @@ def draw_tensor_text(
       none         1    4 B  [3, 4)
     <BLANKLINE>
     """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+    width = style.columns
     lines = [style.bold(line) for line in wrapped(owned.title, width)]
     lines += wrapped(owned.placement(), width)
     lines += wrapped(owned.view_summary(), width) if owned.view else []
     if owned.num_elements:
         page = fold(owned.shape)
         lines += [*(style.faint(line) for line in wrapped(page.caption(), width)), ""]
-        lines += _picture(owned, page, width, style, full)
+        lines += _picture(owned, page, style)
         lines += ["", *(style.faint(line) for line in wrapped(_legend(owned, style), width)), ""]
-        lines += interval_table(owned, width=width, style=style, full=full)
+        lines += interval_table(owned, style)
     return "\n".join(lines) + "\n"
 
 
@@ -109,7 +98,7 @@ class _Ruler:
         return edges[:-1], edges[1:]
 
 
-def _picture(owned: Ownership, page: Page, width: int, style: Style, full: bool) -> list[str]:
+def _picture(owned: Ownership, page: Page, style: Style) -> list[str]:
     tiles = rectangles(owned.begin, owned.length, owned.tile, page.columns)
     view = None
     turns = [tiles.top, tiles.bottom]
@@ -119,10 +108,10 @@ def _picture(owned: Ownership, page: Page, width: int, style: Style, full: bool)
         turns += [view.top, view.bottom]
     starts = np.unique(np.concatenate(turns))
     starts = starts[starts < page.rows]
-    first, stop = (0, len(starts)) if full else _window(starts, view)
+    first, stop = (0, len(starts)) if style.full else _window(starts, view)
     labels = [page.row_label(row) for row in starts[first:stop].tolist()]
     margin = max(len(label) for label in labels)
-    room = width - margin - 3
+    room = style.columns - margin - 3
     element = min(WIDEST_ELEMENT, room // page.columns)
     ruler = _Ruler(page.columns, page.columns * element if element else room)
     rows = [_across(tiles, row) for row in starts[first:stop].tolist()]
@@ -135,7 +124,7 @@ def _picture(owned: Ownership, page: Page, width: int, style: Style, full: bool)
     if stop < len(starts):
         begin = page.row_label(int(starts[stop]))
         more = f"{len(starts) - stop:,} more lines, from {begin} on"
-        lines += wrapped(f"... {more}; -o FILE.txt writes them all", width)
+        lines += wrapped(f"... {more}; -o FILE.txt writes them all", style.columns)
     return lines
 
 
@@ -228,8 +217,7 @@ def _least_room(rows: list[Rectangles], ruler: _Ruler) -> int:
 def _segments(tiles: Rectangles, ruler: _Ruler, need: int) -> list[tuple[int, int, int, int]]:
     """Join neighbours until each segment is as wide as needed.
 
-    Returns:
-        `(first, last, start, stop)`: rectangles `first:last`, text columns `start:stop`.
+    Each is `(first, last, start, stop)`: rectangles `first:last`, text columns `start:stop`.
     """
     left = ruler.at(tiles.left)
     cuts = np.flatnonzero(np.diff(left, prepend=-1))

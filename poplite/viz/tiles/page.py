@@ -15,16 +15,8 @@ from poplite.viz.tiles.tile_load import TileLoad
 from poplite.viz.tiles.tile_map import draw_tiles_svg, draw_tiles_text, tiles_json
 
 
-def tiles_page(load: TileLoad, *, command: str = "") -> str:
-    """Return the tile map as HTML.
-
-    Args:
-        load: what lies on the tiles.
-        command: the command that writes the page, if one does.
-
-    Returns:
-        The file's content.
-    """
+def tiles_page(load: TileLoad, command: str = "") -> str:
+    """Return the tile map as HTML; `command` is what writes the page, if a command does."""
     facts = {"counted": load.title, "in all": load.summary()}
     facts |= {"balance": load.balance()} if load.balance() else {}
     facts |= {"memory of a tile": size_text(load.limit_bytes)}

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 def report_maps(report: Report) -> list[TileMap]:
     """Return the tile maps of a report; none where costs are not modelled.
 
-    Args:
-        report: of an engine.
-
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2, tile_memory_bytes=10_000))
     >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)

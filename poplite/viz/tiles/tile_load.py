@@ -50,11 +50,7 @@ class TileLoad:
         return self.size_bytes > self.limit_bytes
 
     def summary(self) -> str:
-        """Return how much lies where.
-
-        Returns:
-            One line.
-        """
+        """Return how much lies where, on one line."""
         used = np.flatnonzero(self.size_bytes)
         total = size_text(int(self.size_bytes.sum()))
         where = f" ({ranges(used)})" if 0 < len(used) < len(self.size_bytes) else ""
@@ -62,10 +58,7 @@ class TileLoad:
         return f"{total} on {len(used):,} of {count}{where}"
 
     def balance(self) -> str:
-        """Return the extremes among the tiles that hold anything.
-
-        Returns:
-            One line, empty when no tile does.
+        """Return the extremes among the tiles that hold anything; empty when none does.
 
         >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 0, 99).balance()
         'most 16 B (tile 0), least 8 B (tile 1), mean 12 B a used tile'
@@ -84,10 +77,7 @@ class TileLoad:
         )
 
     def warnings(self) -> list[str]:
-        """Return what is wrong with the mapping.
-
-        Returns:
-            A line each for tiles over their memory, and for elements without a tile.
+        """Return a line each for tiles over their memory, and for elements without a tile.
 
         >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 3, 10).warnings()
         ['! 1 tile over its 10 B (0)', '! 3 elements have no tile']
@@ -104,17 +94,9 @@ class TileLoad:
 
 
 def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
-    """Count what lies on every tile.
+    """Count what lies on every tile: the named variables and constants, or all.
 
-    Args:
-        graph: the graph.
-        names: of the variables and constants to count; all when empty.
-
-    Returns:
-        Elements and bytes of each tile.
-
-    Raises:
-        UnknownName: when the graph has no variable of a name.
+    Raises UnknownName when the graph has no variable of a name.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -125,7 +107,7 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     graph = graph.top_level_graph
     chosen = [variable_named(graph.space, name) for name in dict.fromkeys(names)] or graph.variables
     tiles = graph.target.tiles
-    # One array for all variables, so that a graph of 10^5 small ones takes no 10^5 turns.
+    # One array for all variables: a loop over 10^5 small ones would be slow.
     pieces = [variable.mapping.pieces() for variable in chosen]
     none = np.empty(0, np.int64)
     begin = np.concatenate([none, *(breaks[:-1] for breaks, _ in pieces)])

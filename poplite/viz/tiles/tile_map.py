@@ -5,10 +5,10 @@ As text, 64 tiles a line::
        0 │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅        ▂▂▂▂▂▂▂▂│
       64 │██!
 
-Tiles of several IPUs stand under the number of theirs.
+Tiles of several IPUs stand under the number of their IPU.
 
-As SVG, a square a tile with a tooltip.  Both draw a `TileMap` and compute nothing; that of
-a graph is made from its `TileLoad`.
+As SVG, each tile is a square with a tooltip.  Both draw a `TileMap` and compute nothing; the
+one of a graph is made from its `TileLoad`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from poplite.viz.draw.colors import RAMP, ramp_step
 from poplite.viz.draw.columns import cut, wrapped
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
-from poplite.viz.draw.terminal import LEAST_COLUMNS, Style
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.tiles.tile_load import TileLoad
 
@@ -68,10 +68,9 @@ class TileMap:
     ipus: int = 1
 
     def rows(self, across: int) -> list[tuple[int, int, int]]:
-        """Return the lines of a map: the IPU of each, its first tile, and one past its last.
+        """Return the lines of a map, of at most `across` tiles.
 
-        Args:
-            across: tiles in a line, at most.
+        Each is the number of its IPU, its first tile, and one past its last.
 
         >>> TileMap("", [], np.arange(6), np.arange(6) > 9, [""] * 6, str, ipus=2).rows(2)
         [(0, 0, 2), (0, 2, 3), (1, 3, 5), (1, 5, 6)]
@@ -85,13 +84,7 @@ class TileMap:
 
 
 def map_of_load(load: TileLoad) -> TileMap:
-    """Return the tile map of what lies on the tiles.
-
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        The map, in bytes.
+    """Return the tile map, in bytes, of what lies on the tiles.
 
     >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
     ['4 B, 1 element']
@@ -109,16 +102,8 @@ def map_of_load(load: TileLoad) -> TileMap:
     )
 
 
-def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = None) -> str:
+def draw_tiles_text(load: TileLoad, style: Style = DEFAULT_STYLE) -> str:
     """Draw what lies on the tiles as text.
-
-    Args:
-        load: what lies on the tiles.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-
-    Returns:
-        Lines, the last one ended.
 
     >>> load = TileLoad("x", np.array([1, 0, 2, 4]), np.array([4, 0, 8, 16]), 0, 12)
     >>> print(draw_tiles_text(load, style=Style(ascii_only=True)))
@@ -132,21 +117,12 @@ def draw_tiles_text(load: TileLoad, *, width: int = 80, style: Style | None = No
     scale: blank 0 B, . up to 2 B, # up to 16 B, ! over 12 B
     <BLANKLINE>
     """
-    return draw_map_text(map_of_load(load), width=width, style=style)
+    return draw_map_text(map_of_load(load), style)
 
 
-def draw_map_text(tiles: TileMap, *, width: int = 80, style: Style | None = None) -> str:
-    """Draw a tile map as text.
-
-    Args:
-        tiles: what to show.
-        width: columns to fit; under 60 counts as 60.
-        style: colours and character set; plain UTF-8 when omitted.
-
-    Returns:
-        Lines, the last one ended.
-    """
-    style, width = style or Style(), max(width, LEAST_COLUMNS)
+def draw_map_text(tiles: TileMap, style: Style = DEFAULT_STYLE) -> str:
+    """Draw a tile map as text."""
+    width = style.columns
     ramp = ASCII_BLOCKS if style.ascii_only else BLOCKS
     bar = "|" if style.ascii_only else "│"
     count = len(tiles.value)
@@ -194,12 +170,6 @@ def _scale_text(tiles: TileMap, ramp: str) -> str:
 def draw_tiles_svg(load: TileLoad) -> SvgText:
     """Draw what lies on the tiles as SVG.
 
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        The picture.
-
     >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
     >>> "tile 0: 4 B, 1 element" in draw_tiles_svg(load)
     True
@@ -208,14 +178,7 @@ def draw_tiles_svg(load: TileLoad) -> SvgText:
 
 
 def draw_map_svg(tiles: TileMap) -> SvgText:
-    """Draw a tile map as SVG.
-
-    Args:
-        tiles: what to show.
-
-    Returns:
-        The picture.
-    """
+    """Draw a tile map as SVG."""
     count = len(tiles.value)
     across = _tiles_across(count // tiles.ipus)
     rows = tiles.rows(across)
@@ -271,7 +234,7 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
     canvas.rect(left, y, 12, 12, "none")
     canvas.text(left + 17, y + 10, unit(0), "soft")
     low = max(1, largest // len(RAMP))
-    first = ramp_step(low, largest) if largest else 0  # few whole numbers take few of the steps
+    first = ramp_step(low, largest) if largest else 0  # few distinct integers take few of the steps
     bar_right = bar_left + (len(RAMP) - first) * step
     if largest:
         for k in range(first, len(RAMP)):
@@ -288,13 +251,7 @@ def _scale(canvas: Canvas, tiles: TileMap, left: float, y: float) -> None:
 
 
 def tiles_json(load: TileLoad) -> str:
-    """Return what lies on the tiles as JSON.
-
-    Args:
-        load: what lies on the tiles.
-
-    Returns:
-        Lines, the last one ended; `elements` and `size_bytes` have an entry for each tile.
+    """Return what lies on the tiles as JSON, with an entry for each tile.
 
     >>> import json
     >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)

@@ -33,13 +33,9 @@ LONGEST_CLASS = 32
 
 
 def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
-    """Yield the edges that are connected so far; each row of a list of edges is one.
+    """Yield the connected edges of a vertex: the field, and the tensor behind it.
 
-    Args:
-        vertex: the vertex.
-
-    Yields:
-        The field of each edge, and the tensor behind it.
+    Each row of a list of edges is one.
 
     >>> import poplite as pl
     >>> class Sum(pl.Vertex):
@@ -63,10 +59,7 @@ def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
 
 
 def num_edges(vertices: Iterable[Vertices]) -> int:
-    """Count the edges of vertices.
-
-    Args:
-        vertices: single ones and blocks.
+    """Count the edges of vertices, single ones and blocks.
 
     >>> num_edges([])
     0
@@ -78,14 +71,9 @@ def num_edges(vertices: Iterable[Vertices]) -> int:
 
 
 def class_counts(vertices: Iterable[Vertices]) -> tuple[tuple[str, int], ...]:
-    """Count vertices by class.
+    """Return name and vertices of each class, most first, else in the order met.
 
-    Args:
-        vertices: single ones and blocks.
-
-    Returns:
-        Name and vertices of each class, most first, else in the order met; classes of one
-        name stay apart.
+    Classes that have the same name are counted separately.
 
     >>> class_counts([])
     ()
@@ -97,10 +85,7 @@ def class_counts(vertices: Iterable[Vertices]) -> tuple[tuple[str, int], ...]:
 
 
 def classes_text(counts: Sequence[tuple[str, int]]) -> str:
-    """Return the largest classes in words.
-
-    Args:
-        counts: name and vertices of each class, most first.
+    """Return the largest classes in words; `counts` begins with them.
 
     >>> classes_text([("Blur", 2000), ("Add", 4)])
     'Blur 2,000, Add 4'
@@ -113,14 +98,7 @@ def classes_text(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def vertices_map(compute_set: ComputeSet) -> TileMap:
-    """Return the tile map of a compute set's vertices.
-
-    Args:
-        compute_set: the compute set.
-
-    Returns:
-        The map, in vertices.
-    """
+    """Return the tile map of a compute set, in vertices."""
     vertices, tiles = compute_set.vertices, compute_set.graph.target.tiles
     placed = [vertex.tile for vertex in vertices.singles() if vertex.tile is not None]
     count = np.bincount(np.array(placed, np.int64), minlength=tiles)

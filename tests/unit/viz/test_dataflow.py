@@ -9,6 +9,7 @@ import pytest
 
 import poplite as pl
 from poplite.errors import UnknownName
+from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
 from poplite.viz.dataflow.nodes import Node
 
@@ -143,12 +144,12 @@ def layers(count: int) -> pl.Graph:
 
 
 def test_what_fits_is_not_collapsed() -> None:
-    flow = dataflow_of(layers(4), max_nodes=12)
+    flow = dataflow_of(layers(4), excerpt=Excerpt(max_nodes=12))
     assert (len(flow.nodes), flow.notice, flow.full_size) == (12, "", 12)
 
 
 def test_scopes_are_collapsed_deepest_first_down_to_the_shared_one() -> None:
-    flow = dataflow_of(layers(4), max_nodes=11)
+    flow = dataflow_of(layers(4), excerpt=Excerpt(max_nodes=11))
     assert titles(flow) == [f"net/layer{k}/" for k in range(4)]
     assert flow.nodes[0].detail == "2 variables, 1 compute set"
     assert flow.nodes[0].size_bytes == 40
@@ -156,7 +157,7 @@ def test_scopes_are_collapsed_deepest_first_down_to_the_shared_one() -> None:
     graph = layers(4)
     with graph.scope("net/layer0/tmp"):
         graph.add_variable(pl.INT, (4,), "u", mapping=0)
-    deep = dataflow_of(graph, max_nodes=12)
+    deep = dataflow_of(graph, excerpt=Excerpt(max_nodes=12))
     assert "net/layer0/tmp/" in titles(deep)
     assert "net/layer1/tmp/t" in titles(deep)  # a scope of one thing stays that thing
 
@@ -167,14 +168,17 @@ def test_scopes_are_collapsed_no_further_than_needed() -> None:
         with graph.scope(f"a{k % 2}/b{k % 4}/c{k % 6}"):
             graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0)
     graph.add_variable(pl.INT, (4,), "free", mapping=0)
-    assert len(dataflow_of(graph, max_nodes=13).nodes) == 13
-    assert titles(dataflow_of(graph, max_nodes=12))[0] == "a0/b0/"
-    assert len(dataflow_of(graph, max_nodes=5).nodes) == 5
-    assert titles(dataflow_of(graph, max_nodes=4)) == ["a0/", "a1/", "free"]
+    assert len(dataflow_of(graph, excerpt=Excerpt(max_nodes=13)).nodes) == 13
+    assert titles(dataflow_of(graph, excerpt=Excerpt(max_nodes=12)))[0] == "a0/b0/"
+    assert len(dataflow_of(graph, excerpt=Excerpt(max_nodes=5)).nodes) == 5
+    assert titles(dataflow_of(graph, excerpt=Excerpt(max_nodes=4))) == ["a0/", "a1/", "free"]
     alone = pl.Graph(pl.Target(tiles=4))
     for k in range(12):
         alone.add_variable(pl.INT, (4,), f"a{k}/x", mapping=0)
-    assert dataflow_of(alone, max_nodes=10).notice == "12 nodes collapsed to 1, by number"
+    assert (
+        dataflow_of(alone, excerpt=Excerpt(max_nodes=10)).notice
+        == "12 nodes collapsed to 1, by number"
+    )
 
 
 def test_numbered_names_are_collapsed_the_most_frequent_first() -> None:
@@ -183,11 +187,13 @@ def test_numbered_names_are_collapsed_the_most_frequent_first() -> None:
         graph.add_variable(pl.INT, (4,), f"x{k}", mapping=0)
     for k in range(3):
         graph.add_variable(pl.INT, (4,), f"b{k}", mapping=0)
-    flow = dataflow_of(graph, max_nodes=10)
+    flow = dataflow_of(graph, excerpt=Excerpt(max_nodes=10))
     assert titles(flow) == ["x0 ... x19", "b0", "b1", "b2"]
     assert flow.nodes[0].facts() == ["20 variables, 320 B"]
     assert flow.notice == "23 nodes collapsed to 4, by number"
-    assert titles(dataflow_of(layers(20), max_nodes=10)) == ["net/layer0/ ... net/layer19/"]
+    assert titles(dataflow_of(layers(20), excerpt=Excerpt(max_nodes=10))) == [
+        "net/layer0/ ... net/layer19/"
+    ]
 
 
 def test_the_rest_is_collapsed_by_kind() -> None:
@@ -196,7 +202,7 @@ def test_the_rest_is_collapsed_by_kind() -> None:
         graph.add_variable(pl.INT, (4,), letter, mapping=0)
     graph.add_compute_set("one")
     graph.add_compute_set("two")
-    flow = dataflow_of(graph, max_nodes=10)
+    flow = dataflow_of(graph, excerpt=Excerpt(max_nodes=10))
     assert titles(flow) == ["one", "two", "variables"]
     assert flow.notice == "18 nodes collapsed to 3, by kind"
 
@@ -207,10 +213,10 @@ def test_too_many_edges_are_collapsed_too() -> None:
     for k in range(10):
         work = graph.add_compute_set(f"work{k}")
         graph.add_vertex(work, Rows, tile=0, rows=data)
-    flow = dataflow_of(graph, max_nodes=20)  # 20 nodes, but 100 edges
+    flow = dataflow_of(graph, excerpt=Excerpt(max_nodes=20))  # 20 nodes, but 100 edges
     assert flow.notice == "20 nodes collapsed to 11, by number"
     assert flow.full_size == 25
-    assert dataflow_of(graph, max_nodes=25).notice == ""
+    assert dataflow_of(graph, excerpt=Excerpt(max_nodes=25)).notice == ""
 
 
 def many(count: int) -> pl.Graph:
@@ -222,7 +228,7 @@ def many(count: int) -> pl.Graph:
 
 
 def test_what_was_asked_for_is_not_collapsed() -> None:
-    flow = dataflow_of(many(40), around="x3", max_nodes=10)
+    flow = dataflow_of(many(40), excerpt=Excerpt(around="x3", max_nodes=10))
     assert titles(flow) == ["x0 ... x39", "x3", "work"]
     assert [node.focus for node in flow.nodes] == [False, True, False]
     assert flow.nodes[0].detail == "39 variables"
@@ -241,28 +247,28 @@ def test_around_a_name(hops: int, shown: list[str]) -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     a, b, c, d, _ = (graph.add_variable(pl.INT, (4,), name, mapping=0) for name in "abcde")
     program = pl.Sequence(pl.Copy(a, b), pl.Copy(b, c), pl.Copy(c, d))
-    flow = dataflow_of(graph, program, around="b", hops=hops)
+    flow = dataflow_of(graph, program, excerpt=Excerpt(around="b", hops=hops))
     assert titles(flow) == shown
     assert [node.title for node in flow.nodes if node.focus] == ["b"]
     assert flow.title.endswith(", around 'b'")
 
 
 def test_in_a_scope() -> None:
-    flow = dataflow_of(layers(3), scope="net/layer1/tmp")
+    flow = dataflow_of(layers(3), excerpt=Excerpt(scope="net/layer1/tmp"))
     assert titles(flow) == ["net/layer1/tmp/t", "net/layer1/work"]
-    assert len(dataflow_of(layers(3), scope="net").nodes) == 9
+    assert len(dataflow_of(layers(3), excerpt=Excerpt(scope="net")).nodes) == 9
 
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match=r"no variable or compute set 'net/layer1/v'.*mean") as e:
-        dataflow_of(layers(3), around="net/layer1/v")
+        dataflow_of(layers(3), excerpt=Excerpt(around="net/layer1/v"))
     assert "... and 4 more names" in str(e.value)
     with pytest.raises(UnknownName, match=r"no scope 'net/layr1' \(did you mean 'net/layer1'"):
-        dataflow_of(layers(3), scope="net/layr1")
+        dataflow_of(layers(3), excerpt=Excerpt(scope="net/layr1"))
     with pytest.raises(UnknownName, match="no scope 'net'\n  no name in it has a scope"):
-        dataflow_of(many(2), scope="net")
+        dataflow_of(many(2), excerpt=Excerpt(scope="net"))
     with pytest.raises(UnknownName, match="no variable or compute set 'x'\n  it is empty"):
-        dataflow_of(pl.Graph(), around="x")
+        dataflow_of(pl.Graph(), excerpt=Excerpt(around="x"))
 
 
 def test_a_hundred_thousand_nodes_are_a_few() -> None:

@@ -179,7 +179,7 @@ def test_every_edge_is_a_path_from_row_to_row(
 ) -> None:
     widths, links, order = drawn
     layout = layered(widths, links, order)
-    for number, (tail, head, sort) in enumerate(links):
+    for number, (tail, head, kind) in enumerate(links):
         used = [s for s in layout.segments if number in s.links]
         upper, lower = sorted((tail, head), key=layout.row.__getitem__)
         at = {s.upper: s.lower for s in used}
@@ -190,6 +190,6 @@ def test_every_edge_is_a_path_from_row_to_row(
             node = at[node]
             assert node == lower or node >= len(widths)  # on the way only trunks
         for segment in used:
-            ways = {(links[k].sort, links[k].tail, links[k].head) for k in segment.links}
-            assert {way[0] for way in ways} == {sort}
+            ways = {(links[k].kind, links[k].tail, links[k].head) for k in segment.links}
+            assert {way[0] for way in ways} == {kind}
             assert len({way[1] for way in ways}) == 1 or len({way[2] for way in ways}) == 1

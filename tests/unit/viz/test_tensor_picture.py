@@ -112,7 +112,7 @@ def test_text_counts_tiles_that_are_no_series() -> None:
 def test_long_pictures_are_cut_with_a_notice_unless_full() -> None:
     rows = owned(np.arange(1000)[:, None] % 3 + np.zeros(64, np.int64))
     assert "... 961 more lines, from 39 on; -o FILE.txt writes them all" in draw_tensor_text(rows)
-    assert len(body(draw_tensor_text(rows, full=True))) == 1000
+    assert len(body(draw_tensor_text(rows, Style(full=True)))) == 1000
 
 
 def test_long_pictures_are_cut_around_the_view() -> None:
@@ -156,7 +156,7 @@ def test_tiles_one_after_the_other_share_a_line() -> None:
 
 def test_long_tables_are_cut_with_a_notice_unless_full() -> None:
     tiles = owned(np.repeat(np.arange(200)[::-1], np.arange(200) % 7 + 1))
-    text, full = draw_tensor_text(tiles), draw_tensor_text(tiles, full=True)
+    text, full = draw_tensor_text(tiles), draw_tensor_text(tiles, Style(full=True))
     assert re.search(r"\.\.\. \d+ more tiles; -o FILE\.txt", text)
     assert "more tiles" not in full
     assert "\n   199         1    4 B  [0, 1)\n" in full
@@ -214,7 +214,7 @@ def cases(draw: st.DrawFn) -> Ownership:
 @given(cases(), st.integers(60, 120))
 def test_text_fits_the_width(case: Ownership, width: int) -> None:
     for full in (False, True):
-        text = draw_tensor_text(case, width=width, full=full)
+        text = draw_tensor_text(case, Style(width=width, full=full))
         assert max(map(len, text.splitlines())) <= width
 
 

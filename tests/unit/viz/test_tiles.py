@@ -89,7 +89,7 @@ def test_text_has_64_tiles_a_line_and_23_lines_for_the_default_target() -> None:
 @pytest.mark.parametrize("width", [60, 79, 80, 200])
 def test_text_fits_the_width(width: int) -> None:
     sizes = (np.arange(1472) * 431).tolist()
-    text = draw_tiles_text(load(*sizes, unmapped=99, limit=600_000), width=width)
+    text = draw_tiles_text(load(*sizes, unmapped=99, limit=600_000), Style(width=width))
     assert max(map(len, text.splitlines())) <= width
     assert sum(len(line.split("│")[1]) for line in text.splitlines() if "│" in line) == 1472
 

@@ -1,0 +1,109 @@
+"""The forms that every picture can take: text, SVG, JSON, and a page where there is one.
+
+Users' functions (`pictures`), notebooks (`notebook`) and the command (`poplite.tools.viz`)
+gather the data of a picture and have it drawn by what these functions return::
+
+    gathered by     data          drawn as
+    tile_load       TileLoad      tiles_forms
+    report_maps     TileMap       map_forms
+    ownership_of    Ownership     tensor_forms
+    summary_of      Summary       summary_forms
+    program_tree    ProgramTree   program_forms
+    dataflow_of     Dataflow      dataflow_forms
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from poplite.viz.dataflow.graph import Dataflow, dataflow_json
+from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
+from poplite.viz.program.svg import draw_program_svg
+from poplite.viz.program.text import draw_program_text
+from poplite.viz.program.tree import ProgramTree, program_json
+from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
+from poplite.viz.tensor.ownership import Ownership, tensor_json
+from poplite.viz.tensor.page import tensor_page
+from poplite.viz.tensor.svg import draw_tensor_svg
+from poplite.viz.tensor.text import draw_tensor_text
+from poplite.viz.tiles.page import tiles_page
+from poplite.viz.tiles.tile_load import TileLoad
+from poplite.viz.tiles.tile_map import (
+    TileMap,
+    draw_map_svg,
+    draw_map_text,
+    draw_tiles_svg,
+    draw_tiles_text,
+    tiles_json,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of one picture; each is drawn when it is called.
+
+    Attributes:
+        page: takes the command that writes the page, "" if none does.
+    """
+
+    text: Callable[[Style], str]
+    svg: Callable[[], SvgText]
+    json: Callable[[], str] | None = None
+    page: Callable[[str], str] | None = None
+
+
+def tiles_forms(load: TileLoad) -> Forms:
+    """Return the forms of what lies on the tiles."""
+    return Forms(
+        partial(draw_tiles_text, load),
+        partial(draw_tiles_svg, load),
+        partial(tiles_json, load),
+        partial(tiles_page, load),
+    )
+
+
+def map_forms(tiles: TileMap) -> Forms:
+    """Return the forms of any other tile map; its data is part of a larger JSON text."""
+    return Forms(partial(draw_map_text, tiles), partial(draw_map_svg, tiles))
+
+
+def tensor_forms(owned: Ownership) -> Forms:
+    """Return the forms of who owns a tensor's elements."""
+    return Forms(
+        partial(draw_tensor_text, owned),
+        partial(draw_tensor_svg, owned),
+        partial(tensor_json, owned),
+        partial(tensor_page, owned),
+    )
+
+
+def summary_forms(summary: Summary) -> Forms:
+    """Return the forms of a graph's summary."""
+    return Forms(
+        partial(draw_summary_text, summary),
+        partial(draw_summary_svg, summary),
+        partial(summary_json, summary),
+    )
+
+
+def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
+    """Return the forms of a program tree; `counts` adds how often each row runs."""
+    return Forms(
+        partial(draw_program_text, tree, counts=counts),
+        partial(draw_program_svg, tree, counts=counts),
+        partial(program_json, tree),
+    )
+
+
+def dataflow_forms(flow: Dataflow) -> Forms:
+    """Return the forms of a dataflow graph, with its SVG by the built-in layout."""
+    return Forms(
+        partial(draw_dataflow_text, flow),
+        partial(draw_dataflow_svg, flow),
+        partial(dataflow_json, flow),
+    )
