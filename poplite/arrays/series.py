@@ -188,10 +188,7 @@ def taken(series: Series, chosen: Int64) -> Series:
 
 
 def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
-    """Return the one distance from each number to the next, or None; 0 where there is none.
-
-    Args:
-        values: integers[n], at least one.
+    """Return the one distance from each number to the next, or None; 0 for a single number.
 
     >>> progression(np.array([3, 5, 7])), progression(np.array([3, 5, 8]))
     (2, None)
@@ -229,11 +226,7 @@ def counting(first: int, count: int) -> Steps:
 
 
 def compact(values: Int64) -> Series:
-    """Return numbers in few bytes.
-
-    Args:
-        values: int64[n].
-    """
+    """Return numbers in few bytes."""
     if not len(values):
         return constant(0, 0)
     first, step = int(values[0]), progression(values)

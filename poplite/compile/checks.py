@@ -79,18 +79,7 @@ class _Fault(NamedTuple):
 def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgesOf) -> None:
     """Refuse programs that a real machine would refuse or get wrong.
 
-    Args:
-        graph: the graph they run on.
-        programs: the programs by name.
-        edges_of: returns the edges of a compute set; called once all are connected.
-
-    Raises:
-        ControlProgramError: when a step uses another graph, or wants to know what vertices
-            returned that return nothing.
-        GraphConnectionError: when edges or state of a vertex are missing, or an Input shares
-            elements with an InOut of the same vertex.
-        InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
-        GraphCycleError: when vertices of one compute set race.
+    `edges_of` is called only once all edges of the programs are known to be connected.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table

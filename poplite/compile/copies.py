@@ -55,15 +55,10 @@ NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
 
 
 def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
-    """Return the moves between two views of one variable each.
+    """Return the moves between two views of one variable each, of as many elements of `size` bytes.
 
-    Args:
-        destination: elements to write, none twice.
-        source: elements to read, of as many elements.
-        size: bytes of an element.
-
-    Returns:
-        None when the digits of the two do not fit into each other, or are all small.
+    No element of the destination comes twice. Returns None when the digits of the two do not fit
+    into each other, or are all small.
 
     >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
     [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
@@ -124,11 +119,7 @@ def _merged(loops: Sequence[Loop]) -> list[Loop]:
 
 
 def copied_runs(destination: Runs, source: Runs) -> Moves:
-    """Return the moves that copy one sequence of bytes onto another.
-
-    Args:
-        destination: runs to write, which do not overlap.
-        source: runs to read, of as many bytes altogether.
+    """Return the moves between two lists of runs of as many bytes; destinations do not overlap.
 
     >>> source = np.array([50, 58, 90, 97]), np.array([4, 5, 4, 4])
     >>> moves = copied_runs((np.array([200]), np.array([17])), source)

@@ -49,12 +49,7 @@ class Placed:
 
 
 class Places:
-    """The places of all edges of a compute set.
-
-    Args:
-        table: the edges.
-        layout: where variables and state lie; temporaries are reserved in it.
-    """
+    """The places of all edges of a compute set; temporaries are reserved in the layout."""
 
     def __init__(self, table: EdgeTable, layout: ArenaLayout) -> None:
         self._table, self._layout = table, layout

@@ -82,13 +82,7 @@ class HostStep:
 
 
 class HostLowering:
-    """Lowers what needs the host; blocks are reserved at once.
-
-    Args:
-        programs: all that needs it, each once.
-        graph: the graph they run on.
-        layout: where variables lie.
-    """
+    """Lowers programs that need the host; their blocks are reserved when it is made."""
 
     def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
         self._buffers, self._layout = graph.function_buffers, layout
@@ -102,11 +96,7 @@ class HostLowering:
             self._blocks[owner] = layout.reserve_block(size)
 
     def lowered(self, program: Program) -> HostStep | None:
-        """Return a program lowered; None when it does not need the host.
-
-        Args:
-            program: one of those that blocks were reserved for.
-        """
+        """Return what a program is lowered to; None when it does not need the host."""
         match program:
             case StreamCopy():
                 return self._stream_copy(program)
@@ -187,12 +177,7 @@ class HostLowering:
 
 
 def action_of(program: Program, layout: ArenaLayout) -> Action | None:
-    """Return what Python does for a program; None when it is done without Python.
-
-    Args:
-        program: a leaf, or a program in which a scalar decides.
-        layout: where variables lie.
-    """
+    """Return what Python does for a leaf or a decision; None when it needs no Python."""
     match program:
         case PrintTensor(title=title, tensor=tensor, format=format):
             return Print(title, host_tensor(tensor, layout), format)
@@ -222,15 +207,7 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
 
 
 def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
-    """Return what Python does when replicas do not agree how to go on.
-
-    Args:
-        program: one in which a scalar decides.
-        layout: where variables lie.
-
-    Returns:
-        None where there is one replica only.
-    """
+    """Return what Python does when replicas do not agree how to go on; None with one replica."""
     if layout.replicas == 1 or program.decided_by is None:
         return None
     scalar = host_tensor(program.decided_by, layout)
@@ -239,24 +216,14 @@ def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
 
 
 def host_tensor(tensor: Tensor, layout: ArenaLayout) -> HostTensor:
-    """Return a tensor as the host sees it.
-
-    Args:
-        tensor: any view.
-        layout: where its variables lie.
-    """
+    """Return a tensor as the host sees it."""
     moves = dense_moves(tensor.view, tensor.element_type.size_bytes, layout)
     metadata = metadata_position(tensor, layout)
     return HostTensor(tensor.name, tensor.element_type, tensor.shape, moves, metadata)
 
 
 def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
-    """Return the byte position of a tensor's QUARTER metadata; None where it has none.
-
-    Args:
-        tensor: any view.
-        layout: where its variables lie.
-    """
+    """Return the byte position of a tensor's QUARTER metadata; None where it has none."""
     if tensor.metadata is None:
         return None
     return int(layout.byte_positions(addresses(tensor.metadata.view).ravel())[0])

@@ -126,13 +126,7 @@ class EngineOptions:
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
     """Return what is asked for by arguments, by options and, above both, by the environment.
 
-    Args:
-        options: by name, as the user gave them.
-        arguments: of `Engine`, by the names of `EngineOptions`.
-
-    Raises:
-        ControlProgramError: for other `checks` than there are.
-        InvalidOption: for an unknown name, a name without meaning here, or another value.
+    `arguments` are those of `Engine`, by the names of `EngineOptions`.
 
     >>> engine_options(interpret=["Align"]).interpret
     ('Align',)

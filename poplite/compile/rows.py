@@ -55,12 +55,7 @@ def vertices_of(
 ) -> Vertices:
     """Return the descriptor rows of vertices.
 
-    Args:
-        cls: their class.
-        forms: how the rows of list fields are found.
-        values: for each column, the number of each vertex.
-        tables: of list fields.
-        work: of each vertex, in elements; a number where all are alike.
+    `work` is that of each vertex, in elements: one number where all are alike.
     """
     described = columns(list(cls.fields.values()), forms)
     series = [None if c.kind == "table" else values[c.field, c.part] for c in described]
@@ -124,13 +119,8 @@ def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
         500      4             3      2         10
         510      4
 
-    Args:
-        moving: int64[rows, m].
-        fixed: int64[rows, f].
-
-    Returns:
-        First row of each run, rows of each run, and int64[runs, m] of steps; the step of a
-        run of one row is 0.
+    Takes int64[rows, m] and int64[rows, f]. Returns the first row of each run, the rows of each
+    run, and int64[runs, m] of steps; the step of a run of one row is 0.
 
     >>> first, count, step = affine_runs(np.array([[0], [64], [128], [9]]), np.ones((4, 1)))
     >>> first.tolist(), count.tolist(), step.tolist()

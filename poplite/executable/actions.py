@@ -122,11 +122,7 @@ Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
 
 
 def action_text(action: Action) -> str:
-    """Return what messages call the step that an action is for.
-
-    Args:
-        action: any action.
-    """
+    """Return what messages call the step that an action is for."""
     match action:
         case Print(title=title):
             return f"PrintTensor '{title}'"

@@ -138,11 +138,7 @@ class Moves:
 
 
 def joined(several: Sequence[Moves]) -> Moves:
-    """Return the moves of several together.
-
-    Args:
-        several: none of them writes what another reads or writes.
-    """
+    """Return the moves of several together, none of which writes what another reads or writes."""
     records = [np.zeros((0, RECORD_WORDS), np.int64)]
     pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]
     for moves in several:

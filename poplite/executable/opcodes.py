@@ -151,32 +151,21 @@ class Code:
         return np.append(False, same & (launched | (op[1:] == COLLECT)))
 
     def end_of_launches(self, row: int) -> int:
-        """Return the row behind the launches of a step, but for the sum of slots.
-
-        Args:
-            row: the first of them.
-        """
+        """Return the row behind the launches of a step from `row` on, but for the sum of slots."""
         ops, end = self.ops, row + 1
         while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
             end += 1
         return end
 
     def called_from(self, rows: Sequence[int]) -> Code:
-        """Return the code with the step numbers that a function has in one place.
-
-        Args:
-            rows: the CALL rows that have not returned.
-        """
+        """Return the code with the step numbers of one call; `rows` are the open CALLs."""
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())
         return replace(self, step_numbers=self.step_numbers + before)
 
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
         """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
 
-        Args:
-            number: its number; of what decides, that of the step before.
-            what: what it does, or what decides.
-            decides: whether it decides what runs next, and is no step itself.
+        `decides` says that `what` is no step, but decides what runs after step `number`.
         """
         if not decides:
             does = f": {what}" if what else ""

@@ -106,21 +106,13 @@ class CopyStep:
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
-    """Return what each launch of a step runs, in order; nothing where it only counts.
-
-    Args:
-        step: a lowered step.
-    """
+    """Return what each launch of a step runs, in order; nothing where it only counts."""
     if isinstance(step, CopyStep):
         return [(step.moves,)]
     return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
 
 
 def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
-    """Return the classes of all vertices, each once, in the order of the steps.
-
-    Args:
-        steps: lowered steps.
-    """
+    """Return the classes of all vertices, each once, in the order of the steps."""
     groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
     return list(dict.fromkeys(group.cls for group in groups))

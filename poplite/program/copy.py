@@ -158,20 +158,7 @@ class TensorCopy(Copy):
 
 
 def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
-    """Refuse to copy a tensor to another that does not fit.
-
-    Args:
-        title: what the copy is called in messages.
-        source: what is read.
-        destination: what is written.
-
-    Raises:
-        ControlProgramError: for different numbers of elements or different graphs, and when
-            they share elements.
-        ElementTypeError: for different element types.
-        TensorMetadataError: for QUARTER tensors whose metadata is not alike.
-        GraphConnectionError: when the destination is constant, or holds an element twice.
-    """
+    """Refuse to copy a tensor to another that does not fit; `title` names the copy in messages."""
     shapes = f"{type_and_shape(source)} to {type_and_shape(destination)}"
     if source.graph is not destination.graph:
         raise ControlProgramError(

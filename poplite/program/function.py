@@ -135,11 +135,7 @@ class Call(Program):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class FunctionCall(Call):
-    """Runs a function of the graph; made by `Call`.
-
-    Args:
-        function: what runs.
-    """
+    """Runs a function of the graph; made by `Call`."""
 
     function: Function
 
@@ -174,9 +170,6 @@ class FunctionCall(Call):
 def written_steps(program: Program) -> int:
     """Return how many steps a program has with each function once, as it is compiled.
 
-    Args:
-        program: the program.
-
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
     >>> graph = Graph()
@@ -199,10 +192,6 @@ def written_steps(program: Program) -> int:
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:
     """Return the functions through which a program runs another; None when it does not.
-
-    Args:
-        program: the outer one.
-        inner: the one that is looked for.
 
     >>> from poplite.graph import Graph
     >>> inner = Program()

@@ -74,11 +74,7 @@ class Malformed(ValueError):
 
 @contextmanager
 def at(place: str) -> Iterator[None]:
-    """Say where what is wrong was found.
-
-    Args:
-        place: the field.
-    """
+    """Add a place to the message of what is found malformed within."""
     try:
         yield
     except Malformed as error:
@@ -101,12 +97,9 @@ class ArrayWriter:
         self._kept: list[Array] = []
 
     def add(self, values: Array) -> list[Any]:
-        """Return what stands for an array in the manifest: type, first element, shape.
+        """Return the reference to an array in the manifest: type, first element, shape.
 
-        Of one number repeated, the number is kept, and its shape stands fourth.
-
-        Args:
-            values: of one of `ELEMENT_DTYPES`.
+        Of a number that is repeated only one is kept; the shape of the array stands fourth.
         """
         if id(values) not in self._refs:
             self._kept.append(values)  # so that no other array gets its id
@@ -133,25 +126,14 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Finds arrays in those that a file holds.
-
-    Args:
-        flat: all numbers of each type.
-    """
+    """Finds arrays in those that a file holds, one flat array for each type."""
 
     def __init__(self, flat: Mapping[str, Array]) -> None:
         self._flat = flat
         self._found: dict[tuple[Any, ...], Array] = {}
 
     def take(self, ref: Any) -> Array:
-        """Return the array that `ArrayWriter.add` returned something for.
-
-        Args:
-            ref: what stands in the manifest.
-
-        Raises:
-            Malformed: when there is no such array.
-        """
+        """Return the array of a reference that `ArrayWriter.add` made."""
         if not isinstance(ref, list) or list(map(type, ref)) not in ARRAY_REFS:
             raise Malformed(f"{told(ref)} names no array")
         name, first, shape, *more = ref
@@ -180,27 +162,14 @@ def _product(shape: Sequence[Any]) -> int:
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:
-    """Return a manifest as JSON.
-
-    Args:
-        manifest: what is written.
-
-    Raises:
-        Malformed: when a text in it has a lone surrogate.
-    """
+    """Return a manifest as JSON; refuse text with a lone surrogate."""
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
     _check_characters(text, manifest)
     return text
 
 
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
-    """Write an archive.
-
-    Args:
-        file: where to; it must be seekable.
-        text: the manifest.
-        arrays: the arrays that it names.
-    """
+    """Write a manifest and the arrays that it names to a seekable file."""
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.members().items():
         members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
@@ -216,15 +185,7 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
-    """Return manifest and arrays of an archive.
-
-    Args:
-        path: the file.
-
-    Raises:
-        OSError: when the file cannot be read.
-        Malformed: when it is no such archive, or damaged.
-    """
+    """Return manifest and arrays of an archive; raise OSError or Malformed."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):  # which may never end

@@ -47,13 +47,7 @@ from poplite.vertex.vertex import Vertex
 
 @cache
 def coder_of(annotation: Any) -> Coder:
-    """Return what writes and reads values of an annotation.
-
-    Args:
-        annotation: as `typing.get_type_hints` gives it.
-
-    Raises:
-        TypeError: for one that cannot be saved.
+    """Return the coder of an annotation as `typing.get_type_hints` returns it.
 
     >>> from poplite.executable.file.coders import Writer
     >>> coder_of(tuple[int, ...]).encode((1, 2), Writer())
@@ -104,10 +98,9 @@ def coder_of(annotation: Any) -> Coder:
 
 
 def portable(location: SourceLocation) -> list[Any]:
-    """Return a line as a file holds it: below the working directory, else the file's name.
+    """Return a line as a file holds it: its path below the working directory, else the file's name.
 
-    Args:
-        location: the line, whose caller stands elsewhere (`callers`).
+    The lines that called it stand elsewhere (`callers`).
     """
     # Bytes of a path that are no UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
@@ -119,11 +112,7 @@ def portable(location: SourceLocation) -> list[Any]:
 
 
 def callers(location: SourceLocation) -> list[list[Any]]:
-    """Return the lines that called a line, the nearest first, as a file holds them.
-
-    Args:
-        location: the line.
-    """
+    """Return the lines that called a line, the nearest first, as a file holds them."""
     found, caller = [], location.caller
     while caller is not None:
         found.append(portable(caller))
@@ -132,15 +121,7 @@ def callers(location: SourceLocation) -> list[list[Any]]:
 
 
 def location_of(data: Json, called: Json) -> SourceLocation:
-    """Return the line that `portable` and `callers` returned something for.
-
-    Args:
-        data: what stands in a file of the line.
-        called: what stands there of its callers.
-
-    Raises:
-        Malformed: when it is none.
-    """
+    """Return the line of which `portable` returned `data` and `callers` returned `called`."""
     if type(called) is not list:
         raise Malformed(f"{told(called)} is no list of callers")
     location = None

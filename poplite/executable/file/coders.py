@@ -66,11 +66,7 @@ class Coder(ABC):
 
     @abstractmethod
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON.
-
-        Raises:
-            Malformed: when there is none.
-        """
+        """Return the value of JSON; raise `Malformed` when it has none."""
 
 
 class ScalarCoder(Coder):

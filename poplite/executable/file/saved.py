@@ -41,12 +41,7 @@ _FIX = "save it again: executable.save(path)"
 
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
-    """Write an executable to a file; see `Executable.save`.
-
-    Args:
-        executable: any executable.
-        path: the file.
-    """
+    """Write an executable to a file; see `Executable.save`."""
     to = Writer()
     data = coder_of(Executable).encode(executable, to)
     classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
@@ -73,12 +68,7 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
-    """Read an executable from a file; see `Executable.load`.
-
-    Args:
-        path: the file.
-        vertices: vertex classes, and modules that hold some.
-    """
+    """Read an executable from a file; see `Executable.load`."""
     name = _path(path, "load")
     try:
         return _loaded(name, vertices)

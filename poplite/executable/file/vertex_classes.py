@@ -58,13 +58,7 @@ class NamedClass:
 
 
 def named_class(cls: type[Vertex]) -> NamedClass:
-    """Return how a file names a class.
-
-    Args:
-        cls: no template.
-
-    Raises:
-        FileLoadError: when it has no source text.
+    """Return how a file names a class that is no template; refuse one without source text.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -95,16 +89,9 @@ def _name(cls: type[Vertex]) -> str:
 def found_classes(
     named: Sequence[NamedClass], given: Iterable[VertexSource], path: str
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names.
+    """Return the classes that a file names; look into those that are given first.
 
-    Args:
-        named: what it names.
-        given: classes and modules, looked into first.
-        path: the file, for messages.
-
-    Raises:
-        ElementTypeError: when something is given that is neither class nor module.
-        FileLoadError: when some class is not found, or only with other code.
+    Classes that are missing, or have other code, are refused together; `path` is for messages.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_given(given), _defined(Vertex)):
