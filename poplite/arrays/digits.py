@@ -170,8 +170,8 @@ def locate(digits: Sequence[Digit], index: int) -> int:
 def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Piece]:
     """Select the non-empty range [begin, end) of a number.
 
-    Where its ends fall inside a digit, it is cut: a head up to the next whole outer digit, a body
-    of whole ones, and a tail, head and tail cut again in the inner digits::
+    An end inside a digit cuts the range into a head up to the next full outer digit, a body of full
+    ones, and a tail; head and tail are cut again in the inner digits::
 
         ((2, .), (3, .), (4, .))     [5, 23)  ->  5 | 8 | 12 | 20 | 23
 

@@ -51,10 +51,6 @@ class Intervals(Sequence[Interval]):
         begin: int64[n], first elements.
         end: int64[n], one past the last elements.
 
-    Attributes:
-        begin: as given.
-        end: as given.
-
     >>> np.asarray(Intervals(np.array([0, 6]), np.array([3, 8]))).tolist()
     [[0, 3], [6, 8]]
     """

@@ -21,7 +21,7 @@ from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, top
 from poplite.jit.native import address, native
 
 FEW = 2048
-"""So many intervals are not worth loading compiled code for."""
+"""Intervals up to which loading compiled code is not worth it."""
 
 
 def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:

@@ -1,11 +1,10 @@
-"""What can be checked only when the whole program is known.
+"""Checks that need the complete program.
 
-Everything about one call is refused at that call.  Left for here are the things somebody
-might still have added: tensors of another graph, edges and state that are missing,
-vertices and elements without a tile, and races.  All faults of one kind come together.
+Errors in one call are refused at that call.  Left for here is what somebody might still have
+added or changed: tensors of another graph, edges and state that are missing, vertices and elements
+without a tile, and races.  All faults of one kind are reported together.
 
-They cost what the user can do about them: each message names the objects, their source
-lines, and the program step that needs them::
+Each message names the objects, their source lines, and the program step that needs them::
 
     Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
 
@@ -56,7 +55,7 @@ EdgesOf = Callable[[ComputeSet], EdgeTable]
 
 
 class _Used(NamedTuple):
-    """What programs use, each with the first step that uses it."""
+    """The objects that programs use, each with the first step that uses it."""
 
     compute_sets: dict[ComputeSet, str]
     tensors: list[tuple[Tensor, str, SourceLocation]]
@@ -140,7 +139,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
 
 
 def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
-    """Refuse functions of another graph; what they run may use nothing, and have no step."""
+    """Refuse functions of another graph, even those that run no step and use nothing."""
     calls = {
         node: name
         for name, program in programs.items()
@@ -168,13 +167,7 @@ def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
 
 
 class _Missing(NamedTuple):
-    """What a vertex lacks.
-
-    Attributes:
-        what: in words.
-        field: its field.
-        unsized: whether it would do to say how long the field is, or is to be.
-    """
+    """A field that a vertex lacks; `unsized` where it would do to say how long it is."""
 
     what: str
     field: Field
@@ -232,7 +225,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
 
 
 def _gaps(rows: Sequence[int], size: int) -> str:
-    """Return which rows of a list are not among some; it may be far longer than they are many."""
+    """Return which rows of a list are missing; the list may be far longer than `rows`."""
     between = [range(a + 1, b) for a, b in pairwise([-1, *rows, size]) if a + 1 < b]
     return ", ".join(
         [*map(ranges, between[:SHOWN_FAULTS]), *["..."] * (len(between) > SHOWN_FAULTS)]

@@ -1,16 +1,15 @@
 """From what a copy reads and writes to its moves.
 
 Two views of one variable each are two mixed-radix numbers.  Cut until their digits are equally
-long, they are nested loops, of which the innermost two are one record, however many elements
-there are::
+long, they are nested loops; the innermost two become one record, however many elements there are::
 
     source        (2, 4) (4, 8)      4 x 2 floats, transposed
     destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
     loops         2 x (to + 16, from + 4), 4 x (to + 4, from + 8)           2 records of 4 rows
 
-Any other pair of views, and gathers, are given as runs, which are paired in order.  The common
+Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
 pieces are joined where both sides go on; long stretches of even distances become records, the
-rest is listed.  Sorting them by destination comes first where that leaves fewer::
+rest is listed.  Pieces are sorted by destination first where that leaves fewer::
 
     source       [-----)[---)[---)
     destination  [---)[----)[----)

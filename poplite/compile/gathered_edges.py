@@ -124,7 +124,7 @@ class Places:
         return None if elements is None or shift is None else elements.moved(shift)
 
     def _gathered_runs(self, placed: Placed) -> tuple[Int64, Int64, Int64]:
-        """Return where the runs of gathered edges are in temporaries, where else, and bytes."""
+        """Return first bytes of gathered runs in temporaries and in variables, and their bytes."""
         runs = placed.field.runs
         edge = runs.edge()
         size = runs.size * placed.size

@@ -1,13 +1,13 @@
 """From programs that need the host to actions of Python, and to copies around them.
 
-Each stream, remote buffer and host function has a block of bytes of its own in the arena, which
-its tensors are moved to or from, so that the host has one dense array however they lie::
+Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
+moved to or from that block, so that the host sees one dense array however they lie::
 
     Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
     Copy(x, stream)       LAUNCH    x -> block            CALLBACK  take the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
-What prints, stamps or stops moves nothing: it is an action alone.
+Programs that print, stamp or stop move nothing: they are an action alone.
 """
 
 from __future__ import annotations
@@ -70,12 +70,7 @@ Place = Literal["before", "after"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostStep:
-    """A program that needs the host, lowered.
-
-    Attributes:
-        action: what Python does.
-        copies: what is copied before and after that, if anything is.
-    """
+    """A lowered program that needs the host: an action, and the copies before and after it."""
 
     action: HostAction
     copies: Mapping[Place, CopyStep]
@@ -230,7 +225,7 @@ def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
 
 
 def _needed(program: Program) -> list[tuple[object, int]]:
-    """Return what has a block, and the bytes that a program needs of it."""
+    """Return the owners of blocks that a program uses, and the bytes that it needs of each."""
     match program:
         case StreamCopy(stream=stream):
             return [(stream, stream.size_bytes)]

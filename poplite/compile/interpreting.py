@@ -4,7 +4,7 @@
     interpret=["Align", Score]      those of two classes, in whatever step
     interpret=["align rows"]        those of one compute set
 
-A class stands for all that derive from it as well, such as `Add[FLOAT]` for the template `Add`.
+A class stands for all classes that derive from it as well, as the template `Add` for `Add[FLOAT]`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""From compute sets and copies to launches, and from a graph to what is kept of it.
+"""From compute sets and copies to lowered steps, and from a graph to what is kept of it.
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
     columns ->  rows      few runs, or tables (`poplite.compile.rows`)
 
-State is placed first, since temporaries begin where it ends.  Of the graph an executable keeps its
-variables (`stored`), and what messages call its vertices (`origins_of`).
+State is placed first, since temporaries begin where it ends.  An executable keeps two things of
+the graph: its variables (`stored`), and what messages call its vertices (`origins_of`).
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _place_scalars(field: Field, values: StateValues, count: int, layout: ArenaL
 def _groups(
     family: Family, state: dict[Column, Series], places: list[Placed]
 ) -> Iterator[Vertices]:
-    """Yield the descriptor rows of a family, apart for each form of its list fields."""
+    """Yield the descriptor rows of a family, one group for each form of its list fields."""
     values: dict[Column, Series] = {(NUMBER, "number"): family.numbers, **state}
     lists: dict[int, RowLists] = {}
     for placed in places:
@@ -209,7 +209,7 @@ def _by_form(
 ) -> Iterator[tuple[dict[int, bool], Int64 | None]]:
     """Yield vertices by which of their lists are even, in order of first appearance.
 
-    A group is the list fields that are even, and the vertices; None for all of them.
+    Yields whether each list field is even, and the vertices; None for all of them.
     """
     mixed = {n: rows.even for n, rows in lists.items() if isinstance(rows.even, np.ndarray)}
     alike = {n: bool(rows.even) for n, rows in lists.items() if n not in mixed}

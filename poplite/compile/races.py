@@ -9,8 +9,8 @@ own then.  It may not through an InOut, which has one place for what is read and
 
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
-The check is on what is connected, not on what `compute` does.  What meets is found by
-`poplite.graph.compute_sets.crossings`; here it becomes names and lines.
+The check looks at what is connected, not at what `compute` does.
+`poplite.graph.compute_sets.crossings` finds edges that meet; here they get names and lines.
 
 Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 """

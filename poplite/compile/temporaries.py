@@ -1,4 +1,4 @@
-"""Copies to another place and back: into temporaries, and of what a fault must not change.
+"""Copies to another place and back: into temporaries, and of memory that a fault must not change.
 
     x[0:4] x[8:12]      ->   t[0:8]       gather, save
     y[0:4] y[8:12]      <-   u[0:8]       scatter, restore
@@ -19,7 +19,7 @@ _Columns = tuple[Int64, Int64, Int64]
 
 
 class Swaps:
-    """Copies that are collected, field by field, and made into moves."""
+    """Collects copies, field by field, and turns them into moves."""
 
     def __init__(self) -> None:
         self._moves: tuple[list[Moves], list[Moves]] = [], []

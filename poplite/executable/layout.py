@@ -37,15 +37,10 @@ class StoredVariable:
     """A variable without its graph.
 
     Attributes:
-        name: its full name.
-        element_type: what one element is.
-        shape: its extents.
         base: address of its first element in the graph.
-        num_elements: how many it has.
         constant: whether a program may only read it.
-        location: the user's line that made it.
-        initial_value: what it holds when a program is loaded; None is zeros.
-        replica_values: the same of replicas that have another one, by their number.
+        initial_value: what it holds when a program is loaded; None for zeros.
+        replica_values: initial values of replicas that have another one, by their number.
     """
 
     name: str

@@ -68,11 +68,8 @@ class ComputeStep:
     """A lowered compute set.
 
     Attributes:
-        name: the compute set's name.
-        num_vertices: how many vertices it has.
         gather: copies into temporaries.
         save: copies of what vertices write in place; none when no vertex may fault.
-        groups: its vertices.
         scatter: copies back from temporaries.
         restore: copies back of what was saved, for after a fault.
         may_fault: whether what vertices write is saved: with strict checks, and where a `compute`
@@ -94,8 +91,6 @@ class CopyStep:
     """A lowered Copy.
 
     Attributes:
-        name: what is copied where.
-        moves: the copies.
         replica_map: for each replica the one whose memory is written; None where each writes
             its own.
     """

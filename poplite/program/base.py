@@ -14,7 +14,7 @@ from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
 NUMBERS = INT, UNSIGNED_INT
-"""Element types that a Switch can tell apart."""
+"""Element types that can control a Switch."""
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
@@ -88,13 +88,13 @@ def child(value: object, where: str) -> Program:
     return parts([(value, where)])[0]
 
 
-def parts(given: Iterable[tuple[object, str]]) -> list[Program]:
+def parts(values: Iterable[tuple[object, str]]) -> list[Program]:
     """Return programs that become part of another; none of them does where one is no program.
 
     >>> parts([(Program(), "If, true body"), (Program(), "If, false body")])
     [<Program empty>, <Program empty>]
     """
-    programs = [checked(value, where) for value, where in given]
+    programs = [checked(value, where) for value, where in values]
     at = here()
     for program in programs:
         program.mark_used(at)

@@ -3,7 +3,7 @@
     set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
     Sequence(SetStochasticRounding(True), train)        the same as a program of its own
 
-The behaviour belongs to the whole machine, and stays when a run ends.
+The behaviour is that of all tiles, and stays when a run ends.
 """
 
 from __future__ import annotations

@@ -105,8 +105,11 @@ class Call(Program):
         outputs: of a host function, a tensor for each of its outputs.
 
     Raises:
-        ControlProgramError: when it is no function, or one of the graph is given tensors; see
-            `poplite.program.host.HostCall`.
+        ControlProgramError: when it is no function, for tensors passed to a function of the graph,
+            and for another number of tensors or elements, or another graph, of a host function.
+        ElementTypeError: for another element type, or something that is no tensor.
+        GraphConnectionError: when an output may not be written, holds an element twice, or two
+            outputs share elements.
 
     >>> from poplite.graph import Graph
     >>> Call(Graph().add_function(Program(), "blur"))

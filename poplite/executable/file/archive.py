@@ -1,6 +1,6 @@
 """The file of an executable: a zip of a JSON text and of arrays.
 
-    arrays/int64.npy      all int64 numbers, those of one array behind those of another
+    arrays/int64.npy      all int64 numbers, one array behind the other
     arrays/uint32.npy
     manifest.json         everything else; names an array by its type, place and shape
 
@@ -32,22 +32,22 @@ ELEMENT_DTYPES = {
     for kind, sizes in (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32)))
     for bits in sizes
 } | {"bool": np.dtype(np.bool_)}
-"""What elements of arrays may be, by NumPy's name."""
+"""Types of array elements, by NumPy's name."""
 
 DTYPE_NAMES = {dtype: name for name, dtype in ELEMENT_DTYPES.items()}
 
 HEADER_BYTES = 128
-"""Of a .npy member: what stands before its numbers."""
+"""Bytes of a .npy member before its numbers."""
 
 ARRAY_REFS = ([str, int, list], [str, int, list, list])
-"""What stands for an array in the manifest: type, first element, shape; of one number repeated its
-own shape, which is none, and that of the array."""
+"""References to arrays in the manifest: type, first element, shape; for one number that is
+repeated, an empty shape and that of the array."""
 
 MOST_ELEMENTS = 1 << 56
-"""Of an array, also where only one is kept, or none: NumPy counts their bytes in 64 bits."""
+"""Most elements of an array, even if few are stored: NumPy counts their bytes in 64 bits."""
 
 SMALL_BYTES = 1 << 14
-"""Of arrays that are looked at as they are written, whether there is an equal one."""
+"""Bytes up to which an array is compared with those that are written already."""
 
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -55,7 +55,7 @@ Array = npt.NDArray[Any]
 
 
 class Malformed(ValueError):
-    """What a file says cannot be.
+    """A file says something that cannot be.
 
     Attributes:
         what: what is wrong.
@@ -82,12 +82,12 @@ def at(place: str) -> Iterator[None]:
         raise
 
 
-told = reprlib.repr
-"""What a message shows of a value, however large it is."""
+shown = reprlib.repr
+"""Return what a message shows of a value, however large it is."""
 
 
 class ArrayWriter:
-    """Collects arrays, each once; so are small ones of equal numbers, which steps have many of."""
+    """Collects arrays, each once; small ones with equal numbers, of which steps have many, too."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
@@ -135,14 +135,14 @@ class ArrayReader:
     def take(self, ref: Any) -> Array:
         """Return the array of a reference that `ArrayWriter.add` made."""
         if not isinstance(ref, list) or list(map(type, ref)) not in ARRAY_REFS:
-            raise Malformed(f"{told(ref)} names no array")
+            raise Malformed(f"{shown(ref)} names no array")
         name, first, shape, *more = ref
         repeated = more[0] if more else None
         if repeated is not None and shape:
-            raise Malformed(f"{told(ref)} repeats more than one number")
+            raise Malformed(f"{shown(ref)} repeats more than one number")
         count = _product(shape)
         if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
-            raise Malformed(f"{told(ref)} is not in the file")
+            raise Malformed(f"{shown(ref)} is not in the file")
         key = (name, first, *shape, None, *(repeated or ()))
         if key not in self._found:
             array = self._flat[name][first : first + count].reshape(shape)
@@ -155,9 +155,9 @@ class ArrayReader:
 
 def _product(shape: Sequence[Any]) -> int:
     if len(shape) > 32 or not all(type(extent) is int and extent >= 0 for extent in shape):
-        raise Malformed(f"{told(shape)} is no shape")
+        raise Malformed(f"{shown(shape)} is no shape")
     if math.prod(max(extent, 1) for extent in shape) > MOST_ELEMENTS:
-        raise Malformed(f"{told(shape)} is too large a shape")
+        raise Malformed(f"{shown(shape)} is too large a shape")
     return math.prod(shape)
 
 
@@ -188,7 +188,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
     """Return manifest and arrays of an archive; raise OSError or Malformed."""
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):  # which may never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe may never end
             raise Malformed("it is a folder, a device or a pipe, and no file")
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -230,7 +230,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, times)] = Counter(name for name, _ in pairs).most_common(1)
-        raise Malformed(f"{MANIFEST} has {told(twice)} {times} times in one object")
+        raise Malformed(f"{MANIFEST} has {shown(twice)} {times} times in one object")
     return found
 
 

@@ -1,15 +1,14 @@
-"""Finished data as JSON and arrays, led by the annotations of its classes.
+"""Finished data as JSON and arrays, by the annotations of its classes.
 
-What an executable is made of are frozen dataclasses, so their annotations say how to write them,
-and what may stand in a file at each place.  Nothing in a file names a class: where there are
-several (`ComputeStep | CopyStep`) it names one of those::
+An executable is made of frozen dataclasses, so their annotations say how to write them, and what
+may stand in a file at each place.  A file names a class only where there are several to choose
+from (`ComputeStep | CopyStep`)::
 
     Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
     ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
     int64[9, 4]                         ["int64", 120, [9, 4]]     see `archive`
 
-A class with a new field of such types needs nothing new here.  Fields that have their default are
-left out.
+A new field of such types needs no change here.  Fields that have their default are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.executable.file.archive import Malformed, told
+from poplite.executable.file.archive import Malformed, shown
 from poplite.executable.file.coders import (
     ArrayCoder,
     ChosenCoder,
@@ -123,13 +122,13 @@ def callers(location: SourceLocation) -> list[list[Any]]:
 def location_of(data: Json, called: Json) -> SourceLocation:
     """Return the line of which `portable` returned `data` and `callers` returned `called`."""
     if type(called) is not list:
-        raise Malformed(f"{told(called)} is no list of callers")
+        raise Malformed(f"{shown(called)} is no list of callers")
     location = None
     for each in [*reversed(called), data]:
         match each:
             case [str() as file, int() as line, str() as function]:
                 location = SourceLocation(file, line, function, location)
             case _:
-                raise Malformed(f"{told(each)} is no line of a file")
+                raise Malformed(f"{shown(each)} is no line of a file")
     assert location is not None
     return location
