@@ -184,8 +184,8 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
     sequence.add(SetStochasticRounding(on))
 
 
-def _check(what: str, **given: object) -> None:
-    for name, value in given.items():
+def _check(what: str, **values: object) -> None:
+    for name, value in values.items():
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is no behaviour",
