@@ -36,10 +36,7 @@ def digits_of(size: int, dim: Dim) -> Digits:
 
 
 def coalesce(digits: Iterable[Digit]) -> list[Digit]:
-    """Merge neighbours where the outer digit continues the inner one.
-
-    Args:
-        digits: outermost first, extents above 1.
+    """Merge neighbours where the outer digit continues the inner one; extents are above 1.
 
     >>> coalesce([(2, 12), (3, 4), (4, 1)])
     [(24, 1)]
@@ -107,17 +104,10 @@ def row_major(shape: Sequence[int]) -> tuple[Dim, ...]:
 
 
 def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | None:
-    """Cut coalesced digits into new dimensions of equal total size.
+    """Cut coalesced digits into new dimensions of equal total size; None where no strides do.
 
-    The rule is complete: after coalescing, a boundary inside a digit that does not divide
-    it lets some index carry across, which no strides express.
-
-    Args:
-        digits: coalesced, outermost first.
-        shape: the new sizes; their product is the product of the extents.
-
-    Returns:
-        The dimensions, or None where no strides express them.
+    The rule is complete: after coalescing, a boundary inside a digit that does not divide it lets
+    some index carry across, which no strides express.
 
     >>> regroup([(6, 1), (4, 6)], (3, 8)), regroup([(6, 1), (4, 6)], (8, 3))
     ((2, ((2, 1), (4, 6))), None)
@@ -180,19 +170,12 @@ def locate(digits: Sequence[Digit], index: int) -> int:
 def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Piece]:
     """Select the non-empty range [begin, end) of a number.
 
-    Where its ends fall inside a digit, it is cut: a head up to the next whole outer digit, a
-    body of whole ones, and a tail, head and tail cut again in the inner digits::
+    An end inside a digit cuts the range into a head up to the next full outer digit, a body of full
+    ones, and a tail; head and tail are cut again in the inner digits::
 
         ((2, .), (3, .), (4, .))     [5, 23)  ->  5 | 8 | 12 | 20 | 23
 
-    Args:
-        digits: of the dimension.
-        begin: first index.
-        end: one past the last; above `begin`.
-        offset: of index 0.
-
-    Returns:
-        The pieces, in order; one where no end falls inside a digit.
+    `offset` is that of index 0. There is one piece where no end falls inside a digit.
 
     >>> cut_digits(((6, 1), (4, 6)), 4, 12)
     [(((2, 1), (4, 6)), 8, 1)]
@@ -225,10 +208,7 @@ def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Pi
 
 
 def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
-    """Select every step-th index of a number, from 0.
-
-    Returns:
-        The digits, or None where the step falls inside a digit without dividing it.
+    """Select every step-th index from 0; None where a step ends inside a digit without dividing it.
 
     >>> sub_sample_digits([(6, 1), (4, 6)], 2), sub_sample_digits([(6, 1), (4, 6)], 8)
     ([(6, 1), (2, 12)], [(3, 2)])

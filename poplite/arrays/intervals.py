@@ -51,10 +51,6 @@ class Intervals(Sequence[Interval]):
         begin: int64[n], first elements.
         end: int64[n], one past the last elements.
 
-    Attributes:
-        begin: as given.
-        end: as given.
-
     >>> np.asarray(Intervals(np.array([0, 6]), np.array([3, 8]))).tolist()
     [[0, 3], [6, 8]]
     """
@@ -105,13 +101,7 @@ class Intervals(Sequence[Interval]):
 def place(key: object, count: int, noun: str) -> int:
     """Return the place, from 0, of an item in a list; negative keys count from the end.
 
-    Args:
-        key: what the user gave.
-        count: items of the list.
-        noun: what an item is.
-
-    Raises:
-        TensorIndexError: when it is no whole number, or there is no such item.
+    `noun` says what an item is, in the message where there is no such item.
 
     >>> place(-1, 3, "group")
     2
@@ -127,17 +117,10 @@ def place(key: object, count: int, noun: str) -> int:
 
 
 def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int64, Int64]:
-    """Cut intervals wherever a break lies inside them.
+    """Cut intervals, none of them empty, wherever a break lies inside them.
 
-    Args:
-        begin: int64[n], first elements; every interval has at least one element.
-        end: int64[n], one past the last elements.
-        breaks: int64[m + 1], rising; segment `k` is `[breaks[k], breaks[k + 1])`.
-            Intervals lie within `[breaks[0], breaks[m])`.
-
-    Returns:
-        `(source, segment, begin, end)` of the pieces, in the order of the intervals: the
-        interval a piece was cut from, and the segment it lies in.
+    Segment `k` is `[breaks[k], breaks[k + 1])`; all intervals lie within the segments. Returns
+    `(source, segment, begin, end)` of the pieces, in the order of the intervals.
 
     >>> [a.tolist() for a in overlay(np.array([1]), np.array([7]), np.array([0, 4, 9]))]
     [[0, 0], [0, 1], [1, 4], [4, 7]]
@@ -156,15 +139,7 @@ def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int6
 
 
 def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
-    """Join neighbouring intervals that touch and have equal values.
-
-    Args:
-        begin: int64[n], first elements.
-        end: int64[n], one past the last elements.
-        value: int64[n].
-
-    Returns:
-        `(begin, end, value)`, in the same order.
+    """Join neighbouring intervals that touch and have equal values; the order stays.
 
     >>> [a.tolist() for a in merge(np.array([0, 2]), np.array([2, 3]), np.array([5, 5]))]
     [[0], [3], [5]]

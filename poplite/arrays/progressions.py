@@ -44,10 +44,6 @@ def split_run(digits: Sequence[Digit]) -> tuple[Sequence[Digit], int]:
 def carries(digits: Sequence[Digit], run: int) -> list[tuple[int, int, bool]]:
     """Return (extent, product of the inner extents, joins) of each digit, innermost first.
 
-    Args:
-        digits: of the runs.
-        run: length of each.
-
     >>> carries([(3, 1), (2, 0)], 1)
     [(2, 1, False), (3, 2, True)]
     """
@@ -61,11 +57,7 @@ def carries(digits: Sequence[Digit], run: int) -> list[tuple[int, int, bool]]:
 
 
 def count_runs(digits: Sequence[Digit], run: int) -> int:
-    """Count runs.
-
-    Args:
-        digits: of the runs.
-        run: length of each before any join.
+    """Count the runs of a strided set; `run` is the length of each before any are joined.
 
     >>> count_runs([(3, 4)], 2), count_runs([(3, 1), (2, 0)], 1)
     (3, 4)
@@ -80,15 +72,10 @@ def count_runs(digits: Sequence[Digit], run: int) -> int:
 
 
 def strided_runs(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
-    """Return begins and lengths of the runs of a strided set.
+    """Return begins and lengths of the runs of a strided set, int64[runs] each.
 
-    Args:
-        digits: of the runs, coalesced, outermost first.
-        run: length of each before any join.
-        base: address of the first element.
-
-    Returns:
-        int64[R] begins; int64[R] lengths, one number repeated where all are equal.
+    Digits are coalesced; `run` is the length of each before any are joined. The lengths are one
+    number repeated where all are equal.
 
     >>> [a.tolist() for a in strided_runs([(3, 1), (2, 0)], 1, 10)]
     [[10, 10, 11, 12], [1, 2, 2, 1]]

@@ -1,10 +1,10 @@
-"""Long sequences of whole numbers in few bytes: steps where they are regular, offsets where not.
+"""Long sequences of integers in few bytes: steps where they are regular, offsets where not.
 
     0 64 128 192 ...                    Steps(0, ((1000000, 64),))        nothing of that size
     0 1 2  100 101 102                  Steps(0, ((2, 100), (3, 1)))
     5007 5001 5044 ...                  Listed(5001, uint32[6 0 43 ...])  four bytes each
 
-Where fields of a million vertices begin, how long they are and which rows they have is kept so.
+Starts, lengths and rows of the fields of a million vertices are kept in this form.
 
     >>> compact(np.array([7, 7, 7]))
     Steps(first=7, digits=((3, 0),))
@@ -27,10 +27,10 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.progressions import grid
 
 NARROW = np.dtype(np.uint32)
-"""How offsets are kept."""
+"""Type of offsets, where they fit."""
 
 FEW = 8
-"""Numbers at the beginning that are looked at first."""
+"""Numbers at the beginning that are compared before all others."""
 
 MOST_NARROW = 2**32
 """Offsets below it are kept in 32 bits."""
@@ -108,7 +108,7 @@ class Steps:
         return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
 
     def times(self, factor: int) -> Steps:
-        """Return the numbers multiplied by one."""
+        """Return the numbers, each multiplied by a factor."""
         digits = tuple([(extent, factor * stride) for extent, stride in self.digits])
         return Steps(factor * self.first, digits)
 
@@ -188,10 +188,7 @@ def taken(series: Series, chosen: Int64) -> Series:
 
 
 def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
-    """Return the one distance from each number to the next, or None; 0 where there is none.
-
-    Args:
-        values: integers[n], at least one.
+    """Return the one distance from each number to the next, or None; 0 for a single number.
 
     >>> progression(np.array([3, 5, 7])), progression(np.array([3, 5, 8]))
     (2, None)
@@ -204,8 +201,8 @@ def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
         return None  # as nearly all irregular ones
     if int(values[-1]) - begin[0] != step * (len(values) - 1):
         return None
-    # Differences of unsigned numbers wrap around, and so does the step; the ends have told that
-    # no number is where it is by wrapping.
+    # Differences of unsigned numbers wrap around, and so does the step; the check of both ends
+    # above excludes numbers that are reached only by wrapping.
     same = np.diff(values) == np.array(step).astype(values.dtype)
     return step if same.all() else None
 
@@ -229,11 +226,7 @@ def counting(first: int, count: int) -> Steps:
 
 
 def compact(values: Int64) -> Series:
-    """Return numbers in few bytes.
-
-    Args:
-        values: int64[n].
-    """
+    """Return numbers in few bytes."""
     if not len(values):
         return constant(0, 0)
     first, step = int(values[0]), progression(values)

@@ -21,19 +21,14 @@ from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, top
 from poplite.jit.native import address, native
 
 FEW = 2048
-"""So many intervals are not worth loading compiled code for."""
+"""Intervals up to which loading compiled code is not worth it."""
 
 
 def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
-    """Paint intervals over each other; the last one given lies on top.
+    """Paint intervals over each other; the last one lies on top.
 
-    Args:
-        begin: int64[n], first elements, from 0; empty intervals are allowed.
-        end: int64[n], one past the last elements.
-        value: int64[n], what each interval paints.
-
-    Returns:
-        `(begin, end, value)`: sorted and disjoint; neighbours of equal value are one.
+    All are int64[n], from 0; intervals may be empty. Returns `(begin, end, value)`: sorted and
+    disjoint, and neighbours of equal value are one.
 
     >>> edits = np.array([0, 3]), np.array([8, 5]), np.array([7, 9])
     >>> [a.tolist() for a in paint(*edits)]
@@ -88,14 +83,9 @@ def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64
 
 
 def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """Return what any of the intervals covers.
+    """Return what any of the intervals covers; they are int64[n], from 0, and may be empty.
 
-    Args:
-        begin: int64[n], first elements, from 0; empty intervals are allowed.
-        end: int64[n], one past the last elements.
-
-    Returns:
-        `(begin, end)`: sorted and disjoint; neighbours do not touch.
+    The result is sorted and disjoint, and its neighbours do not touch.
 
     >>> [a.tolist() for a in union(np.array([2, 0, 3]), np.array([3, 1, 9]))]
     [[0, 2], [1, 9]]
@@ -111,16 +101,7 @@ def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
 def intersection(
     begin: Int64, end: Int64, other_begin: Int64, other_end: Int64
 ) -> tuple[Int64, Int64]:
-    """Return what two lists of sorted, disjoint intervals have in common.
-
-    Args:
-        begin: int64[n], first elements.
-        end: int64[n], one past the last elements.
-        other_begin: int64[m], those of the second list.
-        other_end: int64[m], the same.
-
-    Returns:
-        `(begin, end)`: sorted and disjoint.
+    """Return what two lists of sorted, disjoint intervals have in common, sorted and disjoint.
 
     >>> arrays = np.array([0, 6]), np.array([4, 9]), np.array([2]), np.array([8])
     >>> [a.tolist() for a in intersection(*arrays)]
@@ -143,10 +124,7 @@ def intersection(
 
 
 def sorted_order(numbers: Int64) -> Int64:
-    """Return the stable order of numbers, as `np.argsort(numbers, kind="stable")`.
-
-    Args:
-        numbers: int64[n], from 0.
+    """Return the stable order of int64[n] from 0, as `np.argsort(numbers, kind="stable")`.
 
     >>> sorted_order(np.array([5, 0, 5])).tolist()
     [1, 0, 2]
@@ -155,10 +133,7 @@ def sorted_order(numbers: Int64) -> Int64:
 
 
 def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
-    """Return numbers in ascending order, and that order; equal ones stay as they are.
-
-    Args:
-        numbers: int64[n], from 0.
+    """Return int64[n], from 0, in ascending order, and that order; equal ones keep theirs.
 
     >>> [a.tolist() for a in sorted_with_order(np.array([5, 0, 5]))]
     [[0, 5, 5], [1, 0, 2]]
@@ -178,10 +153,7 @@ def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
 
 
 def ascending(numbers: Int64) -> Int64:
-    """Return numbers in ascending order, as `np.sort(numbers)`.
-
-    Args:
-        numbers: int64[n], from 0.
+    """Return int64[n], from 0, in ascending order, as `np.sort(numbers)`.
 
     >>> ascending(np.array([5, 0, 5])).tolist()
     [0, 5, 5]

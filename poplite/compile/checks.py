@@ -1,11 +1,10 @@
-"""What can be checked only when the whole program is known.
+"""Checks that need the complete program.
 
-Everything about one call is refused at that call.  Left for here are the things somebody
-might still have added: tensors of another graph, edges and state that are missing,
-vertices and elements without a tile, and races.  All faults of one kind come together.
+Errors in one call are refused at that call.  Left for here is what somebody might still have
+added or changed: tensors of another graph, edges and state that are missing, vertices and elements
+without a tile, and races.  All faults of one kind are reported together.
 
-They cost what the user can do about them: each message names the objects, their source
-lines, and the program step that needs them::
+Each message names the objects, their source lines, and the program step that needs them::
 
     Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
 
@@ -56,7 +55,7 @@ EdgesOf = Callable[[ComputeSet], EdgeTable]
 
 
 class _Used(NamedTuple):
-    """What programs use, each with the first step that uses it."""
+    """The objects that programs use, each with the first step that uses it."""
 
     compute_sets: dict[ComputeSet, str]
     tensors: list[tuple[Tensor, str, SourceLocation]]
@@ -79,18 +78,7 @@ class _Fault(NamedTuple):
 def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgesOf) -> None:
     """Refuse programs that a real machine would refuse or get wrong.
 
-    Args:
-        graph: the graph they run on.
-        programs: the programs by name.
-        edges_of: returns the edges of a compute set; called once all are connected.
-
-    Raises:
-        ControlProgramError: when a step uses another graph, or wants to know what vertices
-            returned that return nothing.
-        GraphConnectionError: when edges or state of a vertex are missing, or an Input shares
-            elements with an InOut of the same vertex.
-        InvalidTileMapping: when vertices, or elements of variables in use, have no tile.
-        GraphCycleError: when vertices of one compute set race.
+    `edges_of` is called only once all edges of the programs are known to be connected.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -151,7 +139,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
 
 
 def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
-    """Refuse functions of another graph; what they run may use nothing, and have no step."""
+    """Refuse functions of another graph, even those that run no step and use nothing."""
     calls = {
         node: name
         for name, program in programs.items()
@@ -179,13 +167,7 @@ def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
 
 
 class _Missing(NamedTuple):
-    """What a vertex lacks.
-
-    Attributes:
-        what: in words.
-        field: its field.
-        unsized: whether it would do to say how long the field is, or is to be.
-    """
+    """A field that a vertex lacks; `unsized` where it would do to say how long it is."""
 
     what: str
     field: Field
@@ -243,7 +225,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
 
 
 def _gaps(rows: Sequence[int], size: int) -> str:
-    """Return which rows of a list are not among some; it may be far longer than they are many."""
+    """Return which rows of a list are missing; the list may be far longer than `rows`."""
     between = [range(a + 1, b) for a, b in pairwise([-1, *rows, size]) if a + 1 < b]
     return ", ".join(
         [*map(ranges, between[:SHOWN_FAULTS]), *["..."] * (len(between) > SHOWN_FAULTS)]

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from poplite.compile.checks import check_program
+from poplite.compile.checks import EdgesOf, check_program
 from poplite.compile.emit import Emitter
-from poplite.compile.host_steps import (
-    HOSTED,
-    HostLowering,
-    action_of,
-    agreement_on,
-    host_tensor,
-)
+from poplite.compile.host_steps import host_tensor
 from poplite.compile.interpreting import interpreted_classes
-from poplite.compile.lower import lower_compute_sets, lower_copy, origins_of, stored
-from poplite.compile.options import engine_options
+from poplite.compile.lower import origins_of, stored
+from poplite.compile.options import EngineOptions, engine_options
+from poplite.compile.program_parts import (
+    LoweredParts,
+    ProgramParts,
+    lower_parts,
+    numbers_of,
+    parts_of,
+)
 from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.step_cost import StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, UnknownName
-from poplite.executable.actions import Action
 from poplite.executable.executable import Checks, Executable
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
+from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.graph import Graph
 from poplite.machine.floating_point import STOCHASTIC, TRAPS, reachable
-from poplite.program import (
-    CrossReplicaCopy,
-    CycleStamp,
-    Execute,
-    Mark,
-    Program,
-    TensorCopy,
-    children_first,
-    distinct_decisions,
-    distinct_steps,
-)
+from poplite.program import CycleStamp, Program
 from poplite.program.floating_point import SetMode
 from poplite.program.function import written_steps
 from poplite.source import here
@@ -98,101 +89,106 @@ def compile_graph(
         )
     graph = graph.top_level_graph  # programs are of it, whatever made their tensors
     asked = engine_options(options, checks=checks, interpret=interpret)
-    checks, float_mode = asked.checks, asked.float_mode or 0
     named = _named(programs)
-    tables: dict[ComputeSet, EdgeTable] = {}
-
-    def edges_of(compute_set: ComputeSet) -> EdgeTable:
-        if compute_set not in tables:
-            tables[compute_set] = edge_table(compute_set)
-        return tables[compute_set]
-
+    edges_of = cache(edge_table)
     check_program(graph, named, edges_of)
-    leaves = {step.program: None for p in named.values() for step in distinct_steps(p)}
-    sets = list(dict.fromkeys(p.compute_set for p in leaves if isinstance(p, Execute)))
-    copies = [p for p in leaves if isinstance(p, TensorCopy | CrossReplicaCopy)]
-    decisions = dict.fromkeys(s.program for p in named.values() for s in distinct_decisions(p))
-    if checks is None:
-        connected = sum(edges_of(compute_set).num_elements for compute_set in sets)
-        checks = "strict" if connected <= STRICT_LIMIT else "fast"
-    layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
-    every = (node for program in named.values() for node in children_first(program))
-    hosted = list(dict.fromkeys(node for node in every if isinstance(node, HOSTED)))
-    host = HostLowering(hosted, graph, layout)
-    steps: list[ComputeStep | CopyStep] = []
-    with_edges = [(compute_set, edges_of(compute_set)) for compute_set in sets]
-    changes = [(p.clear, p.set) for p in leaves if isinstance(p, SetMode)]
-    float_modes = reachable(float_mode, changes)
-    traps = any(mode & TRAPS for mode in float_modes)
-    classes = ((each.name, {f.cls for f in table.families}) for each, table in with_edges)
-    in_python = interpreted_classes(asked.interpret, classes)
-    checked = [traps or checks == "strict" or bool(each) for each in in_python]
-    steps += lower_compute_sets(with_edges, layout, checked)
-    steps += [lower_copy(copy, layout) for copy in copies]
-    number_of: dict[object, int] = {leaf: n for n, leaf in enumerate([*sets, *copies])}
-    actions: list[Action] = []
-    acting: list[Program | None] = []
-    for program in decisions:
-        if (agreement := agreement_on(program, layout)) is not None:
-            number_of[program, "agree"] = len(actions)
-            actions.append(agreement)
-            acting.append(None)
-    for program in [*leaves, *decisions]:
-        if checks != "strict" and isinstance(program, Mark):
-            continue
-        if (action := action_of(program, layout)) is not None:
-            number_of[program] = len(actions)
-            actions.append(action)
-            acting.append(program if isinstance(program, CycleStamp) else None)
-    for program in hosted:
-        if (lowered := host.lowered(program)) is not None:
-            number_of[program] = len(actions)
-            actions.append(lowered.action)
-            acting.append(program)
-            for place, copy in lowered.copies.items():
-                number_of[program, place] = len(steps)
-                steps.append(copy)
-    costs: tuple[StepCost, ...] = ()
-    action_costs: tuple[StepCost | None, ...] = ()
-    memory: MemoryPlan | None = None
-    if asked.instrument is False:
-        _check_stamps(leaves)
-    else:
-        # Loaded with the first graph, not with the package.
-        from poplite.cost.memory.planner import memory_of
-        from poplite.cost.model import host_costs, step_costs
 
-        costs, action_costs = step_costs(graph, sets, edges_of, copies), host_costs(graph, acting)
-        cost_of: dict[object, StepCost | None] = dict(zip([*sets, *copies], costs, strict=True))
-        cost_of |= dict(zip(acting, action_costs, strict=True))
-        may_overflow = asked.may_overflow is True
-        memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
-    is_random = any(mode & STOCHASTIC for mode in float_modes)
+    parts = parts_of(named.values())
+    checks = asked.checks or _default_checks(parts.compute_sets, edges_of)
+    float_modes = _float_modes(asked, parts.leaves)
+    layout = ArenaLayout(stored(graph.variables), graph.replication_factor)
+    saved = _saved(asked, parts.compute_sets, edges_of, checks, float_modes)
+    lowered = lower_parts(
+        parts, graph, edges_of, layout, saved=saved, keep_marks=checks == "strict"
+    )
+    numbers = numbers_of(lowered)
+
+    prices = _priced(graph, named, parts, lowered, edges_of, asked)
+
+    steps = lowered.all_steps()
     emitter = Emitter(
         steps,
-        number_of,
+        numbers,
         layout,
-        is_random=is_random,
-        data_dependent=data_dependent_steps(costs),
+        is_random=any(mode & STOCHASTIC for mode in float_modes),
+        data_dependent=data_dependent_steps(prices.steps),
     )
     for program in named.values():
         program.mark_used(here())
     return Executable(
         target=graph.target,
         layout=layout,
-        steps=tuple(steps),
+        steps=steps,
         programs={name: emitter.code(p) for name, p in named.items()},
-        actions=tuple(actions),
-        origins=tuple(map(origins_of, sets)),
+        actions=lowered.all_actions(),
+        origins=tuple(map(origins_of, parts.compute_sets)),
         checks=checks,
         float_modes=float_modes,
         elements_per_tile=_balance(graph),
         host_reads={name: host_tensor(h.tensor, layout) for name, h in graph.host_reads.items()},
         host_writes={name: host_tensor(h.tensor, layout) for name, h in graph.host_writes.items()},
-        costs=costs,
-        action_costs=action_costs,
-        memory=memory,
+        costs=prices.steps,
+        action_costs=prices.actions,
+        memory=prices.memory,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prices:
+    """What steps, actions and memory take: the costs of an `Executable`."""
+
+    steps: tuple[StepCost, ...]
+    actions: tuple[StepCost | None, ...]
+    memory: MemoryPlan | None
+
+
+def _priced(
+    graph: Graph,
+    named: Mapping[str, Program],
+    parts: ProgramParts,
+    lowered: LoweredParts,
+    edges_of: EdgesOf,
+    asked: EngineOptions,
+) -> _Prices:
+    if asked.instrument is False:
+        _check_stamps(parts.leaves)
+        return _Prices((), (), None)
+    # Loaded with the first graph, not with the package.
+    from poplite.cost.memory.planner import memory_of
+    from poplite.cost.model import host_costs, step_costs
+
+    acting = lowered.priced_programs()
+    costs = step_costs(graph, parts.compute_sets, edges_of, parts.copies)
+    action_costs = host_costs(graph, acting)
+    cost_of: dict[object, StepCost | None] = dict(zip(acting, action_costs, strict=True))
+    cost_of |= dict(zip([*parts.compute_sets, *parts.copies], costs, strict=True))
+    may_overflow = asked.may_overflow is True
+    memory = memory_of(graph, named, edges_of, cost_of, may_overflow=may_overflow)
+    return _Prices(costs, action_costs, memory)
+
+
+def _default_checks(compute_sets: Sequence[ComputeSet], edges_of: EdgesOf) -> Checks:
+    connected = sum(edges_of(compute_set).num_elements for compute_set in compute_sets)
+    return "strict" if connected <= STRICT_LIMIT else "fast"
+
+
+def _float_modes(asked: EngineOptions, leaves: Iterable[Program]) -> tuple[int, ...]:
+    """Return the modes that programs may be in, the one that they begin in first."""
+    changes = [(leaf.clear, leaf.set) for leaf in leaves if isinstance(leaf, SetMode)]
+    return reachable(asked.float_mode or 0, changes)
+
+
+def _saved(
+    asked: EngineOptions,
+    compute_sets: Iterable[ComputeSet],
+    edges_of: EdgesOf,
+    checks: Checks,
+    float_modes: Iterable[int],
+) -> list[bool]:
+    """Return for each compute set whether what it writes is saved first, as it may raise."""
+    named = ((each.name, {f.cls for f in edges_of(each).families}) for each in compute_sets)
+    every = checks == "strict" or any(mode & TRAPS for mode in float_modes)
+    return [every or bool(classes) for classes in interpreted_classes(asked.interpret, named)]
 
 
 def _check_stamps(leaves: Iterable[Program]) -> None:

@@ -1,16 +1,15 @@
 """From what a copy reads and writes to its moves.
 
 Two views of one variable each are two mixed-radix numbers.  Cut until their digits are equally
-long, they are nested loops, of which the innermost two are one record, however many elements
-there are::
+long, they are nested loops; the innermost two become one record, however many elements there are::
 
     source        (2, 4) (4, 8)      4 x 2 floats, transposed
     destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
     loops         2 x (to + 16, from + 4), 4 x (to + 4, from + 8)           2 records of 4 rows
 
-Any other pair of views, and gathers, are given as runs, which are paired in order.  The common
+Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
 pieces are joined where both sides go on; long stretches of even distances become records, the
-rest is listed.  Sorting them by destination comes first where that leaves fewer::
+rest is listed.  Pieces are sorted by destination first where that leaves fewer::
 
     source       [-----)[---)[---)
     destination  [---)[----)[----)
@@ -55,15 +54,10 @@ NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
 
 
 def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
-    """Return the moves between two views of one variable each.
+    """Return the moves between two views of one variable each, of as many elements of `size` bytes.
 
-    Args:
-        destination: elements to write, none twice.
-        source: elements to read, of as many elements.
-        size: bytes of an element.
-
-    Returns:
-        None when the digits of the two do not fit into each other, or are all small.
+    No element of the destination comes twice. Returns None when the digits of the two do not fit
+    into each other, or are all small.
 
     >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
     [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
@@ -124,11 +118,7 @@ def _merged(loops: Sequence[Loop]) -> list[Loop]:
 
 
 def copied_runs(destination: Runs, source: Runs) -> Moves:
-    """Return the moves that copy one sequence of bytes onto another.
-
-    Args:
-        destination: runs to write, which do not overlap.
-        source: runs to read, of as many bytes altogether.
+    """Return the moves between two lists of runs of as many bytes; destinations do not overlap.
 
     >>> source = np.array([50, 58, 90, 97]), np.array([4, 5, 4, 4])
     >>> moves = copied_runs((np.array([200]), np.array([17])), source)

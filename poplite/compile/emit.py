@@ -17,7 +17,8 @@ Loops test at their end, so that going on costs one op.  A function is written d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,6 +74,10 @@ from poplite.program import (
 )
 from poplite.view import addresses
 
+if TYPE_CHECKING:
+    from poplite.compile.host_steps import Place
+    from poplite.compile.program_parts import Numbers
+
 _Later = Callable[[], None]
 
 
@@ -81,22 +86,22 @@ class Emitter:
 
     Args:
         steps: the lowered steps.
-        number_of: step number of compute sets and copies, action number of what Python does.
+        numbers: the numbers of steps and actions.
         layout: where the scalars lie that decide.
-        is_random: whether results hang on how many compute sets have run.
+        is_random: whether results depend on how many compute sets have run.
         data_dependent: numbers of the steps whose vertices are counted while they run.
     """
 
     def __init__(
         self,
         steps: Sequence[ComputeStep | CopyStep],
-        number_of: Mapping[object, int],
+        numbers: Numbers,
         layout: ArenaLayout,
         *,
         is_random: bool = False,
         data_dependent: Collection[int] = (),
     ) -> None:
-        self._steps, self._number_of, self._layout = steps, number_of, layout
+        self._steps, self._numbers, self._layout = steps, numbers, layout
         self._data_dependent = data_dependent
         self._is_random = is_random
 
@@ -153,8 +158,8 @@ class Emitter:
             case Switch():
                 return self._switch(node)
             case Call(function=Function() as function):
-                if node in self._number_of:  # the code has to be there
-                    self._emit(CALLBACK, self._number_of[node])
+                if node in self._numbers.actions:  # the code has to be there
+                    self._emit(CALLBACK, self._numbers.actions[node])
                 self._calls.append((self._emit(CALL), function))
                 self._step += node.num_steps
                 return []
@@ -206,7 +211,7 @@ class Emitter:
             self._step = begin
 
         def test() -> None:
-            self._agree(node.predicate, self._number_of.get((node, "agree")))
+            self._agree(node.predicate, self._numbers.agreements.get(node))
             op = JUMP_IF_NONZERO if node.goes_on_if else JUMP_IF_ZERO
             self._emit(op, jump + 1, *self._scalar(node.predicate))
             self._step = begin + node.num_steps
@@ -214,7 +219,7 @@ class Emitter:
         return [node.body, condition, node.condition, test]
 
     def _if(self, node: If) -> list[Program | _Later]:
-        self._agree(node.predicate, self._number_of.get((node, "agree")))
+        self._agree(node.predicate, self._numbers.agreements.get(node))
         test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(node.predicate))
         ends: list[int] = []
 
@@ -226,7 +231,7 @@ class Emitter:
         return [node.true_body, otherwise, node.false_body, lambda: self._aim(ends)]
 
     def _switch(self, node: Switch) -> list[Program | _Later]:
-        self._agree(node.control, self._number_of.get((node, "agree")), SAME)
+        self._agree(node.control, self._numbers.agreements.get(node), SAME)
         switch = self._emit(SWITCH, len(node.cases), self._scalar(node.control)[0])
         # Values are compared as the signed number of the same 32 bits.
         signed = {(value + (1 << 31)) % (1 << 32) - (1 << 31): value for value in node.cases}
@@ -242,7 +247,7 @@ class Emitter:
         def default() -> None:
             self._aim([switch], word=3)
             if node.unmatched != "default":
-                self._emit(CALLBACK, self._number_of[node])
+                self._emit(CALLBACK, self._numbers.actions[node])
 
         written: list[Program | _Later] = []
         for value, program in node.cases.items():
@@ -251,7 +256,7 @@ class Emitter:
 
     def _leaf(self, leaf: Program) -> None:
         if isinstance(leaf, Execute):
-            number = self._number_of[leaf.compute_set]
+            number = self._numbers.steps[leaf.compute_set]
             step = self._steps[number]
             assert isinstance(step, ComputeStep)
             if self._is_random:
@@ -267,25 +272,25 @@ class Emitter:
             if leaf.result is not None:
                 self._emit(COLLECT, number, self._scalar(leaf.result)[0])
         elif isinstance(leaf, TensorCopy | CrossReplicaCopy):
-            self._step_rows.append(self._emit(LAUNCH, self._number_of[leaf], GATHER))
-        elif isinstance(leaf, Mark) and leaf not in self._number_of:
+            self._step_rows.append(self._emit(LAUNCH, self._numbers.steps[leaf], GATHER))
+        elif isinstance(leaf, Mark) and leaf not in self._numbers.actions:
             self._emit(MARK)
         elif isinstance(leaf, SetMode):
             self._emit(FLOATS, leaf.clear, leaf.set)
         elif isinstance(leaf, AbortOnCondition):
-            self._agree(leaf.predicate, self._number_of[leaf])
+            self._agree(leaf.predicate, self._numbers.actions[leaf])
             test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(leaf.predicate))
-            self._emit(CALLBACK, self._number_of[leaf])
+            self._emit(CALLBACK, self._numbers.actions[leaf])
             self._aim([test])
         else:
             self._copies(leaf, "before")
-            self._emit(CALLBACK, self._number_of[leaf])
+            self._emit(CALLBACK, self._numbers.actions[leaf])
             self._copies(leaf, "after")
 
-    def _copies(self, leaf: Program, place: str) -> None:
+    def _copies(self, leaf: Program, place: Place) -> None:
         """Write what is copied before or after Python does its part, if anything is."""
-        if (leaf, place) in self._number_of:
-            row = self._emit(LAUNCH, self._number_of[leaf, place], GATHER)
+        if (number := self._numbers.host_copies.get((leaf, place))) is not None:
+            row = self._emit(LAUNCH, number, GATHER)
             self._step_rows += [row] if isinstance(leaf, Copy) else []
 
 

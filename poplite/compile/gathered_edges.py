@@ -49,12 +49,7 @@ class Placed:
 
 
 class Places:
-    """The places of all edges of a compute set.
-
-    Args:
-        table: the edges.
-        layout: where variables and state lie; temporaries are reserved in it.
-    """
+    """The places of all edges of a compute set; temporaries are reserved in the layout."""
 
     def __init__(self, table: EdgeTable, layout: ArenaLayout) -> None:
         self._table, self._layout = table, layout
@@ -129,7 +124,7 @@ class Places:
         return None if elements is None or shift is None else elements.moved(shift)
 
     def _gathered_runs(self, placed: Placed) -> tuple[Int64, Int64, Int64]:
-        """Return where the runs of gathered edges are in temporaries, where else, and bytes."""
+        """Return first bytes of gathered runs in temporaries and in variables, and their bytes."""
         runs = placed.field.runs
         edge = runs.edge()
         size = runs.size * placed.size

@@ -1,13 +1,13 @@
 """From programs that need the host to actions of Python, and to copies around them.
 
-Each stream, remote buffer and host function has a block of bytes of its own in the arena, which
-its tensors are moved to or from, so that the host has one dense array however they lie::
+Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
+moved to or from that block, so that the host sees one dense array however they lie::
 
     Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
     Copy(x, stream)       LAUNCH    x -> block            CALLBACK  take the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
-What prints, stamps or stops moves nothing: it is an action alone.
+Programs that print, stamp or stop move nothing: they are an action alone.
 """
 
 from __future__ import annotations
@@ -70,25 +70,14 @@ Place = Literal["before", "after"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostStep:
-    """A program that needs the host, lowered.
-
-    Attributes:
-        action: what Python does.
-        copies: what is copied before and after that, if anything is.
-    """
+    """A lowered program that needs the host: an action, and the copies before and after it."""
 
     action: HostAction
     copies: Mapping[Place, CopyStep]
 
 
 class HostLowering:
-    """Lowers what needs the host; blocks are reserved at once.
-
-    Args:
-        programs: all that needs it, each once.
-        graph: the graph they run on.
-        layout: where variables lie.
-    """
+    """Lowers programs that need the host; their blocks are reserved when it is made."""
 
     def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
         self._buffers, self._layout = graph.function_buffers, layout
@@ -102,11 +91,7 @@ class HostLowering:
             self._blocks[owner] = layout.reserve_block(size)
 
     def lowered(self, program: Program) -> HostStep | None:
-        """Return a program lowered; None when it does not need the host.
-
-        Args:
-            program: one of those that blocks were reserved for.
-        """
+        """Return what a program is lowered to; None when it does not need the host."""
         match program:
             case StreamCopy():
                 return self._stream_copy(program)
@@ -187,12 +172,7 @@ class HostLowering:
 
 
 def action_of(program: Program, layout: ArenaLayout) -> Action | None:
-    """Return what Python does for a program; None when it is done without Python.
-
-    Args:
-        program: a leaf, or a program in which a scalar decides.
-        layout: where variables lie.
-    """
+    """Return what Python does for a leaf or a decision; None when it needs no Python."""
     match program:
         case PrintTensor(title=title, tensor=tensor, format=format):
             return Print(title, host_tensor(tensor, layout), format)
@@ -222,15 +202,7 @@ def action_of(program: Program, layout: ArenaLayout) -> Action | None:
 
 
 def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
-    """Return what Python does when replicas do not agree how to go on.
-
-    Args:
-        program: one in which a scalar decides.
-        layout: where variables lie.
-
-    Returns:
-        None where there is one replica only.
-    """
+    """Return what Python does when replicas do not agree how to go on; None with one replica."""
     if layout.replicas == 1 or program.decided_by is None:
         return None
     scalar = host_tensor(program.decided_by, layout)
@@ -239,31 +211,21 @@ def agreement_on(program: Program, layout: ArenaLayout) -> Equal | None:
 
 
 def host_tensor(tensor: Tensor, layout: ArenaLayout) -> HostTensor:
-    """Return a tensor as the host sees it.
-
-    Args:
-        tensor: any view.
-        layout: where its variables lie.
-    """
+    """Return a tensor as the host sees it."""
     moves = dense_moves(tensor.view, tensor.element_type.size_bytes, layout)
     metadata = metadata_position(tensor, layout)
     return HostTensor(tensor.name, tensor.element_type, tensor.shape, moves, metadata)
 
 
 def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
-    """Return the byte position of a tensor's QUARTER metadata; None where it has none.
-
-    Args:
-        tensor: any view.
-        layout: where its variables lie.
-    """
+    """Return the byte position of a tensor's QUARTER metadata; None where it has none."""
     if tensor.metadata is None:
         return None
     return int(layout.byte_positions(addresses(tensor.metadata.view).ravel())[0])
 
 
 def _needed(program: Program) -> list[tuple[object, int]]:
-    """Return what has a block, and the bytes that a program needs of it."""
+    """Return the owners of blocks that a program uses, and the bytes that it needs of each."""
     match program:
         case StreamCopy(stream=stream):
             return [(stream, stream.size_bytes)]

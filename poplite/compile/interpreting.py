@@ -4,7 +4,7 @@
     interpret=["Align", Score]      those of two classes, in whatever step
     interpret=["align rows"]        those of one compute set
 
-A class stands for all that derive from it as well, such as `Add[FLOAT]` for the template `Add`.
+A class stands for all classes that derive from it as well, as the template `Add` for `Add[FLOAT]`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,9 @@ Classes = frozenset[type[Vertex]]
 def interpreted_classes(
     interpret: Interpret | None, steps: Iterable[tuple[str, Collection[type[Vertex]]]]
 ) -> list[Classes]:
-    """Return the classes of each step that are interpreted.
+    """Return the classes of each step that are interpreted; `steps` are names with their classes.
 
-    Args:
-        interpret: what was asked for.
-        steps: the name of each step, and its classes.
-
-    Raises:
-        UnknownName: for a class or name that no step has.
+    Raises `UnknownName` for a class or name that no step has.
     """
     listed = list(steps)
     if not isinstance(interpret, tuple):

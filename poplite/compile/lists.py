@@ -31,11 +31,8 @@ Mask = npt.NDArray[np.bool_]
 class RowLists:
     """The rows of one list field of a family.
 
-    Args:
-        placed: the field.
-
     Attributes:
-        even: which vertices have evenly spaced rows of one length; one answer where all alike.
+        even: which vertices have evenly spaced rows of one length; one answer where all are alike.
     """
 
     def __init__(self, placed: Placed) -> None:

@@ -1,11 +1,11 @@
-"""From compute sets and copies to launches, and from a graph to what is kept of it.
+"""From compute sets and copies to lowered steps, and from a graph to what is kept of it.
 
     edges   ->  places    pointers where fields are contiguous, copies where not
     places  ->  columns   start, length and rows of every field, as numbers of all vertices
     columns ->  rows      few runs, or tables (`poplite.compile.rows`)
 
-State is placed first, since temporaries begin where it ends.  Of the graph an executable keeps its
-variables (`stored`), and what messages call its vertices (`origins_of`).
+State is placed first, since temporaries begin where it ends.  An executable keeps two things of
+the graph: its variables (`stored`), and what messages call its vertices (`origins_of`).
 """
 
 from __future__ import annotations
@@ -50,12 +50,7 @@ VERTEX_OVERHEAD = 8
 
 
 def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
-    """Lower a Copy: pair the runs of source and destination.
-
-    Args:
-        copy: the program step.
-        layout: where variables lie.
-    """
+    """Lower a Copy: pair the runs of source and destination."""
     size = copy.source.element_type.size_bytes
     views = copy.destination.view, copy.source.view
     to, start = (_byte_digits(view, size, layout) for view in views)
@@ -69,10 +64,7 @@ def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> Copy
 def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
     """Return the moves from a view to a block of bytes that begins at 0, in row-major order.
 
-    Args:
-        view: what is read.
-        size: bytes of an element.
-        layout: where variables lie.
+    `size` is that of an element, in bytes.
     """
     if not view.num_elements:
         return NO_MOVES
@@ -103,13 +95,9 @@ def lower_compute_sets(
     layout: ArenaLayout,
     checked: Iterable[bool],
 ) -> list[ComputeStep]:
-    """Lower compute sets that have passed their checks.
+    """Lower checked compute sets; reserve state and temporaries in the layout.
 
-    Args:
-        compute_sets: each with its edges.
-        layout: where variables lie; state is placed and temporaries are reserved in it.
-        checked: of each, whether what is written is saved first, as it is where a `compute` raises
-            exceptions.
+    `checked` says of each whether what it writes is saved first, as its vertices may fail.
     """
     listed = list(compute_sets)
     states = [[_place_state(family, layout) for family in table.families] for _, table in listed]
@@ -189,7 +177,7 @@ def _place_scalars(field: Field, values: StateValues, count: int, layout: ArenaL
 def _groups(
     family: Family, state: dict[Column, Series], places: list[Placed]
 ) -> Iterator[Vertices]:
-    """Yield the descriptor rows of a family, apart for each form of its list fields."""
+    """Yield the descriptor rows of a family, one group for each form of its list fields."""
     values: dict[Column, Series] = {(NUMBER, "number"): family.numbers, **state}
     lists: dict[int, RowLists] = {}
     for placed in places:
@@ -221,7 +209,7 @@ def _by_form(
 ) -> Iterator[tuple[dict[int, bool], Int64 | None]]:
     """Yield vertices by which of their lists are even, in order of first appearance.
 
-    A group is the list fields that are even, and the vertices; None for all of them.
+    Yields whether each list field is even, and the vertices; None for all of them.
     """
     mixed = {n: rows.even for n, rows in lists.items() if isinstance(rows.even, np.ndarray)}
     alike = {n: bool(rows.even) for n, rows in lists.items() if n not in mixed}
@@ -265,11 +253,7 @@ def _work(places: list[Placed], count: int) -> Int64 | int:
 
 
 def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
-    """Return variables without their graph; their values are not written any more.
-
-    Args:
-        variables: of one graph, by rising element address.
-    """
+    """Return variables, by rising address, without their graph; their values become read-only."""
     for variable in variables:
         if variable.initial_value is not None:
             variable.initial_value.flags.writeable = False
@@ -295,11 +279,7 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
 
 
 def origins_of(compute_set: ComputeSet) -> Origins:
-    """Return class, tile and line of the vertices of a compute set.
-
-    Args:
-        compute_set: all its vertices have tiles.
-    """
+    """Return class, tile and line of the vertices of a compute set, all of which have tiles."""
     classes: dict[type[Vertex], int] = {}
     locations: dict[SourceLocation, int] = {}
     columns: list[tuple[VertexTiles, VertexTiles, VertexTiles]] = []

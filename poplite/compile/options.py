@@ -86,18 +86,17 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "target.deterministicWorkers": "workers always run in the same order",
     "target.*": _NO_DEVICE,
 }
-"""What Poplar knows and means nothing here: the first pattern that fits a name, and why."""
+"""Options of Poplar that mean nothing here, and why; the first pattern that fits a name counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What was asked for; None where nothing was.
+    """Options that were asked for; None where nothing was.
 
     Attributes:
-        checks: "strict", "fast" or "none".
         interpret: whether vertices run as plain Python, or which classes and steps do.
-        progress: whether progress is told.
-        seed: what stochastic rounding hangs on.
+        progress: whether progress is shown.
+        seed: the seed of stochastic rounding.
         traps: whether floating-point exceptions stop programs from their beginning.
         nan_overflow: whether too large a value of HALF or QUARTER is stored as NaN.
         prefetch: whether callbacks of streams are asked ahead.
@@ -126,13 +125,7 @@ class EngineOptions:
 def engine_options(options: Mapping[str, object] | None = None, **arguments: Any) -> EngineOptions:
     """Return what is asked for by arguments, by options and, above both, by the environment.
 
-    Args:
-        options: by name, as the user gave them.
-        arguments: of `Engine`, by the names of `EngineOptions`.
-
-    Raises:
-        ControlProgramError: for other `checks` than there are.
-        InvalidOption: for an unknown name, a name without meaning here, or another value.
+    `arguments` are those of `Engine`, by the names of `EngineOptions`.
 
     >>> engine_options(interpret=["Align"]).interpret
     ('Align',)
@@ -189,19 +182,19 @@ def _of_environment() -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        given = json.loads(text)
+        values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOption(
             f"{ENVIRONMENT}={clipped(text)} is no JSON: {error}",
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         ) from None
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         raise InvalidOption(
             f"{ENVIRONMENT}={clipped(text)} is no JSON object",
             fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
         )
     found = {}
-    for name, value in given.items():
+    for name, value in values.items():
         option = _option(name, ENVIRONMENT)
         found[option.field] = _value(name, option, value, ENVIRONMENT)
     return found

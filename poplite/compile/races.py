@@ -9,8 +9,8 @@ own then.  It may not through an InOut, which has one place for what is read and
 
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
-The check is on what is connected, not on what `compute` does.  What meets is found by
-`poplite.graph.compute_sets.crossings`; here it becomes names and lines.
+The check looks at what is connected, not at what `compute` does.
+`poplite.graph.compute_sets.crossings` finds edges that meet; here they get names and lines.
 
 Source: Poplar user guide, "Compute sets"; SDK error texts for the words.
 """
@@ -71,16 +71,7 @@ class Race(NamedTuple):
 def check_races(
     graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, str]
 ) -> None:
-    """Refuse compute sets whose vertices race.
-
-    Args:
-        graph: the graph.
-        tables: the edges of each compute set.
-        steps: where the program executes it, for the message.
-
-    Raises:
-        GraphCycleError: with the first races of all, and how many there are.
-    """
+    """Refuse compute sets whose vertices race; `steps` says where each is executed."""
     found = [(cs, races(cs, table)) for cs, table in tables.items()]
     count = sum(len(some) for _, some in found)
     if not count:
@@ -107,13 +98,7 @@ def check_in_place(
 ) -> None:
     """Refuse an Input that shares elements with an InOut of the same vertex.
 
-    Args:
-        graph: the graph.
-        tables: the edges of each compute set; they do not race.
-        steps: where the program executes it, for the message.
-
-    Raises:
-        GraphConnectionError: with the first of all that do, and how many there are.
+    The compute sets do not race; `steps` says where each is executed.
     """
     found = [
         (cs, Races(cs, crossings.written, written, crossings.read, read, "read"))
@@ -148,13 +133,8 @@ def check_in_place(
 def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
     """Return the races of a compute set: writes that meet, or else reads that meet writes.
 
-    Args:
-        compute_set: any compute set whose edges are connected.
-        table: its edges.
-
-    Returns:
-        Empty when there is none. Otherwise at least one race for each edge that races; an
-        edge that meets several others is not listed with all of them.
+    There is at least one for each edge that races; an edge that meets several others is not listed
+    with all of them.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -182,7 +162,7 @@ class Races(Sequence[Race]):
     """Races, described when they are asked for: there may be millions.
 
     Args:
-        compute_set: whose vertices race.
+        compute_set: the one whose vertices race.
         written: runs that are written.
         writers: int64[n], the writing run of each pair.
         touched: runs that are read or written too.

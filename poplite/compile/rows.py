@@ -4,8 +4,8 @@
     starts in stretches       a row each
     starts in any order       one row and the table that the graph keeps them in
 
-Runs are taken as long as they have `LEAST_RUN` vertices on average: a driver that looks starts up
-in a table reads four bytes for each, and needs compiling besides the one for runs.
+Runs are used as long as they have `LEAST_RUN` vertices on average: a driver that looks up starts in
+a table reads four bytes for each, and is compiled in addition to the one for runs.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LEAST_RUN = 4
 """Vertices of a run, on average, below which tables are faster."""
 
 FEW_VERTICES = 4096
-"""Up to so many stay in runs, whatever they are: not worth a driver of their own."""
+"""Vertices up to which runs are used in any case: so few are not worth a driver of their own."""
 
 FLAT_ROW = 4096
 """Vertices of a row with tables, where their work differs; only balances chunks."""
 
 Values = Mapping[tuple[int, str], Series]
-"""The numbers of each column that is none of a table, by field and part."""
+"""The numbers of each column without a table, by field and part."""
 
 Tables = Mapping[int, npt.NDArray[Any]]
 """The table of each list field that has one, by position of the field."""
@@ -55,12 +55,7 @@ def vertices_of(
 ) -> Vertices:
     """Return the descriptor rows of vertices.
 
-    Args:
-        cls: their class.
-        forms: how the rows of list fields are found.
-        values: for each column, the number of each vertex.
-        tables: of list fields.
-        work: of each vertex, in elements; a number where all are alike.
+    `work` is that of each vertex, in elements: one number where all are alike.
     """
     described = columns(list(cls.fields.values()), forms)
     series = [None if c.kind == "table" else values[c.field, c.part] for c in described]
@@ -103,7 +98,7 @@ def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
 
 
 def _work(work: Int64 | int, count: Int64) -> Int64:
-    """Return the work of runs of so many vertices, one after the other."""
+    """Return the work of runs that have `count` vertices each, one after the other."""
     if isinstance(work, int):
         return count * work
     return np.add.reduceat(work, np.cumsum(count) - count)
@@ -124,13 +119,8 @@ def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
         500      4             3      2         10
         510      4
 
-    Args:
-        moving: int64[rows, m].
-        fixed: int64[rows, f].
-
-    Returns:
-        First row of each run, rows of each run, and int64[runs, m] of steps; the step of a
-        run of one row is 0.
+    Takes int64[rows, m] and int64[rows, f]. Returns the first row of each run, the rows of each
+    run, and int64[runs, m] of steps; the step of a run of one row is 0.
 
     >>> first, count, step = affine_runs(np.array([[0], [64], [128], [9]]), np.ones((4, 1)))
     >>> first.tolist(), count.tolist(), step.tolist()
@@ -185,7 +175,7 @@ def _runs(described: Columns, series: Sequence[Series | None]) -> Int64:
 
 
 def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
-    """Return a number of runs that the vertices have at least, without listing any."""
+    """Return a lower bound of the number of runs, without listing any."""
     most = 1
     for column, numbers in zip(described, series, strict=True):
         if isinstance(numbers, Listed):
@@ -246,7 +236,7 @@ def _with_tables(
 
 
 def _table(numbers: Series) -> tuple[int, npt.NDArray[np.uint32]]:
-    """Return what to add to each number of a table, and the table: the graph's own if it can be."""
+    """Return the base of a table, and the table: the graph's own array where possible."""
     if isinstance(numbers, Listed) and numbers.offset.dtype == NARROW:
         return numbers.base, np.ascontiguousarray(numbers.offset)
     array = numbers.array()

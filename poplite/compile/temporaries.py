@@ -1,4 +1,4 @@
-"""Copies to another place and back: into temporaries, and of what a fault must not change.
+"""Copies to another place and back: into temporaries, and of memory that a fault must not change.
 
     x[0:4] x[8:12]      ->   t[0:8]       gather, save
     y[0:4] y[8:12]      <-   u[0:8]       scatter, restore
@@ -19,20 +19,17 @@ _Columns = tuple[Int64, Int64, Int64]
 
 
 class Swaps:
-    """Copies that are collected, field by field, and made into moves."""
+    """Collects copies, field by field, and turns them into moves."""
 
     def __init__(self) -> None:
         self._moves: tuple[list[Moves], list[Moves]] = [], []
         self._runs: tuple[list[_Columns], list[_Columns]] = [], []
 
     def add_regular(self, here: Steps, there: Steps, size: int, *, back: bool) -> bool:
-        """Add elements at regular distances; whether they could be.
+        """Add elements at regular distances, and return whether that was possible.
 
-        Args:
-            here: where they are copied to, in elements from the start of the arena.
-            there: where from, and back to.
-            size: bytes of an element.
-            back: whether they are copied back.
+        They are copied from `there` to `here`, and `back` where asked: positions in elements of
+        `size` bytes from the start of the arena.
         """
         sides = _side(here, size), _side(there, size)
         into = copied_views(*sides, size)
@@ -45,13 +42,9 @@ class Swaps:
         return True
 
     def add_runs(self, here: Int64, there: Int64, size: Int64, *, back: bool) -> None:
-        """Add runs.
+        """Add runs that are copied from `there` to `here`, and `back` where asked.
 
-        Args:
-            here: int64[runs], first bytes that they are copied to.
-            there: int64[runs], where from, and back to.
-            size: int64[runs], bytes.
-            back: whether they are copied back.
+        All are int64[runs]: first bytes, and bytes.
         """
         self._runs[0].append((here, there, size))
         if back:

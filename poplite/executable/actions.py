@@ -1,7 +1,7 @@
 """What Python does in the middle of a program, without the graph.
 
-The interpreter returns to Python at a CALLBACK op, which names one of these.  Like everything in
-an executable they hold no tensor, only where its elements lie::
+The interpreter returns to Python at a CALLBACK op, which names an action.  Like everything in an
+executable, actions hold no tensors, only where their elements lie::
 
     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 
@@ -22,13 +22,7 @@ from poplite.source import SourceLocation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Print:
-    """Prints a tensor.
-
-    Attributes:
-        title: what stands before the values.
-        tensor: what is printed.
-        format: how its values are written.
-    """
+    """Prints a tensor, with its title before the values."""
 
     title: str
     tensor: HostTensor
@@ -40,10 +34,9 @@ class Fail:
     """Ends the run with an error.
 
     Attributes:
-        program: what it is called.
-        location: the user's line that made it.
+        program: what messages call it.
         message: what the error says.
-        shown: what it shows.
+        shown: the tensor that the error shows.
         predicate: what decided that it runs, if something did.
     """
 
@@ -59,10 +52,8 @@ class NoCase:
     """Stops the run, as no case of a Switch matches.
 
     Attributes:
-        switch: what it is called.
-        location: the user's line that made it.
-        control: what decides.
-        cases: its values, for the message.
+        switch: what messages call it.
+        cases: the values of its cases, for the message.
         was_unreachable: whether the user said that this cannot happen.
     """
 
@@ -78,10 +69,8 @@ class Equal:
     """Stops the run where a tensor is not the same in all replicas.
 
     Attributes:
-        program: what it is called.
-        location: the user's line that made it.
-        tensor: what is compared.
-        kind: "truth" or "value" of what decides how all of them go on, or "assumption".
+        program: what messages call it.
+        kind: "truth" or "value" of the scalar by which all of them go on, or "assumption".
     """
 
     program: str
@@ -92,23 +81,17 @@ class Equal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Undefine:
-    """Tells strict checks that nothing is written in a tensor; memory stays what it is.
-
-    Attributes:
-        tensor: the tensor.
-    """
+    """Tells strict checks that nothing is written in a tensor; memory stays what it is."""
 
     tensor: HostTensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stamp:
-    """Stores the cycle counter.
+    """Stores the cycle counter in a tensor.
 
     Attributes:
-        program: what it is called.
-        location: the user's line that made it.
-        tensor: what it is stored in.
+        program: what messages call it.
         since: an earlier stamp that is subtracted, if there is one.
     """
 
@@ -122,11 +105,7 @@ Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
 
 
 def action_text(action: Action) -> str:
-    """Return what messages call the step that an action is for.
-
-    Args:
-        action: any action.
-    """
+    """Return what messages call the step that an action is for."""
     match action:
         case Print(title=title):
             return f"PrintTensor '{title}'"

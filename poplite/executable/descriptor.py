@@ -68,12 +68,7 @@ Columns = tuple[Column, ...]
 
 
 def columns(fields: Sequence[Field], forms: Forms) -> Columns:
-    """Return the columns of a vertex class in affine form, in the order of the words of a row.
-
-    Args:
-        fields: its declared fields.
-        forms: how the rows of list fields are found.
-    """
+    """Return the columns of a vertex class in affine form, in the order of the words of a row."""
     return (
         Column(NUMBER, "number", "affine"),
         *(
@@ -96,12 +91,7 @@ def _parts(field: Field, form: RowForm | None) -> Iterator[tuple[str, Kind]]:
 
 
 def forms_of(described: Columns, num_fields: int) -> Forms:
-    """Return how the rows of list fields are found.
-
-    Args:
-        described: the columns.
-        num_fields: declared fields of the class.
-    """
+    """Return how the rows of each declared field are found; None for fields that are no lists."""
     found: dict[int, RowForm] = {}
     for column in described:
         match column.part:
@@ -127,12 +117,9 @@ Rows = npt.NDArray[np.int64]
 
 
 def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
-    """Return rows with the addresses of tables, which the caller keeps alive.
+    """Return rows with addresses in place of positions in tables, which the caller keeps alive.
 
-    Args:
-        rows: int64[runs, width], with positions in tables.
-        described: their columns.
-        tables: by number of the column.
+    `tables` are by number of the column.
     """
     if not tables:
         return np.ascontiguousarray(rows)

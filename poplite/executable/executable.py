@@ -1,9 +1,8 @@
 """A compiled program: checked, lowered, not yet bound to memory.
 
 An executable holds no graph, no address and no compiled code, only plain data and the vertex
-classes: it is what an engine needs to allocate its arena, compile its drivers and run.  It is
-kept in a file as it is (`poplite.executable.file.saved`), which a new field of plain data needs
-nothing for.
+classes: it is what an engine needs to allocate its arena, compile its drivers and run.  Files hold
+it as it is (`poplite.executable.file.saved`); a new field of plain data needs no change there.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Executable:
             object.__setattr__(self, "programs", named)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the executable to a file, whole or not at all.
+        """Write the executable to a file, completely or not at all.
 
         The file holds no code: the vertex classes must be there when it is loaded. Equal
         executables are equal bytes.
@@ -86,7 +85,7 @@ class Executable:
 
         Raises:
             FileLoadError: when the file cannot be written, or a vertex class has no source text,
-                by which its code could be told from another.
+                by which its code could be compared.
 
         >>> import tempfile
         >>> from poplite.compile.compiler import compile_graph

@@ -14,9 +14,6 @@ class HostTensor:
     """A tensor as the host sees it.
 
     Attributes:
-        name: for messages.
-        element_type: of its elements.
-        shape: of the array on the host.
         moves: from its elements in the arena to a block of bytes that begins at 0, in row-major
             order.
         metadata: byte position of its QUARTER metadata, if it has one.

@@ -37,15 +37,10 @@ class StoredVariable:
     """A variable without its graph.
 
     Attributes:
-        name: its full name.
-        element_type: what one element is.
-        shape: its extents.
         base: address of its first element in the graph.
-        num_elements: how many it has.
         constant: whether a program may only read it.
-        location: the user's line that made it.
-        initial_value: what it holds when a program is loaded; None is zeros.
-        replica_values: the same of replicas that have another one, by their number.
+        initial_value: what it holds when a program is loaded; None for zeros.
+        replica_values: initial values of replicas that have another one, by their number.
     """
 
     name: str
@@ -66,17 +61,13 @@ class StoredVariable:
 
 @dataclass(slots=True, eq=False)
 class ArenaLayout:
-    """Byte positions of variables, state and temporaries.
+    """Byte positions of variables, state and temporaries, within the address space.
 
-    Args:
+    Attributes:
         variables: the variables, by rising element address.
-        replicas: how many of the graph there are, each with memory of its own.
+        replicas: copies of the graph, each with memory of its own.
         block_bytes: bytes of blocks that the host reads and writes.
         state: values of vertex state, one array behind the other.
-        temporary_bytes: bytes of temporaries.
-
-    Raises:
-        SizeOverflowError: when they do not fit the address space.
     """
 
     variables: tuple[StoredVariable, ...]
@@ -119,11 +110,7 @@ class ArenaLayout:
         return self._end + self.temporary_bytes
 
     def initial_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Yield what memory holds at first, where it is not zero: first byte and values.
-
-        Args:
-            replica: its number.
-        """
+        """Yield first byte and values of what a replica's memory holds at first, but for zeros."""
         for variable, at in zip(self.variables, self._offsets.tolist(), strict=True):
             values = variable.replica_values.get(replica, variable.initial_value)
             if values is not None:
@@ -134,11 +121,7 @@ class ArenaLayout:
             at += _aligned(values.nbytes)
 
     def byte_positions(self, addresses: Integers) -> Integers:
-        """Return the byte position of each element address.
-
-        Args:
-            addresses: element addresses of existing elements.
-        """
+        """Return the byte position of each element address."""
         if not len(addresses):
             return addresses
         variable: Any = self._one_variable(int(addresses.min()), int(addresses.max()))
@@ -148,24 +131,15 @@ class ArenaLayout:
         return np.asarray(self._offsets[variable] + within)
 
     def byte_position(self, address: int) -> int:
-        """Return the byte position of one element address.
-
-        Args:
-            address: that of an existing element.
-        """
+        """Return the byte position of one element address."""
         variable = int(self._bases.searchsorted(address, "right")) - 1
         within = (address - int(self._bases[variable])) * int(self._element_bytes[variable])
         return int(self._offsets[variable]) + within
 
     def shift(self, low: int, high: int) -> int | None:
-        """Return how far ahead of its address an element lies, in elements of its variable.
+        """Return how far the elements of a range lie ahead of their addresses, in elements.
 
-        Args:
-            low: least address.
-            high: greatest address.
-
-        Returns:
-            None where they are of several variables.
+        None where the range, which includes `high`, is of several variables.
         """
         variable = self._one_variable(low, high)
         if variable is None:
@@ -179,11 +153,7 @@ class ArenaLayout:
         return first - 1 if first == last else None
 
     def holds(self, storage: Storage) -> bool:
-        """Tell whether a storage is that of one of the variables.
-
-        Args:
-            storage: any storage of the graph.
-        """
+        """Tell whether a storage of the graph is that of one of the variables."""
         position = int(self._bases.searchsorted(storage.base))
         return position < len(self._bases) and int(self._bases[position]) == storage.base
 
@@ -194,49 +164,27 @@ class ArenaLayout:
         return slice(end - self.block_bytes, end)
 
     def reserve_block(self, size_bytes: int) -> int:
-        """Reserve a block that the host reads or writes; all of them before any state.
-
-        Args:
-            size_bytes: its size.
-
-        Returns:
-            Its first byte.
-        """
+        """Reserve a block for the host, before any state, and return its first byte."""
         at = self._end
         self._end += _aligned(size_bytes)
         self.block_bytes += _aligned(size_bytes)
         return at
 
     def variable_at(self, position: int) -> tuple[StoredVariable, int]:
-        """Return the variable that a byte belongs to, and the position of its element there.
-
-        Args:
-            position: a byte of a variable.
-        """
+        """Return the variable that a byte belongs to, and the position of its element there."""
         number = int(np.searchsorted(self._offsets, position, side="right")) - 1
         within = (position - int(self._offsets[number])) // int(self._element_bytes[number])
         return self.variables[number], within
 
     def place_state(self, values: npt.NDArray[Any]) -> int:
-        """Reserve room for state values.
-
-        Args:
-            values: of any element type.
-
-        Returns:
-            Their first byte.
-        """
+        """Reserve room for state values, and return its first byte."""
         at = self._end
         self.state.append(values)
         self._end += _aligned(values.nbytes)
         return at
 
     def reserve_temporaries(self, size_bytes: int) -> None:
-        """Make sure the temporaries have at least this many bytes.
-
-        Args:
-            size_bytes: what one compute set needs.
-        """
+        """Make sure that there are at least so many bytes of temporaries."""
         self.temporary_bytes = max(self.temporary_bytes, _aligned(size_bytes))
 
 

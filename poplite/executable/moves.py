@@ -1,4 +1,4 @@
-"""What a copy moves, in few rows: blocks at even distances, and a list of all other pieces.
+"""The bytes that a copy moves, in few rows: blocks at even distances, and a list of all others.
 
 A *record* is six words (destination, source, rows, bytes, far, near), all positions and distances
 in bytes: block r goes from `source + r * near` to `destination + r * far`.  Pieces at uneven
@@ -98,7 +98,7 @@ class Moves:
         """Return the moves back, from the destinations to the sources."""
         records = self.records.copy()
         records[:, :2] = self.records[:, 1::-1]
-        blocks = records[:, 3] != 0  # what is said of a list is not about places
+        blocks = records[:, 3] != 0  # the words of a list are no distances
         records[blocks, 4:] = self.records[blocks, :3:-1]
         return Moves(records, self.pieces[:, [1, 0, 2]])
 
@@ -138,11 +138,7 @@ class Moves:
 
 
 def joined(several: Sequence[Moves]) -> Moves:
-    """Return the moves of several together.
-
-    Args:
-        several: none of them writes what another reads or writes.
-    """
+    """Return the moves of several together, none of which writes what another reads or writes."""
     records = [np.zeros((0, RECORD_WORDS), np.int64)]
     pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]
     for moves in several:

@@ -48,9 +48,9 @@ import numpy.typing as npt
 OP_WORDS = 4
 
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
-"""Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS are there where data may
-decide what vertices take: in the first those are counted that cannot count while they run, in the
-second what all of them took is written down."""
+"""Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS exist where data may
+decide what vertices take: the first counts those that cannot count while they run, the second
+writes down what all of them took."""
 
 FALLING = 6
 """The phase that strict checks run again: COMPUTE with workers in falling order."""
@@ -69,8 +69,8 @@ run costs, and what an unfinished one has cost so far, in nanoseconds."""
 ) = range(14)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
 rows, the first vertex in the first of them and the end of those in the last; where it goes on
-after it was cut; whether a vertex returned false; the floating-point state; where it
-is written down what each vertex took; its fault."""
+after it was cut; whether a vertex returned false; the floating-point state; where to write down
+what each vertex took; its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""
@@ -123,11 +123,11 @@ class Code:
             function counted from its beginning.
         step_rows: int64[...], the rows that do the work of an Execute or a Copy.
         num_steps: steps of the program.
-        num_runs: how often Executes and Copies run in one run of it; None where data decide, or
-            somebody who stops it.
+        num_runs: how often Executes and Copies run in one run of it; None where data, or whoever
+            stops it, decide.
         num_loops: Repeats in it.
         num_functions: functions that it calls, none of them twice at a time.
-        of_program: `, of program 'train'` where the executable has several; empty before it has it.
+        of_program: `, of program 'train'` where the executable has several; set by the executable.
     """
 
     ops: npt.NDArray[np.int64]
@@ -143,7 +143,7 @@ class Code:
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Which rows finish what the row before them began: bool[rows].
 
-        A run that is ended is not left before them, so that a step is done or is not.
+        A run does not end before such a row, so that a step is done completely or not at all.
         """
         op, number = self.ops[:, 0], self.step_numbers
         launched = (op[1:] == LAUNCH) & ((op[:-1] == LAUNCH) | (op[:-1] == CALLBACK))
@@ -151,32 +151,21 @@ class Code:
         return np.append(False, same & (launched | (op[1:] == COLLECT)))
 
     def end_of_launches(self, row: int) -> int:
-        """Return the row behind the launches of a step, but for the sum of slots.
-
-        Args:
-            row: the first of them.
-        """
+        """Return the row behind the launches of a step from `row` on, but for the sum of slots."""
         ops, end = self.ops, row + 1
         while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
             end += 1
         return end
 
     def called_from(self, rows: Sequence[int]) -> Code:
-        """Return the code with the step numbers that a function has in one place.
-
-        Args:
-            rows: the CALL rows that have not returned.
-        """
+        """Return the code with the step numbers of one call; `rows` are the open CALLs."""
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())
         return replace(self, step_numbers=self.step_numbers + before)
 
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
         """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
 
-        Args:
-            number: its number; of what decides, that of the step before.
-            what: what it does, or what decides.
-            decides: whether it decides what runs next, and is no step itself.
+        `decides` says that `what` is no step, but decides what runs after step `number`.
         """
         if not decides:
             does = f": {what}" if what else ""

@@ -5,8 +5,8 @@
     tile        0 0 0 ... 1471                      3
     line        blur.py:14                          blur.py:20
 
-Each is kept as runs, or as the smallest numbers that do, so that a million vertices take few
-bytes each, and none where neighbours are alike.
+Each is kept as runs, or as the smallest integers that suffice, so that a million vertices take a
+few bytes each, and none where neighbours are alike.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ from poplite.vertex.vertex import Vertex
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedVertex:
-    """A vertex as messages call it.
-
-    Attributes:
-        vertex_class: its class.
-        index: its position in the compute set.
-        tile: the tile it runs on.
-        location: the user's line that added it.
+    """A vertex as messages call it; `index` is its position in the compute set.
 
     >>> from poplite.source import here
     >>> print(NamedVertex(Vertex, 5, 2, here()))
@@ -47,7 +41,6 @@ class Origins:
     """Class, tile and line of all vertices of a compute set.
 
     Attributes:
-        classes: the vertex classes.
         locations: the user's lines that added vertices.
         class_of: number of the class of each vertex.
         tile_of: tile of each vertex.

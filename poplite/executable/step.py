@@ -68,11 +68,8 @@ class ComputeStep:
     """A lowered compute set.
 
     Attributes:
-        name: the compute set's name.
-        num_vertices: how many vertices it has.
         gather: copies into temporaries.
         save: copies of what vertices write in place; none when no vertex may fault.
-        groups: its vertices.
         scatter: copies back from temporaries.
         restore: copies back of what was saved, for after a fault.
         may_fault: whether what vertices write is saved: with strict checks, and where a `compute`
@@ -94,8 +91,6 @@ class CopyStep:
     """A lowered Copy.
 
     Attributes:
-        name: what is copied where.
-        moves: the copies.
         replica_map: for each replica the one whose memory is written; None where each writes
             its own.
     """
@@ -106,21 +101,13 @@ class CopyStep:
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
-    """Return what each launch of a step runs, in order; nothing where it only counts.
-
-    Args:
-        step: a lowered step.
-    """
+    """Return what each launch of a step runs, in order; nothing where it only counts."""
     if isinstance(step, CopyStep):
         return [(step.moves,)]
     return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
 
 
 def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
-    """Return the classes of all vertices, each once, in the order of the steps.
-
-    Args:
-        steps: lowered steps.
-    """
+    """Return the classes of all vertices, each once, in the order of the steps."""
     groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
     return list(dict.fromkeys(group.cls for group in groups))

@@ -1,7 +1,7 @@
 """Actions that move data between device and host, or call the user.
 
-The device has them in blocks of bytes in the arena, dense and in row-major order; copies before
-and after an action bring tensors there and back (`poplite.compile.host_steps`).
+The device keeps these data in blocks of bytes in the arena, dense and in row-major order; copies
+before and after an action bring tensors there and back (`poplite.compile.host_steps`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,9 @@ class Stream:
     """A stream without its graph.
 
     Attributes:
-        handle: its name.
-        element_type: of its elements.
-        num_elements: of one block.
-        to_device: which way it goes.
+        num_elements: those of one block.
         is_broadcast: whether all replicas get the same block.
         buffering_depth: blocks that may be filled ahead.
-        location: the user's line that made it.
     """
 
     handle: str
@@ -39,13 +35,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """A dense array in the arena.
-
-    Attributes:
-        element_type: of its elements.
-        num_elements: how many there are.
-        at: its first byte.
-    """
+    """A dense array in the arena, from byte `at` on."""
 
     element_type: type[ElementType[Any]]
     num_elements: int
@@ -57,10 +47,7 @@ class Transfer:
     """Fills or takes a block of a stream.
 
     Attributes:
-        program: what the Copy is called.
-        location: the user's line that made it.
-        stream: the stream.
-        block: where its data lie in the arena.
+        program: what messages call the Copy.
         metadata: byte position of the tensor's QUARTER metadata, if it has one.
     """
 
@@ -73,15 +60,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remote:
-    """A remote buffer without its graph.
-
-    Attributes:
-        handle: its name.
-        element_type: of its elements.
-        num_elements: of one row.
-        repeats: how many rows.
-        location: the user's line that made it.
-    """
+    """A remote buffer without its graph: `repeats` rows of `num_elements`."""
 
     handle: str
     element_type: type[ElementType[Any]]
@@ -92,14 +71,10 @@ class Remote:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTransfer:
-    """Moves rows of a remote buffer from or to a block.
+    """Moves rows of a remote buffer from or to a block, in which they lie one after the other.
 
     Attributes:
-        program: what the Copy is called.
-        location: the user's line that made it.
-        buffer: the remote buffer.
-        to_device: which way.
-        block: where the rows lie in the arena, one after the other.
+        program: what messages call the Copy.
         offset: the numbers of the rows; None for row 0.
     """
 
@@ -116,12 +91,8 @@ class HostFunctionCall:
     """Calls a function of the host.
 
     Attributes:
-        program: what the Call is called.
-        location: the user's line that made it.
-        handle: the name of the function.
+        program: what messages call the Call.
         made_at: the user's line that made the function.
-        inputs: arrays it reads.
-        outputs: arrays it fills.
     """
 
     program: str
@@ -134,11 +105,7 @@ class HostFunctionCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeLoad:
-    """Loads the code of a function.
-
-    Attributes:
-        function: its name.
-    """
+    """Loads the code of a function, by its name."""
 
     function: str
 
@@ -148,9 +115,7 @@ class CodeUse:
     """Makes sure that the code of a function was loaded.
 
     Attributes:
-        program: what the Call is called.
-        location: the user's line that made it.
-        function: the name of the function.
+        program: what messages call the Call.
         made_at: the user's line that made its function buffer.
     """
 

@@ -14,7 +14,7 @@ from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL, INT, UNSIGNED_INT
 
 NUMBERS = INT, UNSIGNED_INT
-"""Element types that a Switch can tell apart."""
+"""Element types that can control a Switch."""
 
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
@@ -80,12 +80,7 @@ def set_once(program: Program, /, **attributes: object) -> None:
 def child(value: object, where: str) -> Program:
     """Return a program that becomes part of another, and cannot change from then on.
 
-    Args:
-        value: what the user gave.
-        where: which call and part of it, for the message.
-
-    Raises:
-        ControlProgramError: when it is no program.
+    `where` names the call and the argument, for the message.
 
     >>> child(Program(), "Repeat, body")
     <Program empty>
@@ -93,19 +88,13 @@ def child(value: object, where: str) -> Program:
     return parts([(value, where)])[0]
 
 
-def parts(given: Iterable[tuple[object, str]]) -> list[Program]:
+def parts(values: Iterable[tuple[object, str]]) -> list[Program]:
     """Return programs that become part of another; none of them does where one is no program.
-
-    Args:
-        given: what the user gave, each with the call and part of it, for the message.
-
-    Raises:
-        ControlProgramError: when one of them is no program.
 
     >>> parts([(Program(), "If, true body"), (Program(), "If, false body")])
     [<Program empty>, <Program empty>]
     """
-    programs = [checked(value, where) for value, where in given]
+    programs = [checked(value, where) for value, where in values]
     at = here()
     for program in programs:
         program.mark_used(at)
@@ -113,14 +102,7 @@ def parts(given: Iterable[tuple[object, str]]) -> list[Program]:
 
 
 def checked(value: object, where: str) -> Program:
-    """Return what the user gave, if it is a program.
-
-    Args:
-        value: what the user gave.
-        where: which call and part of it, for the message.
-
-    Raises:
-        ControlProgramError: when it is no program.
+    """Return what the user passed, if it is a program; `where` names the call and the argument.
 
     >>> checked(Program(), "Repeat, body")
     <Program empty>
@@ -136,16 +118,9 @@ def checked(value: object, where: str) -> Program:
 
 
 def deciding(tensor: object, program: str, role: str) -> Tensor:
-    """Return a tensor that a program reads to decide.
+    """Return a tensor that a program reads to decide, if it has one element of a type that decides.
 
-    Args:
-        tensor: what the user gave.
-        program: the kind of program.
-        role: "predicate", or "control" of a Switch, which cannot be BOOL.
-
-    Raises:
-        ElementTypeError: when it is no tensor of a type that decides.
-        ControlProgramError: when it has not one element.
+    `program` is its kind, `role` "predicate", or "control" of a Switch, which cannot be BOOL.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (), "x")

@@ -1,4 +1,4 @@
-"""Programs of which a scalar chooses one: either of two, or one of many.
+"""Programs that run one of several programs, which a scalar chooses.
 
 If(is_large, shrink, grow)
 Switch(mode, {0: forward, 1: backward}, default=report)
@@ -209,7 +209,7 @@ class Switch(Growing):
 
     @property
     def cases(self) -> Mapping[int, Program]:
-        """The programs by the value that chooses them, in the order they were given."""
+        """The programs by the value that chooses them, in the order in which they were added."""
         return MappingProxyType(self._cases)
 
     @property

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Copy(Program):
     """Moves data: from tensor to tensor, or between a tensor and the host.
 
-    What it is given decides which form it is of; all are `Copy`. Elements are moved in flattened
+    Its arguments decide which form it takes; all are `Copy`. Elements are moved in flattened
     order; both sides have equally many, of one type.
 
     Args:
@@ -46,10 +46,12 @@ class Copy(Program):
 
     Raises:
         ControlProgramError: for different numbers of elements or different graphs, when source
-            and destination share elements, and for an offset without a remote buffer.
+            and destination share elements, for a stream that goes the other way, the buffer of
+            another function, and an offset without a remote buffer.
         ElementTypeError: for different element types, or something that cannot be copied.
         TensorMetadataError: for QUARTER tensors whose metadata is not alike.
         GraphConnectionError: when the destination is constant, or holds an element twice.
+        StreamMemoryAllocationError: when more than 128 MiB of a remote buffer are moved at a time.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -131,14 +133,7 @@ class Copy(Program):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class TensorCopy(Copy):
-    """Copies a tensor to another; made by `Copy`.
-
-    Shapes may differ, and both may lie on any tiles.
-
-    Args:
-        source: what is read.
-        destination: what is written: equally many elements of the same type.
-    """
+    """Copies a tensor to another; made by `Copy`. Shapes and tiles may differ."""
 
     source: Tensor
     destination: Tensor
@@ -158,20 +153,7 @@ class TensorCopy(Copy):
 
 
 def check_copied(title: str, source: Tensor, destination: Tensor) -> None:
-    """Refuse to copy a tensor to another that does not fit.
-
-    Args:
-        title: what the copy is called in messages.
-        source: what is read.
-        destination: what is written.
-
-    Raises:
-        ControlProgramError: for different numbers of elements or different graphs, and when
-            they share elements.
-        ElementTypeError: for different element types.
-        TensorMetadataError: for QUARTER tensors whose metadata is not alike.
-        GraphConnectionError: when the destination is constant, or holds an element twice.
-    """
+    """Refuse to copy a tensor to another that does not fit; `title` names the copy in messages."""
     shapes = f"{type_and_shape(source)} to {type_and_shape(destination)}"
     if source.graph is not destination.graph:
         raise ControlProgramError(

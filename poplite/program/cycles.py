@@ -27,10 +27,9 @@ from poplite.types import UNSIGNED_INT
 class CycleStamp(Program):
     """Stores the cycle counter; made by `cycle_stamp` and `cycle_count`.
 
-    Args:
-        tensor: UNSIGNED_INT[2] on one tile, what is written: the low word first.
-        sync_type: which tiles meet before it.
-        since: UNSIGNED_INT[2], an earlier stamp that is subtracted.
+    Attributes:
+        tensor: UNSIGNED_INT[2] on one tile, the low word first.
+        since: an earlier stamp that is subtracted.
     """
 
     tensor: Tensor

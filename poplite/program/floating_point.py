@@ -3,7 +3,7 @@
     set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
     Sequence(SetStochasticRounding(True), train)        the same as a program of its own
 
-The behaviour belongs to the whole machine, and stays when a run ends.
+The behaviour is that of all tiles, and stays when a run ends.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool) -> None:
     sequence.add(SetStochasticRounding(on))
 
 
-def _check(what: str, **given: object) -> None:
-    for name, value in given.items():
+def _check(what: str, **values: object) -> None:
+    for name, value in values.items():
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is no behaviour",

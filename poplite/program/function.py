@@ -105,8 +105,11 @@ class Call(Program):
         outputs: of a host function, a tensor for each of its outputs.
 
     Raises:
-        ControlProgramError: when it is no function, or one of the graph is given tensors; see
-            `poplite.program.host.HostCall`.
+        ControlProgramError: when it is no function, for tensors passed to a function of the graph,
+            and for another number of tensors or elements, or another graph, of a host function.
+        ElementTypeError: for another element type, or something that is no tensor.
+        GraphConnectionError: when an output may not be written, holds an element twice, or two
+            outputs share elements.
 
     >>> from poplite.graph import Graph
     >>> Call(Graph().add_function(Program(), "blur"))
@@ -135,11 +138,7 @@ class Call(Program):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class FunctionCall(Call):
-    """Runs a function of the graph; made by `Call`.
-
-    Args:
-        function: what runs.
-    """
+    """Runs a function of the graph; made by `Call`."""
 
     function: Function
 
@@ -174,9 +173,6 @@ class FunctionCall(Call):
 def written_steps(program: Program) -> int:
     """Return how many steps a program has with each function once, as it is compiled.
 
-    Args:
-        program: the program.
-
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
     >>> graph = Graph()
@@ -199,10 +195,6 @@ def written_steps(program: Program) -> int:
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:
     """Return the functions through which a program runs another; None when it does not.
-
-    Args:
-        program: the outer one.
-        inner: the one that is looked for.
 
     >>> from poplite.graph import Graph
     >>> inner = Program()

@@ -35,21 +35,7 @@ from poplite.types import ElementType
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class StreamCopy(Copy):
-    """One block of a stream, to or from a tensor; made by `Copy`.
-
-    Args:
-        source: a stream to the device, or what goes to the host.
-        destination: a tensor, or a stream to the host.
-
-    Attributes:
-        stream: whichever of the two is one.
-
-    Raises:
-        ControlProgramError: when the stream goes the other way, its blocks have another number
-            of elements, or it belongs to another graph.
-        ElementTypeError: for another element type, or something that is no tensor.
-        GraphConnectionError: when the tensor may not be written.
-    """
+    """One block of a stream, to or from a tensor; made by `Copy`."""
 
     source: Tensor | DataStream
     destination: Tensor | DataStream
@@ -77,19 +63,7 @@ class StreamCopy(Copy):
 class RemoteCopy(Copy):
     """Rows of a remote buffer, to or from a tensor; made by `Copy`.
 
-    Args:
-        source: a remote buffer, or a tensor.
-        destination: the other of both.
-        offset: numbers of the rows, read when the program gets there; row 0 when left out.
-
-    Attributes:
-        buffer: whichever of the two is one.
-
-    Raises:
-        ControlProgramError: for another number of elements than the rows have, or another graph.
-        ElementTypeError: for another element type, or an offset that is none.
-        GraphConnectionError: when the tensor may not be written.
-        StreamMemoryAllocationError: when more than 128 MiB are moved at a time.
+    `offset` holds the numbers of the rows, read when the program gets there; row 0 when left out.
     """
 
     source: Tensor | RemoteBuffer
@@ -130,15 +104,7 @@ class RemoteCopy(Copy):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class CodeCopy(Copy):
-    """Loads the code of a function; made by `Copy`.
-
-    Args:
-        source: its function buffer.
-        destination: the function.
-
-    Raises:
-        ControlProgramError: when it is the buffer of another function.
-    """
+    """Loads the code of a function from its buffer; made by `Copy`."""
 
     source: FunctionBuffer
     destination: Function
@@ -159,18 +125,7 @@ class CodeCopy(Copy):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class HostCall(Call):
-    """Runs a function of the host; made by `Call(function, inputs, outputs)`.
-
-    Args:
-        function: made by `graph.add_host_function`.
-        inputs: a tensor for each of its inputs.
-        outputs: a tensor for each of its outputs, none of which holds an element twice.
-
-    Raises:
-        ControlProgramError: for another number of tensors or elements, or another graph.
-        ElementTypeError: for another element type, or something that is no tensor.
-        GraphConnectionError: when an output may not be written, or two share elements.
-    """
+    """Runs a function of the host; made by `Call(function, inputs, outputs)`."""
 
     function: HostFunction
     inputs: tuple[Tensor, ...]

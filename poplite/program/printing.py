@@ -95,7 +95,7 @@ PrintTensorFmt = PrintTensorFormat
 """Poplar's name."""
 
 PLAIN = PrintTensorFormat()
-"""The format where none is given."""
+"""The default format."""
 
 
 def _refused(name: str, value: object, needed: str) -> ControlProgramError:

@@ -98,14 +98,14 @@ class CrossReplicaCopy(Program):
         )
 
 
-def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
+def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]:
     """Return where the source of each replica goes."""
     pairs: list[tuple[object, object]] = []
-    given = given.tolist() if isinstance(given, np.ndarray) else given
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
-    elif isinstance(given, Sequence):
-        pairs = list(enumerate(given))
+    replica_map = replica_map.tolist() if isinstance(replica_map, np.ndarray) else replica_map
+    if isinstance(replica_map, Mapping):
+        pairs = list(replica_map.items())
+    elif isinstance(replica_map, Sequence):
+        pairs = list(enumerate(replica_map))
     numbers = [(integer_or_none(sender), integer_or_none(receiver)) for sender, receiver in pairs]
     to_of = {sender: to for sender, to in numbers if sender is not None and to is not None}
     times = Counter(to_of.values())
@@ -117,7 +117,7 @@ def _permutation(given: object, count: int, title: str) -> tuple[int, ...]:
     }
     lines = [f"{what}: {ranges(listed)}" for what, listed in faults.items() if listed]
     if len(to_of) < len(pairs) or not pairs:
-        lines = [f"{clipped(given, 60)} does not map replicas to replicas"]
+        lines = [f"{clipped(replica_map, 60)} does not map replicas to replicas"]
     if lines:
         shown = {number: (number + 1) % count for number in range(min(count, SHOWN))}
         raise GraphReplicationError(

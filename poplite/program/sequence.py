@@ -34,16 +34,7 @@ class Growing(Program):
             object.__setattr__(self, "used_at", at)
 
     def _adopt(self, added: Program, what: str) -> None:
-        """Make a program part of this one, which nobody else uses yet.
-
-        Args:
-            added: the part.
-            what: what it is called in messages.
-
-        Raises:
-            GraphRecursionError: when the part runs this very program.
-            ControlProgramError: when this program is part of something.
-        """
+        """Make a program part of this one, which nobody uses yet; `what` is for messages."""
         if self.used_at is not None or added is self:
             raise self._refused(added, what)
         added.mark_used(here())
@@ -193,15 +184,9 @@ class Block(Program):
 
 
 def check_appended(usage: str, graph: object, sequence: object) -> None:
-    """Check what a function is given that appends to a sequence, before it makes anything.
+    """Refuse arguments of a function that appends to a sequence, before it makes anything.
 
-    Args:
-        usage: a call of the function, for messages.
-        graph: what stands for a graph.
-        sequence: what stands for a sequence.
-
-    Raises:
-        ControlProgramError: when one of them is none, or the sequence is part of something.
+    `usage` is a call of the function, for messages.
     """
     check_graph(usage, graph)
     if not isinstance(sequence, Sequence):
@@ -211,15 +196,7 @@ def check_appended(usage: str, graph: object, sequence: object) -> None:
 
 
 def check_graph(usage: str, graph: object) -> None:
-    """Check what a function is given that makes something in a graph.
-
-    Args:
-        usage: a call of the function, for messages.
-        graph: what stands for a graph.
-
-    Raises:
-        ControlProgramError: when it is none.
-    """
+    """Refuse anything but a graph; `usage` is a call of the function, for messages."""
     if not isinstance(graph, Graph):
         raise _is_no("graph", usage, graph)
 

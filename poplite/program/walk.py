@@ -21,7 +21,7 @@ class Step:
 
     Attributes:
         number: its number, from 1; of what decides, that of the first step under it.
-        total: steps of the whole program.
+        total: steps of the program.
         program: the leaf, or what decides.
     """
 
@@ -45,9 +45,6 @@ class Step:
 def walk(program: Program) -> Iterator[Step]:
     """Yield every step of a program; a shared sub-tree in each of its places.
 
-    Args:
-        program: the whole program.
-
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
@@ -62,9 +59,6 @@ def distinct_steps(program: Program) -> Iterator[Step]:
 
     Costs the number of distinct sub-trees, however often they are shared.
 
-    Args:
-        program: the whole program.
-
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
@@ -76,9 +70,6 @@ def distinct_steps(program: Program) -> Iterator[Step]:
 
 def distinct_decisions(program: Program) -> Iterator[Step]:
     """Yield every program in which a scalar decides once, where it stands first.
-
-    Args:
-        program: the whole program.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, If, Program, Sequence
@@ -101,9 +92,6 @@ def _steps(program: Program, once: bool) -> Iterator[Step]:
 
 def children_first(program: Program) -> Iterator[Program]:
     """Yield each distinct sub-tree once, after those below it.
-
-    Args:
-        program: the whole program.
 
     >>> from poplite.program import Repeat, Sequence
     >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))

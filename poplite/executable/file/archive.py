@@ -1,6 +1,6 @@
 """The file of an executable: a zip of a JSON text and of arrays.
 
-    arrays/int64.npy      all int64 numbers, those of one array behind those of another
+    arrays/int64.npy      all int64 numbers, one array behind the other
     arrays/uint32.npy
     manifest.json         everything else; names an array by its type, place and shape
 
@@ -32,22 +32,22 @@ ELEMENT_DTYPES = {
     for kind, sizes in (("int", (8, 16, 32, 64)), ("uint", (8, 16, 32, 64)), ("float", (16, 32)))
     for bits in sizes
 } | {"bool": np.dtype(np.bool_)}
-"""What elements of arrays may be, by NumPy's name."""
+"""Types of array elements, by NumPy's name."""
 
 DTYPE_NAMES = {dtype: name for name, dtype in ELEMENT_DTYPES.items()}
 
 HEADER_BYTES = 128
-"""Of a .npy member: what stands before its numbers."""
+"""Bytes of a .npy member before its numbers."""
 
 ARRAY_REFS = ([str, int, list], [str, int, list, list])
-"""What stands for an array in the manifest: type, first element, shape; of one number repeated its
-own shape, which is none, and that of the array."""
+"""References to arrays in the manifest: type, first element, shape; for one number that is
+repeated, an empty shape and that of the array."""
 
 MOST_ELEMENTS = 1 << 56
-"""Of an array, also where only one is kept, or none: NumPy counts their bytes in 64 bits."""
+"""Most elements of an array, even if few are stored: NumPy counts their bytes in 64 bits."""
 
 SMALL_BYTES = 1 << 14
-"""Of arrays that are looked at as they are written, whether there is an equal one."""
+"""Bytes up to which an array is compared with those that are written already."""
 
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -55,7 +55,7 @@ Array = npt.NDArray[Any]
 
 
 class Malformed(ValueError):
-    """What a file says cannot be.
+    """A file says something that cannot be.
 
     Attributes:
         what: what is wrong.
@@ -74,11 +74,7 @@ class Malformed(ValueError):
 
 @contextmanager
 def at(place: str) -> Iterator[None]:
-    """Say where what is wrong was found.
-
-    Args:
-        place: the field.
-    """
+    """Add a place to the message of what is found malformed within."""
     try:
         yield
     except Malformed as error:
@@ -86,12 +82,12 @@ def at(place: str) -> Iterator[None]:
         raise
 
 
-told = reprlib.repr
-"""What a message shows of a value, however large it is."""
+shown = reprlib.repr
+"""Return what a message shows of a value, however large it is."""
 
 
 class ArrayWriter:
-    """Collects arrays, each once; so are small ones of equal numbers, which steps have many of."""
+    """Collects arrays, each once; small ones with equal numbers, of which steps have many, too."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
@@ -101,12 +97,9 @@ class ArrayWriter:
         self._kept: list[Array] = []
 
     def add(self, values: Array) -> list[Any]:
-        """Return what stands for an array in the manifest: type, first element, shape.
+        """Return the reference to an array in the manifest: type, first element, shape.
 
-        Of one number repeated, the number is kept, and its shape stands fourth.
-
-        Args:
-            values: of one of `ELEMENT_DTYPES`.
+        Of a number that is repeated only one is kept; the shape of the array stands fourth.
         """
         if id(values) not in self._refs:
             self._kept.append(values)  # so that no other array gets its id
@@ -133,34 +126,23 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Finds arrays in those that a file holds.
-
-    Args:
-        flat: all numbers of each type.
-    """
+    """Finds arrays in those that a file holds, one flat array for each type."""
 
     def __init__(self, flat: Mapping[str, Array]) -> None:
         self._flat = flat
         self._found: dict[tuple[Any, ...], Array] = {}
 
     def take(self, ref: Any) -> Array:
-        """Return the array that `ArrayWriter.add` returned something for.
-
-        Args:
-            ref: what stands in the manifest.
-
-        Raises:
-            Malformed: when there is no such array.
-        """
+        """Return the array of a reference that `ArrayWriter.add` made."""
         if not isinstance(ref, list) or list(map(type, ref)) not in ARRAY_REFS:
-            raise Malformed(f"{told(ref)} names no array")
+            raise Malformed(f"{shown(ref)} names no array")
         name, first, shape, *more = ref
         repeated = more[0] if more else None
         if repeated is not None and shape:
-            raise Malformed(f"{told(ref)} repeats more than one number")
+            raise Malformed(f"{shown(ref)} repeats more than one number")
         count = _product(shape)
         if name not in self._flat or not 0 <= first <= len(self._flat[name]) - count:
-            raise Malformed(f"{told(ref)} is not in the file")
+            raise Malformed(f"{shown(ref)} is not in the file")
         key = (name, first, *shape, None, *(repeated or ()))
         if key not in self._found:
             array = self._flat[name][first : first + count].reshape(shape)
@@ -173,34 +155,21 @@ class ArrayReader:
 
 def _product(shape: Sequence[Any]) -> int:
     if len(shape) > 32 or not all(type(extent) is int and extent >= 0 for extent in shape):
-        raise Malformed(f"{told(shape)} is no shape")
+        raise Malformed(f"{shown(shape)} is no shape")
     if math.prod(max(extent, 1) for extent in shape) > MOST_ELEMENTS:
-        raise Malformed(f"{told(shape)} is too large a shape")
+        raise Malformed(f"{shown(shape)} is too large a shape")
     return math.prod(shape)
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:
-    """Return a manifest as JSON.
-
-    Args:
-        manifest: what is written.
-
-    Raises:
-        Malformed: when a text in it has a lone surrogate.
-    """
+    """Return a manifest as JSON; refuse text with a lone surrogate."""
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":"), sort_keys=True)
     _check_characters(text, manifest)
     return text
 
 
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
-    """Write an archive.
-
-    Args:
-        file: where to; it must be seekable.
-        text: the manifest.
-        arrays: the arrays that it names.
-    """
+    """Write a manifest and the arrays that it names to a seekable file."""
     members: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.members().items():
         members[name] = [_header(parts[0].dtype, sum(len(part) for part in parts)), *parts]
@@ -216,18 +185,10 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[Any, ArrayReader]:
-    """Return manifest and arrays of an archive.
-
-    Args:
-        path: the file.
-
-    Raises:
-        OSError: when the file cannot be read.
-        Malformed: when it is no such archive, or damaged.
-    """
+    """Return manifest and arrays of an archive; raise OSError or Malformed."""
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):  # which may never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe may never end
             raise Malformed("it is a folder, a device or a pipe, and no file")
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -269,7 +230,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, times)] = Counter(name for name, _ in pairs).most_common(1)
-        raise Malformed(f"{MANIFEST} has {told(twice)} {times} times in one object")
+        raise Malformed(f"{MANIFEST} has {shown(twice)} {times} times in one object")
     return found
 
 

@@ -1,15 +1,14 @@
-"""Finished data as JSON and arrays, led by the annotations of its classes.
+"""Finished data as JSON and arrays, by the annotations of its classes.
 
-What an executable is made of are frozen dataclasses, so their annotations say how to write them,
-and what may stand in a file at each place.  Nothing in a file names a class: where there are
-several (`ComputeStep | CopyStep`) it names one of those::
+An executable is made of frozen dataclasses, so their annotations say how to write them, and what
+may stand in a file at each place.  A file names a class only where there are several to choose
+from (`ComputeStep | CopyStep`)::
 
     Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
     ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
     int64[9, 4]                         ["int64", 120, [9, 4]]     see `archive`
 
-A class with a new field of such types needs nothing new here.  Fields that have their default are
-left out.
+A new field of such types needs no change here.  Fields that have their default are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.executable.file.archive import Malformed, told
+from poplite.executable.file.archive import Malformed, shown
 from poplite.executable.file.coders import (
     ArrayCoder,
     ChosenCoder,
@@ -47,13 +46,7 @@ from poplite.vertex.vertex import Vertex
 
 @cache
 def coder_of(annotation: Any) -> Coder:
-    """Return what writes and reads values of an annotation.
-
-    Args:
-        annotation: as `typing.get_type_hints` gives it.
-
-    Raises:
-        TypeError: for one that cannot be saved.
+    """Return the coder of an annotation as `typing.get_type_hints` returns it.
 
     >>> from poplite.executable.file.coders import Writer
     >>> coder_of(tuple[int, ...]).encode((1, 2), Writer())
@@ -104,10 +97,9 @@ def coder_of(annotation: Any) -> Coder:
 
 
 def portable(location: SourceLocation) -> list[Any]:
-    """Return a line as a file holds it: below the working directory, else the file's name.
+    """Return a line as a file holds it: its path below the working directory, else the file's name.
 
-    Args:
-        location: the line, whose caller stands elsewhere (`callers`).
+    The lines that called it stand elsewhere (`callers`).
     """
     # Bytes of a path that are no UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
@@ -119,11 +111,7 @@ def portable(location: SourceLocation) -> list[Any]:
 
 
 def callers(location: SourceLocation) -> list[list[Any]]:
-    """Return the lines that called a line, the nearest first, as a file holds them.
-
-    Args:
-        location: the line.
-    """
+    """Return the lines that called a line, the nearest first, as a file holds them."""
     found, caller = [], location.caller
     while caller is not None:
         found.append(portable(caller))
@@ -132,23 +120,15 @@ def callers(location: SourceLocation) -> list[list[Any]]:
 
 
 def location_of(data: Json, called: Json) -> SourceLocation:
-    """Return the line that `portable` and `callers` returned something for.
-
-    Args:
-        data: what stands in a file of the line.
-        called: what stands there of its callers.
-
-    Raises:
-        Malformed: when it is none.
-    """
+    """Return the line of which `portable` returned `data` and `callers` returned `called`."""
     if type(called) is not list:
-        raise Malformed(f"{told(called)} is no list of callers")
+        raise Malformed(f"{shown(called)} is no list of callers")
     location = None
     for each in [*reversed(called), data]:
         match each:
             case [str() as file, int() as line, str() as function]:
                 location = SourceLocation(file, line, function, location)
             case _:
-                raise Malformed(f"{told(each)} is no line of a file")
+                raise Malformed(f"{shown(each)} is no line of a file")
     assert location is not None
     return location

@@ -1,4 +1,4 @@
-"""Writes and reads values of one annotation each; `codec` puts them together."""
+"""Coders: each writes and reads the values of one annotation; `codec` puts them together."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from typing import Any, get_origin
 import numpy as np
 
 from poplite.arrays.series import Listed, Steps
-from poplite.executable.file.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, told
+from poplite.executable.file.archive import DTYPE_NAMES, ArrayReader, ArrayWriter, Malformed, shown
 from poplite.source import SourceLocation
 from poplite.vertex.vertex import Vertex
 
 WHOLE = range(-(1 << 63), 1 << 63)
-"""Numbers that fit 64 bits."""
+"""Integers that fit 64 bits."""
 
 Json = Any
 
 
 class Writer:
-    """What several parts of the data have in common, as it is written.
-
-    Attributes:
-        arrays: all arrays.
-        classes: all vertex classes, with their numbers.
-        locations: all lines, with their numbers.
-    """
+    """What is collected while data are written: arrays, and numbers of vertex classes and lines."""
 
     def __init__(self) -> None:
         self.arrays = ArrayWriter()
@@ -40,7 +34,7 @@ class Writer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reader:
-    """The same, as it is read."""
+    """What is looked up while data are read."""
 
     arrays: ArrayReader
     classes: Sequence[type[Vertex]]
@@ -58,7 +52,7 @@ class Coder(ABC):
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Tell whether a value is of the annotation, as far as to tell it from others."""
+        """Tell whether a value is of the annotation, as far as needed to choose among coders."""
 
     @abstractmethod
     def encode(self, value: Any, to: Writer) -> Json:
@@ -66,15 +60,11 @@ class Coder(ABC):
 
     @abstractmethod
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON.
-
-        Raises:
-            Malformed: when there is none.
-        """
+        """Return the value of JSON; raise `Malformed` when it has none."""
 
 
 class ScalarCoder(Coder):
-    """Numbers and texts."""
+    """Numbers, truth values and texts."""
 
     def __init__(self, kind: type) -> None:
         self.kind, self.name = kind, kind.__name__
@@ -101,9 +91,9 @@ class ScalarCoder(Coder):
             try:
                 return float.fromhex(data)
             except (ValueError, OverflowError):
-                raise Malformed(f"{told(data)} is no number") from None
+                raise Malformed(f"{shown(data)} is no number") from None
         if type(data) is not self.kind or (self.kind is int and data not in WHOLE):
-            raise Malformed(f"{told(data)} is not of type {self.name}")
+            raise Malformed(f"{shown(data)} is not of type {self.name}")
         return data
 
 
@@ -125,7 +115,7 @@ class ChosenCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not str or data not in self.values:
-            raise Malformed(f"{told(data)} is none of {', '.join(self.values)}")
+            raise Malformed(f"{shown(data)} is none of {', '.join(self.values)}")
         return self.values[data]
 
 
@@ -150,7 +140,7 @@ class NumberedCoder(Coder):
         """Return the value of JSON."""
         known: Sequence[Any] = of.classes if self.name == "class" else of.locations
         if type(data) is not int or not 0 <= data < len(known):
-            raise Malformed(f"{told(data)} is the number of no {self.name}")
+            raise Malformed(f"{shown(data)} is the number of no {self.name}")
         return known[data]
 
 
@@ -181,7 +171,7 @@ class ArrayCoder(Coder):
 
 
 class SeriesCoder(Coder):
-    """Series of numbers, short, as costs of ten thousand steps have a hundred thousand.
+    """Series of numbers, written short: costs of ten thousand steps have a hundred thousand.
 
     Steps(5, ((3, 1),))     [5, 3, 1]
     Listed(5, offset)       [5, ["uint32", 0, [3]]]
@@ -209,7 +199,7 @@ class SeriesCoder(Coder):
                 return Listed(base, self.offset.decode(offset, of))
             case [first, *rest] if len(rest) % 2 == 0 and all(map(_is_whole, data)):
                 return Steps(first, tuple(zip(rest[::2], rest[1::2], strict=True)))
-        raise Malformed(f"{told(data)} is no series")
+        raise Malformed(f"{shown(data)} is no series")
 
 
 class ItemsCoder(Coder):
@@ -239,7 +229,7 @@ class ItemsCoder(Coder):
 
 
 class FixedCoder(Coder):
-    """Tuples of given types."""
+    """Tuples of a fixed length, with a type for each place."""
 
     name = "tuple"
 
@@ -282,10 +272,10 @@ class TableCoder(Coder):
         found: dict[Any, Any] = {}
         for pair in _list(data):
             if len(_list(pair)) != 2:
-                raise Malformed(f"{told(pair)} is no pair")
+                raise Malformed(f"{shown(pair)} is no pair")
             key = self.key.decode(pair[0], of)
             if key in found:
-                raise Malformed(f"{told(key)} is there twice")
+                raise Malformed(f"{shown(key)} is there twice")
             try:
                 found[key] = self.value.decode(pair[1], of)
             except Malformed as error:
@@ -328,7 +318,7 @@ class RecordCoder(Coder):
             if part is self.usual[name]:
                 continue
             if not coder.fits(part):
-                raise TypeError(f"{self.name}.{name} is {told(part)}, not {coder.name}")
+                raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
             data = coder.encode(part, to)
             if name not in self.defaults or data != self.defaults[name]:
                 found[name] = data
@@ -337,7 +327,7 @@ class RecordCoder(Coder):
     def decode(self, data: Json, of: Reader) -> Any:
         """Return the value of JSON."""
         if type(data) is not dict or not self.needed <= data.keys() <= self.names:
-            raise Malformed(f"{told(data)} is no {self.name}")
+            raise Malformed(f"{shown(data)} is no {self.name}")
         found = {}
         for name, coder in self.fields:
             if name in data:
@@ -354,7 +344,7 @@ class EitherCoder(Coder):
 
     def __init__(self, options: Sequence[Coder], *, optional: bool) -> None:
         self.options = {option.name: option for option in options}
-        assert len(self.options) == len(options), "options are told apart by name"
+        assert len(self.options) == len(options), "options are distinguished by name"
         self.optional = optional
         self.name = " | ".join([*self.options, *(["None"] if optional else [])])
 
@@ -383,12 +373,12 @@ class EitherCoder(Coder):
         match data:
             case [str() as name, inner] if name in self.options:
                 return self.options[name].decode(inner, of)
-        raise Malformed(f"{told(data)} is none of {self.name}")
+        raise Malformed(f"{shown(data)} is none of {self.name}")
 
 
 def _list(data: Json) -> list[Any]:
     if type(data) is not list:
-        raise Malformed(f"{told(data)} is no list")
+        raise Malformed(f"{shown(data)} is no list")
     return data
 
 

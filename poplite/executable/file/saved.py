@@ -1,12 +1,12 @@
-"""Executables as files: what stands in them, and loading them with suspicion.
+"""Executables as files: their manifest, and loading what cannot be trusted.
 
     manifest.json    {"format": 3, "classes": [...], "locations": [...], "callers": [...],
                       "executable": {...}}
 
-What is loaded ends up in compiled code that trusts it, so every number is checked first
+Compiled code trusts what is loaded, so every number is checked first
 (`poplite.executable.file.validate`).  The format number rises when the meaning of a field changes;
-new fields with defaults need no new one.  Lines that called others stand in an entry of their own,
-which is there when there are some, so that a poplite that knows no callers reads the file without.
+new fields with defaults need no new one.  Lines that called others have an entry of their own, only
+where there are some, so that a poplite that does not know callers can read the file without them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from poplite.source import here
 from poplite.text import clipped
 
 FORMAT, UNCHECKED_FORMAT = 3, 4
-"""Numbers of the formats: that of programs with `checks="none"` is another one, so that no poplite
-that does not know it runs them with indices checked, or reads them as something else."""
+"""Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
+that does not know them refuses them."""
 
 KIND = "poplite executable"
 
@@ -41,12 +41,7 @@ _FIX = "save it again: executable.save(path)"
 
 
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
-    """Write an executable to a file; see `Executable.save`.
-
-    Args:
-        executable: any executable.
-        path: the file.
-    """
+    """Write an executable to a file; see `Executable.save`."""
     to = Writer()
     data = coder_of(Executable).encode(executable, to)
     classes = [coder_of(NamedClass).encode(named_class(cls), to) for cls in to.classes]
@@ -73,12 +68,7 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
-    """Read an executable from a file; see `Executable.load`.
-
-    Args:
-        path: the file.
-        vertices: vertex classes, and modules that hold some.
-    """
+    """Read an executable from a file; see `Executable.load`."""
     name = _path(path, "load")
     try:
         return _loaded(name, vertices)

@@ -4,8 +4,8 @@
     vertices    so do all elements of every field; tables hold what rows take from them
     ops         rows, steps, phases, actions, loops and scalars exist; calls end
 
-All is checked on whole arrays: a million vertices take milliseconds.  A file may still compute
-nonsense, but it cannot make the simulator read or write outside of its memory.
+Arrays are checked at once, so a million vertices take milliseconds.  A file may still compute
+nonsense, but it cannot make the simulator read or write outside its memory.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from poplite.executable.file.validate_costs import (
     check_slot_sums,
     check_step_costs,
 )
-from poplite.executable.file.validate_vertices import check_vertices
+from poplite.executable.file.validate_vertices import check_vertex_tiles, check_vertices
 from poplite.executable.host_tensor import HostTensor
 from poplite.executable.layout import ALIGNMENT, ArenaLayout
 from poplite.executable.moves import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import Block
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.machine.replicas import MOST_REPLICAS
 from poplite.types import UNSIGNED_INT
 
@@ -43,21 +42,14 @@ CHECKED = ("steps", "layout", "origins", "programs", "costs", "action_costs", "m
 """Fields of an executable in which the host reads and writes nothing."""
 
 FLOAT_MODES = 1 << 6
-"""Modes of floating-point arithmetic: all combinations of its bits."""
+"""Number of modes of floating-point arithmetic: all combinations of its bits."""
 
 MOST_BYTES = 1 << 56
-"""Of an arena; sums and products of positions then stay within 64 bits where they are checked."""
+"""Most bytes of an arena: sums and products of positions stay within 64 bits in these checks."""
 
 
 def validate(executable: Executable) -> None:
-    """Check an executable that comes from a file.
-
-    Args:
-        executable: of the right types throughout, with any numbers.
-
-    Raises:
-        Malformed: at the first number that cannot be.
-    """
+    """Check an executable from a file; its types are right, its numbers may be anything."""
     with at(".layout"):
         _check_layout(executable.layout)
     arena = executable.layout.size_bytes
@@ -111,7 +103,7 @@ def _check_costs(executable: Executable) -> None:
 
 
 def _check_deep(value: Any, arena: int) -> None:
-    """Check what the host reads and writes, wherever it stands."""
+    """Check the tensors and blocks that the host reads and writes, at any depth of a value."""
     if isinstance(value, Stamp):
         _check_stamp(value)
     if isinstance(value, HostTensor):
@@ -160,7 +152,7 @@ def _check_layout(layout: ArenaLayout) -> None:
 
 
 def _check_copy(step: CopyStep, layout: ArenaLayout) -> None:
-    check_moves(step.moves, layout.size_bytes, layout.size_bytes)
+    _check_moves(step.moves, layout.size_bytes, layout.size_bytes)
     to = step.replica_map
     if to is not None and (len(to) != layout.replicas or not _all_below(to, layout.replicas)):
         raise Malformed(f"replica_map: {to!r:.60} of {layout.replicas} replicas")
@@ -173,7 +165,7 @@ def _all_below(numbers: tuple[int, ...], limit: int) -> bool:
 def _check_compute(step: ComputeStep, arena: int) -> None:
     for name in ("gather", "save", "scatter", "restore"):
         with at(f".{name}"):
-            check_moves(getattr(step, name), arena, arena)
+            _check_moves(getattr(step, name), arena, arena)
     total = 0
     for number, group in enumerate(step.groups):
         with at(f".groups[{number}]"):
@@ -182,17 +174,8 @@ def _check_compute(step: ComputeStep, arena: int) -> None:
         raise Malformed(f"{total:,} vertices are described of {step.num_vertices:,}")
 
 
-def check_moves(moves: Moves, destination: int, source: int) -> None:
-    """Check that all that is moved lies in memory.
-
-    Args:
-        moves: the moves.
-        destination: bytes of what is written.
-        source: bytes of what is read.
-
-    Raises:
-        Malformed: for a record or a piece outside.
-    """
+def _check_moves(moves: Moves, destination: int, source: int) -> None:
+    """Check that moves stay within `destination` bytes that they write and `source` bytes read."""
     records, pieces = moves.records, moves.pieces
     if records.shape[1:] != (RECORD_WORDS,) or pieces.shape[1:] != (PIECE_WORDS,):
         raise Malformed(f"records of shape {records.shape}, pieces of shape {pieces.shape}")
@@ -201,7 +184,7 @@ def check_moves(moves: Moves, destination: int, source: int) -> None:
     words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
     first, rows, size, step = words[:2], words[2], words[3], words[4:]
     listed = size == 0
-    # In floats first, which do not wrap; then all that is left is small enough.
+    # Floats do not wrap: they refuse what is too large, so that the integers below do not either.
     reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
     reach[:, listed] = 0
     inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)
@@ -235,11 +218,6 @@ def _check_pieces(
                     raise Malformed(f"a piece leaves memory of {memory:,} B")
 
 
-def _within(values: npt.NDArray[np.integer[Any]], low: int, high: int) -> bool:
-    """Tell whether all numbers lie in [low, high]."""
-    return not len(values) or (int(values.min()) >= low and int(values.max()) <= high)
-
-
 def _check_origins(origins: Origins, count: int) -> None:
     limits = {
         "class_of": len(origins.classes),
@@ -248,18 +226,7 @@ def _check_origins(origins: Origins, count: int) -> None:
     }
     for name, limit in limits.items():
         with at(f".{name}"):
-            numbers: VertexTiles = getattr(origins, name)
-            stops, tiles = numbers.stops, numbers.tiles
-            if tiles.ndim != 1 or (stops is not None and (stops.shape != tiles.shape)):
-                raise Malformed(f"numbers of shape {tiles.shape}")
-            if stops is not None and (
-                not len(stops) or stops[0] < 1 or (stops[1:] <= stops[:-1]).any()
-            ):
-                raise Malformed("its runs do not rise")
-            if numbers.count != count:
-                raise Malformed(f"{numbers.count:,} of {count:,} vertices")
-            if not _within(tiles, 0, limit - 1):
-                raise Malformed(f"a number beyond {limit:,}")
+            check_vertex_tiles(getattr(origins, name), count, limit)
 
 
 def _check_host(tensor: HostTensor, arena: int) -> None:
@@ -269,4 +236,4 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
     if tensor.metadata is not None and not 0 <= tensor.metadata < arena:
         raise Malformed(f"'{tensor.name}' has metadata outside of memory")
     with at(f" '{tensor.name}'"):
-        check_moves(tensor.moves, size, arena)
+        _check_moves(tensor.moves, size, arena)

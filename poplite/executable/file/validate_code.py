@@ -1,8 +1,8 @@
-"""Checks that the ops of a program lead nowhere but to ops, and name only what there is.
+"""Checks that the ops of a program lead only to other ops, and name only what exists.
 
 A program and each function that it calls are sections: they end in the only END, or in a RETURN,
-and nothing jumps out of them but a CALL, which goes to the beginning of one.  So every RETURN has
-its CALL, and as no function calls itself, the calls that have not returned are few.
+and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no
+function calls itself, at most as many calls are open as there are functions.
 """
 
 from __future__ import annotations
@@ -74,15 +74,8 @@ def check_code(
 ) -> None:
     """Check the ops of a program.
 
-    Args:
-        code: the program.
-        steps: those of its executable; they have been checked.
-        float_modes: modes of floating-point arithmetic that drivers are made for.
-        num_actions: how many actions there are.
-        arena: its bytes.
-
-    Raises:
-        Malformed: at the first op that names what is not there.
+    `steps` have been checked, `float_modes` are those that drivers are made for, and `arena` is its
+    size in bytes.
     """
     ops = code.ops
     if ops.ndim != 2 or ops.shape[1] != OP_WORDS or not len(ops):
@@ -92,10 +85,9 @@ def check_code(
     if not np.isin(ops[:, 0], list(OPERANDS)).all():
         raise Malformed(f"an op of number {_strange(ops[:, 0], OPERANDS)}")
     section, begins = _sections(ops)
-    if not 0 <= code.num_loops <= len(ops) or code.num_functions < len(begins) - 1:
-        raise Malformed(f"{code.num_loops:,} loops, {code.num_functions:,} functions")
-    if code.num_functions > len(ops):
-        raise Malformed(f"{code.num_functions:,} functions in {len(ops):,} ops")
+    if not (0 <= code.num_loops <= len(ops) and len(begins) - 1 <= code.num_functions <= len(ops)):
+        found = f"{code.num_loops:,} loops, {code.num_functions:,} functions"
+        raise Malformed(f"{found} in {len(ops):,} ops")
     _check_steps(code, steps)
     there = {
         "row": len(ops),
@@ -159,7 +151,7 @@ def _check_operand(
     section: npt.NDArray[np.int64],
     there: Mapping[str, int],
 ) -> None:
-    """Check an operand of some rows; `there` is how many there are of what it may name."""
+    """Check an operand of some rows; `there` counts what each kind of operand may name."""
     if operand in there:
         _check_below(found, there[operand], "row" if operand == "function" else operand)
     if operand == "row" and (section[found] != section[rows]).any():
@@ -194,7 +186,7 @@ def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
 
 
 def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
-    """Check that programs reach no mode of arithmetic but those that drivers are made for."""
+    """Check that programs reach only the modes of arithmetic that drivers are made for."""
     changes = ops[ops[:, 0] == FLOATS, 1:3]
     known = np.array(modes, np.int64)
     for clear, set_bits in np.unique(changes, axis=0).tolist():

@@ -1,12 +1,12 @@
 """Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
 
-    spreads     tiles of the target, rising; nothing below zero
+    spreads     tiles of the target, rising; no number below zero
     vertices    as many of each class as the step has; every tile and every shape exists
-    shapes      as many words as a class has; no length beyond memory
+    shapes      as many words as the class has; no length beyond memory
     memory      every tile and every step exists
 
-Reports add up what is here, partly in compiled code; what is not listed in the file is not listed
-here either.
+Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
+one are not listed here either.
 """
 
 from __future__ import annotations
@@ -25,32 +25,24 @@ from poplite.cost.step_cost import Phase, StepCost, VertexCosts
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
 from poplite.executable.file.archive import Malformed, at
+from poplite.executable.file.validate_vertices import check_vertex_tiles
 from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.compute_sets.shape_fields import WORDS, fields_of
-from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.machine.target import Target
 from poplite.vertex.vertex import Vertex
 
 MOST_WORKERS = 1 << 28
-"""Of all tiles together, for each of which there is a number while vertices are shared out."""
+"""Most workers of all tiles together: there is a number of each while vertices are shared out."""
 
 SPREADS = tuple(field.name for field in dataclasses.fields(Phase) if field.type == "Spread")
-"""Fields of a phase that are a number of each tile."""
+"""Fields of a phase that hold a number for each tile."""
 
 
 def check_memory(plan: MemoryPlan, target: Target) -> None:
-    """Check a plan of memory.
-
-    Args:
-        plan: what tiles hold.
-        target: the machine.
-
-    Raises:
-        Malformed: at the first number that cannot be.
-    """
+    """Check a plan of memory, and that the target has no more workers than can be shared out."""
     tiles = target.tiles
     if tiles * target.workers > MOST_WORKERS:
         raise Malformed(f"target: {tiles:,} tiles of {target.workers:,} workers")
@@ -61,17 +53,7 @@ def check_memory(plan: MemoryPlan, target: Target) -> None:
 def check_step_costs(
     costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int
 ) -> None:
-    """Check what steps cost.
-
-    Args:
-        costs: of the first steps, at least of all compute sets.
-        steps: they have been checked.
-        tiles: of the target.
-        arena: its bytes.
-
-    Raises:
-        Malformed: at the first number that cannot be.
-    """
+    """Check what the first steps cost, at least all compute sets; `steps` have been checked."""
     sets = sum(isinstance(step, ComputeStep) for step in steps)
     if not sets <= len(costs) <= len(steps):
         raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
@@ -84,16 +66,7 @@ def check_step_costs(
 def check_action_costs(
     costs: Sequence[StepCost | None], actions: Sequence[Action], tiles: int
 ) -> None:
-    """Check what actions cost.
-
-    Args:
-        costs: of each action; None for what costs nothing.
-        actions: all of them.
-        tiles: of the target.
-
-    Raises:
-        Malformed: at the first number that cannot be.
-    """
+    """Check what each action costs; None for those that cost nothing."""
     if len(costs) != len(actions):
         raise Malformed(f"costs of {len(costs):,} actions, there are {len(actions):,}")
     for number, (cost, action) in enumerate(zip(costs, actions, strict=True)):
@@ -106,14 +79,7 @@ def check_action_costs(
 
 
 def check_slot_sums(code: Code) -> None:
-    """Check that slots are summed of the step whose row stands before.
-
-    Args:
-        code: of a program; its ops have been checked.
-
-    Raises:
-        Malformed: where they are not.
-    """
+    """Check that slots are summed for the step that was launched last; ops have been checked."""
     ops = code.ops
     sums = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == SUM_SLOTS))
     rows = np.sort(code.step_rows)
@@ -142,7 +108,7 @@ def _check_families(cost: StepCost, step: ComputeStep | None, tiles: int, arena:
         there[group.cls] += int(group.rows[:, COUNT].sum())
     if found != there:
         raise Malformed(f"vertices of other classes than the {step.num_vertices:,} of the step")
-    # What is counted is written to a table of as many vertices.
+    # Counts of single vertices are written to a table of as many entries as there are vertices.
     if found and max(each.numbers.high for each in cost.vertices) < step.num_vertices - 1:
         raise Malformed(f"no vertex has number {step.num_vertices - 1:,}")
 
@@ -160,15 +126,7 @@ def _check_phase(phase: Phase, tiles: int) -> None:
 
 
 def check_spread(spread: Spread, tiles: int) -> None:
-    """Check numbers of tiles.
-
-    Args:
-        spread: the numbers.
-        tiles: of the target.
-
-    Raises:
-        Malformed: for a tile that is not there, or a number that cannot be.
-    """
+    """Check that a spread has one number for each of its tiles, all of which exist."""
     count = _count(spread.tiles)
     if count != _count(spread.values) or not 0 <= count <= tiles:
         raise Malformed(f"numbers of {count:,} tiles, there are {tiles:,}")
@@ -182,7 +140,10 @@ def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, aren
     if not 1 <= count <= num_vertices:
         raise Malformed(f"{count:,} of {num_vertices:,} vertices")
     _check_within(family.numbers, num_vertices - 1)
-    _check_tiles(family.tiles, count, num_tiles)
+    if family.tiles.num_tiles != num_tiles:
+        raise Malformed(f"tiles of a target of {family.tiles.num_tiles:,}")
+    with at(".tiles"):
+        check_vertex_tiles(family.tiles, count, num_tiles)
     is_priced = family.slots is not None
     if is_priced == (family.source == "automatic"):
         raise Malformed(f"slots are said to be {family.source}")
@@ -200,23 +161,6 @@ def _check_vertices(family: VertexCosts, num_vertices: int, num_tiles: int, aren
     elif family.shapes is not None or family.shape is not None:
         raise Malformed("slots and shapes")
     return count
-
-
-def _check_tiles(places: VertexTiles, count: int, num_tiles: int) -> None:
-    stops, tiles = places.stops, places.tiles
-    if places.num_tiles != num_tiles or tiles.ndim != 1:
-        raise Malformed(f"tiles of a target of {places.num_tiles:,}")
-    if stops is not None and (
-        stops.shape != tiles.shape
-        or not len(stops)
-        or stops[0] < 1
-        or (stops[1:] <= stops[:-1]).any()
-    ):
-        raise Malformed("its runs do not rise")
-    if places.count != count:
-        raise Malformed(f"tiles of {places.count:,} of {count:,} vertices")
-    if int(tiles.min()) < 0 or int(tiles.max()) >= num_tiles:
-        raise Malformed(f"tile {int(tiles.max()):,} of {num_tiles:,}")
 
 
 def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> None:
@@ -277,13 +221,13 @@ def _check_rising(series: Series, most: int, what: str) -> None:
 
 
 def _check_within(series: Series, most: int) -> None:
-    """Check that numbers lie in [0, most]; there is one."""
+    """Check that the numbers of a series, which is not empty, lie in [0, most]."""
     if not 0 <= series.low <= series.high <= most:
         raise Malformed(f"numbers {series.low:,} to {series.high:,} of 0 to {most:,}")
 
 
 def _count(series: Series) -> int:
-    """Return how many numbers there are; -1 for a series that is none."""
+    """Return how many numbers a series has; -1 for a malformed one."""
     if isinstance(series, Listed):
         return len(series.offset) if series.offset.ndim == 1 else -1
     return -1 if any(extent < 0 for extent, _ in series.digits) else series.count

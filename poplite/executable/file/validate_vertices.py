@@ -1,9 +1,9 @@
 """Checks that the fields of vertices lie in the arena, however their rows are written.
 
-The least and greatest number that a column says is known without listing any: of an affine column
-from both ends of each run, of a table from its least and greatest entry.  So is the end of a
-field, `start + length`, up to one case: tables of starts and of lengths may be large in different
-vertices.  Only then are the numbers of all vertices listed.
+The least and the greatest number of a column are known without listing its numbers: those of an
+affine column from both ends of each run, those of a table from its least and greatest entry.  So is
+the end of a field, `start + length`, but for one case: tables of starts and of lengths may be large
+in different vertices.  Only then are the numbers of all vertices listed.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from poplite.executable.descriptor import (
 )
 from poplite.executable.file.archive import Malformed
 from poplite.executable.step import Vertices
+from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 
 MOST = 1 << 58
-"""Of any number in a row, so that sums of a few do not wrap."""
+"""Greatest number in a row, either way from zero: sums of a few do not wrap."""
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Numbers:
-    """What one column says.
+    """The numbers of one column.
 
     Attributes:
         count: int64[rows], vertices of each row.
         first: int64[rows], the number of the first vertex, or what a table is added to.
-        step: int64[rows], the distance to the next; 0 where there is a table.
-        table: uint32[...], what is added to `first`; None where there is none.
+        step: int64[rows], the distance to the next number; 0 where there is a table.
+        table: uint32[n], what is added to `first`; None without a table.
         begin: int64[rows], where in the table the vertices of a row begin.
         added: least and greatest number of the table.
     """
@@ -62,7 +63,7 @@ class _Numbers:
         return numbers if self.table is None else numbers + self.table[self.begin[row] + within]
 
     def ends(self) -> Integers:
-        """Return the numbers of the first and the last vertex of each row; there is no table."""
+        """Return the numbers of the first and the last vertex of each row, without a table."""
         return np.concatenate([self.first, self.first + self.step * (self.count - 1)])
 
 
@@ -70,18 +71,9 @@ Parts = dict[str, _Numbers]
 
 
 def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
-    """Check a group of vertices.
+    """Check a group of vertices, and return how many it describes.
 
-    Args:
-        group: the group.
-        arena: bytes of the arena.
-        num_vertices: vertices of the compute set.
-
-    Returns:
-        How many vertices it describes.
-
-    Raises:
-        Malformed: when a field leaves the arena, or a table is too short.
+    `arena` is its size in bytes, `num_vertices` are those of the compute set.
     """
     _check_columns(group)
     rows = group.rows
@@ -89,7 +81,11 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
         raise Malformed(f"rows of shape {rows.shape}, {width(group.columns)} words are needed")
     if group.weights.shape != (len(rows),) or int(group.weights.min()) < 0:
         raise Malformed(f"weights of shape {group.weights.shape} of {len(rows)} rows")
-    if int(group.weights.max()) > MOST // len(rows) or abs(rows).max() > MOST:
+    # Both ends, as the least integer has no absolute value.
+    if (
+        int(group.weights.max()) > MOST // len(rows)
+        or not -MOST <= rows.min() <= rows.max() <= MOST
+    ):
         raise Malformed("a number in a row is too large")
     count = rows[:, COUNT]
     if int(count.min()) < 1 or int(count.max()) > num_vertices or count.sum() > num_vertices:
@@ -115,6 +111,19 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
         else:
             _check_range([own["start"]], elements - 1, field.name)
     return int(count.sum())
+
+
+def check_vertex_tiles(numbers: VertexTiles, count: int, limit: int) -> None:
+    """Check numbers of `count` vertices, such as their tiles, all of them below `limit`."""
+    stops, tiles = numbers.stops, numbers.tiles
+    if tiles.ndim != 1 or (stops is not None and stops.shape != tiles.shape):
+        raise Malformed(f"numbers of shape {tiles.shape}")
+    if stops is not None and (not len(stops) or stops[0] < 1 or (stops[1:] <= stops[:-1]).any()):
+        raise Malformed("its runs do not rise")
+    if numbers.count != count:
+        raise Malformed(f"{numbers.count:,} of {count:,} vertices")
+    if count and not 0 <= int(tiles.min()) <= int(tiles.max()) < limit:
+        raise Malformed(f"numbers {int(tiles.min()):,} to {int(tiles.max()):,} of {limit:,}")
 
 
 def _check_columns(group: Vertices) -> None:
@@ -162,7 +171,7 @@ def _numbers(column: Column, rows: Integers, at: int, table: npt.NDArray[Any] | 
 
 
 def _bounds(*parts: _Numbers) -> tuple[int, int]:
-    """Return a lower and an upper bound of a sum of columns, exact without tables."""
+    """Return a lower and an upper bound of a sum of columns; they are exact without tables."""
     first = np.sum([part.first for part in parts], axis=0)
     last = first + (parts[0].count - 1) * np.sum([part.step for part in parts], axis=0)
     low, high = int(np.minimum(first, last).min()), int(np.maximum(first, last).max())

@@ -1,9 +1,9 @@
 """The vertex classes of an executable's file: named there, found here.
 
 A file names a class as Python does within its module, a template with its element types
-(`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked
-for among those that the user gives, those that are defined already, and those of
-`poplite.vertices`. Nothing that a file names is ever imported.
+(`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked up
+among those that the user passes, those that are defined already, and those of `poplite.vertices`.
+Nothing that a file names is ever imported.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NamedClass:
 
     Attributes:
         name: within its module, or within the function that defines it.
-        elements: element types that are given to a template.
+        elements: element types of a template.
         code: what it computes.
     """
 
@@ -58,13 +58,7 @@ class NamedClass:
 
 
 def named_class(cls: type[Vertex]) -> NamedClass:
-    """Return how a file names a class.
-
-    Args:
-        cls: no template.
-
-    Raises:
-        FileLoadError: when it has no source text.
+    """Return how a file names a class that is no template; refuse one without source text.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -93,21 +87,14 @@ def _name(cls: type[Vertex]) -> str:
 
 
 def found_classes(
-    named: Sequence[NamedClass], given: Iterable[VertexSource], path: str
+    named: Sequence[NamedClass], sources: Iterable[VertexSource], path: str
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names.
+    """Return the classes that a file names; look among those of the user first.
 
-    Args:
-        named: what it names.
-        given: classes and modules, looked into first.
-        path: the file, for messages.
-
-    Raises:
-        ElementTypeError: when something is given that is neither class nor module.
-        FileLoadError: when some class is not found, or only with other code.
+    Classes that are missing, or have other code, are refused together; `path` is for messages.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
-    for cls in chain(_given(given), _defined(Vertex)):
+    for cls in chain(_of_user(sources), _defined(Vertex)):
         by_name.setdefault(_name(cls), []).append(cls)
     if any(each.name not in by_name for each in named):
         for cls in _library():
@@ -143,7 +130,7 @@ def _alike(
     candidates: Sequence[type[Vertex]],
     code_of: Callable[..., ClassCode],
 ) -> tuple[type[Vertex], list[str]]:
-    """Return the first class with the code of a file's, else the first, and how that differs."""
+    """Return the first class with the same code, else the first, and how its code differs."""
     reasons: list[list[str]] = []
     for candidate in dict.fromkeys(candidates):
         if candidate.type_variables and not named.elements:
@@ -164,7 +151,7 @@ def _alike(
 # -- where classes are looked for --------------------------------------------------------------
 
 
-def _given(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:
+def _of_user(sources: Iterable[VertexSource]) -> Iterator[type[Vertex]]:
     several = isinstance(sources, Iterable) and not isinstance(sources, str)
     for source in sources if several else [sources]:
         if isinstance(source, ModuleType):

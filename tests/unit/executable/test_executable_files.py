@@ -11,6 +11,7 @@ import tracemalloc
 import types
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from poplite.executable.file.codec import coder_of
 from poplite.executable.file.coders import ArrayCoder
 from poplite.executable.file.validate_code import OPERANDS
 from poplite.executable.opcodes import END
+from poplite.executable.step import ComputeStep
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
 
@@ -690,6 +692,34 @@ def test_numbers_before_memory(
         data = content["arrays/int64.npy"][:128] + changed.tobytes()
         path = written(tmp_path / "before", {**content, "arrays/int64.npy": data})
         assert "steps[0].groups[0]: " in refused(path, folder, model)
+
+
+class Clear(pl.Vertex):
+    x: pl.Output[pl.Vector[pl.SIGNED_CHAR]]
+
+    def compute(self) -> None:
+        for i in range(len(self.x)):
+            self.x[i] = 0
+
+
+def test_the_least_integer_in_a_row(tmp_path: Path) -> None:
+    """It is its own absolute value, and twice it is zero: only the second vertex leaves memory."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.SIGNED_CHAR, (3, 4), "x", mapping=0)
+    clear = graph.add_compute_set("clear")
+    graph.add_vertices(clear, Clear, tile=np.zeros(3, int), x=x)
+    executable = pl.compile_graph(graph, pl.Execute(clear))
+    (step,) = executable.steps
+    assert isinstance(step, ComputeStep)
+    (group,) = step.groups
+    assert group.rows[0, 0] == 3
+    for word in range(group.rows.shape[1]):
+        rows = group.rows.copy()
+        rows[0, word] = -(1 << 63)
+        other = replace(step, groups=(replace(group, rows=rows),))
+        replace(executable, steps=(other,)).save(tmp_path / "least")
+        with pytest.raises(pl.FileLoadError, match="a number in a row is too large"):
+            pl.Executable.load(tmp_path / "least", [Clear])
 
 
 @pytest.mark.parametrize("bomb", thinned([b"[],", b"{},", b'"",', b"[1],"], keep=1))
