@@ -84,7 +84,7 @@ class ElementTable:
         self.find_holes = bind(kernels.find_holes, shadow.block, *places, self.holes)
         self._mark = bind(kernels.mark, shadow.block, *places, self.holes, self.found)
         rows = self._rows, len(self._rows), self.total
-        tables = len(arena.parts), *rows, *fills, self.holes, self.found
+        tables = len(arena.parts), *rows, self._places, *fills, self.holes, self.found
         self._judge = bind(kernels.judge, *tables, old, result, first, second, self._held)
         self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
 

@@ -138,8 +138,7 @@ def put_other(
 ) -> int:  # fmt: skip
     """Write other values in some elements, as the kernel."""
     for number, _, part, elements, at in _parts(memory, stride, replicas, fields, count, places):
-        spread = (places[part] // elements.itemsize & kernels.SPREAD_NUMBERS) * kernels.SPREAD
-        pairs = fills[number, (spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS, fill]
+        pairs = fills[number, _variant_of(places[part], elements.itemsize), fill]
         own = chosen[:, part]
         others = _other_than(pairs.T, old[:, part])
         elements[at[own]] = others[own]
@@ -156,9 +155,9 @@ def gather_held(holes: Array, old: Array, count: int, held: Array) -> int:
 
 
 def judge(
-    replicas: int, fields: Array, count: int, total: int, fills: Array, ways: int,
-    holes: Array, found: Array, old: Array, result: Array, first: Array, second: Array,
-    held: Array, num_held: int, runs: int,
+    replicas: int, fields: Array, count: int, total: int, places: Array, fills: Array,
+    ways: int, holes: Array, found: Array, old: Array, result: Array, first: Array,
+    second: Array, held: Array, num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Tell what runs with other values in the holes make of results, as the kernel."""
     begin, wrong = 0, 0
@@ -170,11 +169,11 @@ def judge(
             continue
         value, runs_again = result[:, part], [each[:, part] for each in others]
         written = np.all([each == value for each in runs_again], axis=0)
-        is_other = _hold_fills(value, runs_again, own)
+        variant = _variant_of(places[part], int(row[kernels.FIELD_SIZE]))
+        is_other, is_own = _hold_fills(value, runs_again, own, variant)
         is_passed = np.isin(value, held[:num_held]) & (runs > 1)
         is_passed &= bool(row[kernels.FIELD_PASSES])
-        is_hole = (holes[:, part] & (old[:, part] == value)) | is_passed
-        is_hole &= is_other
+        is_hole = (holes[:, part] & (old[:, part] == value) & is_own) | (is_passed & is_other)
         found[:, part] = np.select(
             [written, is_hole], [kernels.WRITTEN, kernels.HOLE], kernels.DEPENDENT
         )
@@ -182,9 +181,18 @@ def judge(
     return wrong
 
 
-def _hold_fills(value: Array, runs_again: list[Array], ways: Array) -> Array:
-    """Tell which results are in each run what a hole was filled with that held the same."""
-    found = np.zeros(value.shape, np.bool_)
+def _variant_of(places: Array, size: int) -> Array:
+    """Return in which variant elements are filled, as the kernel."""
+    spread = (places // size & kernels.SPREAD_NUMBERS) * kernels.SPREAD
+    return np.asarray((spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS)
+
+
+def _hold_fills(
+    value: Array, runs_again: list[Array], ways: Array, variant: Array
+) -> tuple[Array, Array]:
+    """Tell which results hold in each run what a hole was filled with, and which their own."""
+    found, in_own_way = (np.zeros(value.shape, np.bool_) for _ in range(2))
+    way = np.arange(len(ways))[:, np.newaxis] % kernels.VARIANTS
     changed = np.flatnonzero(np.any([each != value for each in runs_again], axis=0))
     for begin in range(0, len(changed), PIECES):
         some = changed[begin : begin + PIECES]
@@ -193,7 +201,9 @@ def _hold_fills(value: Array, runs_again: list[Array], ways: Array) -> Array:
             pairs = ways[:, run, :, np.newaxis].swapaxes(0, 1)
             is_other &= each.flat[some] == _other_than(pairs, value.flat[some])
         found.flat[some] = is_other.any(axis=0)
-    return found
+        is_own = way == variant[some % value.shape[1]]
+        in_own_way.flat[some] = (is_other & is_own).any(axis=0)
+    return found, in_own_way
 
 
 def mark(

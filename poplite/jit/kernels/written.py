@@ -138,6 +138,11 @@ def other_than(fills: Int64s, pair: int, value: int) -> int:
     return fills[pair + 1] if fills[pair] == value else fills[pair]
 
 
+def variant_of(place: int, size: int) -> int:
+    """Return in which variant an element is filled, from its first byte and its size."""
+    return ((place // size & SPREAD_NUMBERS) * SPREAD >> SPREAD_SHIFT) % VARIANTS
+
+
 def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, old: Int64s, fill: int, chosen: Bytes,
@@ -156,8 +161,7 @@ def put_other(
             while i < fields[row + FIELD_END]:
                 here = replica * total + i
                 if chosen[here] > 0:
-                    spread = (places[i] // size & SPREAD_NUMBERS) * SPREAD
-                    way = field * ways + (spread >> SPREAD_SHIFT) % VARIANTS
+                    way = field * ways + variant_of(places[i], size)
                     pair = way * FILL_WORDS + 2 * fill
                     value = other_than(fills, pair, old[here])
                     store(memory, replica * stride + places[i], size, value)
@@ -192,11 +196,14 @@ def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
 
 
 def judge(
-    replicas: int, fields: Int64s, count: int, total: int, fills: Int64s, ways: int,
-    holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s, second: Int64s,
-    held: Int64s, num_held: int, runs: int,
+    replicas: int, fields: Int64s, count: int, total: int, places: Int64s, fills: Int64s,
+    ways: int, holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s,
+    second: Int64s, held: Int64s, num_held: int, runs: int,
 ) -> int:  # fmt: skip
     """Judge results by runs with other values in the holes; return how many are DEPENDENT.
+
+    A hole is kept where it holds in each run what it was filled with, in its own variant; what
+    another hole was filled with was passed on, where the field's vertices do that at all.
 
     Its own arguments:
         fills: FILL_WORDS of each way of each field.
@@ -225,14 +232,17 @@ def judge(
                     if first[here] == value and (runs == 1 or second[here] == value):
                         continue
                     found[here] = HOLE
-                    is_other = False
+                    own = variant_of(places[k], fields[row + FIELD_SIZE])
+                    is_other = is_own = False
                     for way in range(ways):
                         pair = (field * ways + way) * FILL_WORDS
                         if first[here] == other_than(fills, pair, value) and (
                             runs == 1 or second[here] == other_than(fills, pair + 2, value)
                         ):
                             is_other = True
-                    if is_other and holes[here] > 0 and old[here] == value:
+                            if way % VARIANTS == own:
+                                is_own = True
+                    if is_own and holes[here] > 0 and old[here] == value:
                         continue
                     is_passed = is_other and runs > 1 and fields[row + FIELD_PASSES] > 0
                     if is_passed and is_among(value, held, num_held) > 0:

@@ -121,7 +121,8 @@ def test_both_forms_do_the_same(seed: int) -> None:
     assert set(held[:count]) == set(old[table.holes])
     rows = table.rows, len(table.rows), table.total
     for runs in (1, 2):
-        tables = table.replicas, *rows, table.fills, table.ways, table.holes, table.found
+        places = table.replicas, *rows, table.places
+        tables = *places, table.fills, table.ways, table.holes, table.found
         same(kernels.judge, *tables, old, result, first, second, held, count, runs)
     same(kernels.mark, *table.of(table.shadow), table.holes, table.found)
 

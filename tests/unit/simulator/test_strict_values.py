@@ -180,7 +180,34 @@ class AddUp(pl.Vertex):
         self.y[0] = total
 
 
+class AddZero(Int):
+    """A result that is what an unwritten Output holds, too."""
+
+    def compute(self) -> None:
+        self.y = 0 + self.n
+
+
+class TimesOne(pl.Vertex):
+    x: pl.Input[pl.HALF]
+    y: pl.Output[pl.HALF]
+
+    def compute(self) -> None:
+        self.y = self.x * 1.0
+
+
+class TurnsUnsigned(pl.Vertex):
+    n: pl.Input[pl.UNSIGNED_INT]
+    y: pl.Output[pl.UNSIGNED_INT]
+
+    def compute(self) -> None:
+        count = 0
+        for _ in range(self.n):
+            count += 1
+        self.y = count
+
+
 USES = [
+    AddZero, TimesOne, TurnsUnsigned,
     IsNegative, IsLarge, IsOdd, Turns, TurnsBack, TurnsInEachOther, Bits, Digits, Asserts,
     CountNegative, Larger, Smaller, Turned, Differences, AddHuge, AddTo, AddUp,
 ]  # fmt: skip
