@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from poplite.compile.compiler import Programs
+from poplite.compile.garbage import no_collection
 from poplite.compile.interpreting import Interpret, interpret_text
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Checks, Executable
@@ -106,7 +107,8 @@ class Engine:
     ) -> None:
         arguments = {"checks": checks, "interpret": interpret, "progress": progress, "seed": seed}
         asked = options_of(options, **arguments)
-        with shown("engine", "vertex classes", wanted=bool(asked.progress)) as bar:
+        bar_of = shown("engine", "vertex classes", wanted=bool(asked.progress))
+        with no_collection(), bar_of as bar:
             bar.note("checking and lowering")
             seed = checked_seed(asked.seed)
             self._executable, known = source_of(graph, program, asked, options)

@@ -28,6 +28,8 @@ if "POPLITE_CACHE_DIR" not in os.environ:
     os.environ["POPLITE_CACHE_DIR"] = tempfile.mkdtemp(prefix="poplite-tests-")
     atexit.register(shutil.rmtree, os.environ["POPLITE_CACHE_DIR"], ignore_errors=True)
 
+os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so; tests that press Ctrl-C would never end.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -211,7 +211,7 @@ def _balance(graph: Graph) -> tuple[int, int]:
     elements = np.zeros(graph.target.tiles, np.int64)
     of_one_tile: defaultdict[int, int] = defaultdict(int)
     for variable in graph.variables:
-        if (tile := variable.mapping.only_tile) is not None:
+        if (tile := variable.only_tile) is not None:
             of_one_tile[tile] += variable.num_elements
             continue
         breaks, tiles = variable.mapping.pieces()

@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 62
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
 class StoredVariable:
     """A variable without its graph.
 

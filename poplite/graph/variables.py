@@ -94,10 +94,11 @@ def add_variable(
     space: Space, tiles: TileNumbers, new: Declaration, value: Value | None, replicas: int
 ) -> Variable:
     """Make a variable; see `Graph.add_variable`."""
-    variable = _declared(space, new, constant=False)
+    tile = tiles.in_range(new.mapping)
+    variable = _declared(space, new, tile, constant=False)
     try:
         _attach(space, tiles, variable, new.metadata, new.at)
-        if new.mapping is not None:
+        if new.mapping is not None and tile is None:
             _map(space, tiles, variable, new.mapping, new.at)
         if value is not None:
             value = _of_replicas(value, variable.name, replicas, new.at)
@@ -275,8 +276,10 @@ def _fix(constant: Variable, values: npt.NDArray[Any]) -> None:
     constant.initial_value = values
 
 
-def _declared(space: Space, new: Declaration, *, constant: bool) -> Variable:
-    """Make a variable of a type and shape that the user gave."""
+def _declared(
+    space: Space, new: Declaration, tile: int | None = None, *, constant: bool
+) -> Variable:
+    """Make a variable of a type and shape that the user gave, on a tile if it is known."""
     like, shape, at = new.element_type, new.shape, new.at
     if isinstance(shape, type) and issubclass(shape, ElementType):
         raise ElementTypeError(
@@ -297,7 +300,7 @@ def _declared(space: Space, new: Declaration, *, constant: bool) -> Variable:
             found=f"a graph has {MAX_ADDRESS:,} addresses; {space.next_base:,} are used",
             fix="a smaller shape",
         )
-    return space.make(name, kind, extents, constant, at)
+    return space.make(name, kind, extents, constant, at, NO_TILE if tile is None else tile)
 
 
 def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> ElementClass:
@@ -316,10 +319,7 @@ def _map(
     space: Space, tiles: TileNumbers, variable: Variable, mapping: object, at: SourceLocation
 ) -> None:
     """Put a new variable on tiles."""
-    if isinstance(mapping, int):  # what most ask for
-        tile = tiles.checked(mapping, f"'{variable.name}'", at)
-        variable.mapping.paint(0, variable.num_elements, tile)
-    elif mapping == "linear" and isinstance(tiles, AllTiles):  # nothing to look up
+    if mapping == "linear" and isinstance(tiles, AllTiles):  # nothing to look up
         variable.mapping.paint_linearly(Linear.over(variable.num_elements, tiles.num_tiles))
     else:
         paint_mapping(space, tiles, variable.view, mapping, variable.name, at)

@@ -36,6 +36,7 @@ Vertices: Poplar user guide, "Understanding vertices".
 
 from __future__ import annotations
 
+import abc
 import copyreg
 import inspect
 import sys
@@ -93,8 +94,16 @@ if TYPE_CHECKING:
     VertexType = type  # type checkers infer less of classes that have a metaclass of their own
 else:
 
-    class VertexType(type):
-        """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`."""
+    class VertexType(abc.ABCMeta):
+        """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`.
+
+        It is an ABCMeta so that an abstract base class can be a mixin; all else is as in plain
+        classes: they are made without a frame of `abc` in between, and are checked faster.
+        """
+
+        __new__ = type.__new__
+        __instancecheck__ = type.__instancecheck__
+        __subclasscheck__ = type.__subclasscheck__
 
 
 def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:

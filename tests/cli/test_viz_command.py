@@ -39,7 +39,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delitem(sys.modules, "net", raising=False)
     return tmp_path
 

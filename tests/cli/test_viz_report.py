@@ -17,7 +17,6 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, pl.Rep
     """Reports by file name, in the folder that we are in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it
     graph = pl.Graph(pl.Target(tiles=4))
     a = graph.add_variable(pl.INT, (64,), "a", mapping=0, initial_value=1)
     b = graph.add_variable(pl.INT, (64,), "b", mapping=2)

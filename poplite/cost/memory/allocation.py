@@ -55,8 +55,8 @@ class Placing:
         border: int,
         limit: int,
     ) -> None:
-        ends = [(ALWAYS, ALWAYS) if each is None else (each.low, each.high) for each in steps]
-        first, last = np.array(ends, np.int64).reshape(-1, 2).T
+        first = np.array([ALWAYS if each is None else each.low for each in steps], np.int64)
+        last = np.array([ALWAYS if each is None else each.high for each in steps], np.int64)
         upper = np.array(interleaved, np.int64)
         # Always before sometimes; of those always there, interleaved ones keep their region.
         self.order: Int64 = np.lexsort((1 - upper, first))

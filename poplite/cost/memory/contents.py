@@ -99,7 +99,7 @@ def contents(
 
 def bytes_of(variable: Variable, num_tiles: int) -> Spread:
     """Return the bytes of a variable on each tile."""
-    tile = variable.mapping.only_tile
+    tile = variable.only_tile
     if tile is not None:
         return _at_tile(tile, variable.num_elements * variable.element_type.size_bytes)
     breaks, tiles = variable.mapping.pieces()

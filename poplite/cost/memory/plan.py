@@ -52,7 +52,7 @@ NO_STEP = -1
 """Stands for the peak step of a tile on which everything is always live."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
 class Held:
     """Something that lies in the memory of some tiles.
 

@@ -151,13 +151,15 @@ def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
 
 def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]:
     """Return rows, numbers of spreads and values of the tiles that have a row, sorted by row."""
-    few: list[tuple[int, int, int]] = []
+    few: list[int] = []  # row, number and value of each, one after the other
     many = [np.zeros((3, 0), np.int64)]
     row_of = row.tolist()
     for number, spread in enumerate(spreads):
         some = spread.few()
         if some is not None:
-            few += [(row_of[tile], number, value) for tile, value in some if row_of[tile] >= 0]
+            for tile, value in some:
+                if row_of[tile] >= 0:
+                    few += (row_of[tile], number, value)
         else:
             on = row[spread.tiles.array()]
             chosen = np.flatnonzero(on >= 0)

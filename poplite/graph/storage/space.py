@@ -15,7 +15,6 @@ tables as it costs.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -105,10 +104,11 @@ class Space:
         """
         number = len(self.variables)
         full_name = self.names.unique("variable", name or self.default_name(constant))
-        storage = Storage(number, self.next_base, math.prod(shape), constant)
-        variable = Variable(full_name, element_type, shape, storage, at, self.version, tile)
+        variable = Variable(
+            number, self.next_base, full_name, element_type, shape, constant, at, self.version, tile
+        )
         self.variables.append(variable)
-        self.next_base += storage.num_elements + 1
+        self.next_base += variable.num_elements + 1
         self.num_constants += constant
         return variable
 

@@ -6,6 +6,7 @@ makes one with every `add_variable` and `add_constant`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import index as whole_number
 from types import MappingProxyType
@@ -31,46 +32,53 @@ _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
 @refuse_copies("graph.clone(tensor) makes a variable like another")
-class Variable:
+class Variable(Storage):
     """Storage of a graph.
+
+    A graph may have a million of them, so that each is one object: it is the space of its views,
+    and has a mapping of its own only once that is more than one tile.
 
     Attributes:
         name: name with its scopes, unique among the graph's variables.
         element_type: what one element is.
         shape: extents of the view that the graph returned when it made the variable.
-        storage: its elements' addresses.
         location: the user's line that made it.
-        mapping: the tiles of its elements.
         initial_value: what it holds when a program is loaded, in its shape; None is zeros.
         replica_values: the same of replicas that have another one, by their number.
         metadata: of a QUARTER variable, the element that holds its format and scale.
     """
 
     __slots__ = (
+        "_mapping",
+        "_tile",
+        "_version",
         "element_type",
         "initial_value",
         "location",
-        "mapping",
         "metadata",
         "name",
         "replica_values",
         "shape",
-        "storage",
     )
 
     def __init__(
         self,
+        number: int,
+        base: int,
         name: str,
         element_type: ElementClass,
         shape: tuple[int, ...],
-        storage: Storage,
+        constant: bool,
         location: SourceLocation,
         version: Version,
         tile: int = NO_TILE,
     ) -> None:
+        super().__init__(number, base, math.prod(shape), constant)
         self.name, self.element_type, self.shape = name, element_type, shape
-        self.storage, self.location = storage, location
-        self.mapping = VariableMapping(storage.num_elements, version, tile)
+        self.location = location
+        self._mapping: VariableMapping | None = None
+        self._tile, self._version = tile, version
+        version.number += 1
         self.initial_value: npt.NDArray[Any] | None = None
         self.replica_values: Mapping[int, npt.NDArray[Any]] = _NONE
         self.metadata: View | None = None
@@ -86,17 +94,26 @@ class Variable:
     @property
     def view(self) -> View:
         """All its elements, in its shape."""
-        return all_of(self.storage, self.shape)
+        return all_of(self, self.shape)
 
     @property
-    def constant(self) -> bool:
-        """Whether its value is fixed."""
-        return self.storage.constant
+    def storage(self) -> Storage:
+        """Its elements' addresses."""
+        return self
 
     @property
-    def num_elements(self) -> int:
-        """How many elements it holds."""
-        return self.storage.num_elements
+    def mapping(self) -> VariableMapping:
+        """The tiles of its elements."""
+        if self._mapping is None:
+            self._mapping = VariableMapping(self.num_elements, self._version, self._tile)
+        return self._mapping
+
+    @property
+    def only_tile(self) -> int | None:
+        """The tile of all elements, where no other was ever asked for; None says nothing."""
+        if self._mapping is not None:
+            return self._mapping.only_tile
+        return None if self._tile == NO_TILE else self._tile
 
     def __repr__(self) -> str:
         kind = "Constant" if self.constant else "Variable"
