@@ -34,9 +34,6 @@ from poplite.vertex.vertex import MultiVertex
 if TYPE_CHECKING:
     from poplite.machine.target import Target
 
-FEW = 64
-"""Vertices that are shared out without compiled code."""
-
 
 def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target: Target) -> Spread:
     """Return the cycles that each tile takes to run its vertices of a compute set.
@@ -93,14 +90,6 @@ def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
     >>> cycles.tolist()
     [21]
     """
-    if len(tiles) <= FEW:
-        busy: dict[int, list[int]] = {}
-        for tile, taken in zip(tiles.tolist(), slots.tolist(), strict=True):
-            own = busy.setdefault(tile, [0] * workers)
-            own[own.index(min(own))] += taken
-        for tile, own in busy.items():
-            cycles[tile] += max(own) * workers
-        return
     busy_slots = np.zeros(len(cycles) * workers, np.int64)
     native(pack)(address(tiles), address(slots), len(tiles), workers, address(busy_slots))
     native(finish)(address(busy_slots), len(cycles), workers, address(cycles))
