@@ -96,7 +96,7 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
     [11]
     """
     num_bytes = rows.bytes
-    whole = _row_cycles(target, num_bytes)
+    separate = _row_cycles(target, num_bytes)
     word = int(target.cost("data_path_bytes"))
     alike = np.zeros(len(num_bytes), np.bool_)
     alike[1:] = (num_bytes[1:] <= word) & (num_bytes[1:] == num_bytes[:-1])
@@ -106,7 +106,7 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
     goes_on = alike.copy()
     goes_on[2:] &= (steps[1:] == steps[:-1]) & (paces[1:] == paces[:-1]) | ~alike[1:-1]
     strided = -(-word // int(target.cost("strided_copy_bytes_per_cycle")))
-    return np.where(goes_on, strided, whole)
+    return np.where(goes_on, strided, separate)
 
 
 def one_row_cycles(target: Target, num_bytes: int) -> int:

@@ -23,9 +23,10 @@ from poplite.jit.kernels.allocation import ALWAYS, first_fit
 from poplite.jit.native import address, native
 
 FEW = 1000
-"""Up to this many things on a tile (in all, so many squared) are placed without compiled code.
+"""Most things on a tile that are placed without compiled code; on several tiles, as many squared.
 
-Compiled code is slower to load than they are to place: row "TODO"."""
+Kept for benchmarks/startup.py: `first engine on a machine / one @njit(parallel=True)`.
+"""
 
 
 class Placing:
