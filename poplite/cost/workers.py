@@ -11,7 +11,7 @@ done after 3 * 7 cycles.  A `MultiVertex` has the tile to itself, for a known nu
 The start of a compute set is not counted: the known costs (`worker_call`, `amp_launch`) are those
 of single kernels called one at a time, and are part of their formulas.
 
-Sources: IPU Programmer's Guide, "Programming model"; idle slots are as in Graphcore's IPU Model
+Sources: IPU Programmer's Guide, "Programming model"; idle slots are as in Graphcore's model
 (graphcore/examples, tut6_matrix_vector_opt: 3,802 cycles for 8 rounds of 77 and 2 of 9 slots).
 """
 

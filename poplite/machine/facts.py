@@ -323,7 +323,7 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
             "lanes",
             "derived",
             "of a pair: halos of 8 and 16 B a pixel then come within 1 %, lbm-graphcore, "
-            "experiments; Graphcore's IPU Model lets both send at once",
+            "experiments; Graphcore's own model lets both send at once",
         ),
         "issue_width": (
             1,

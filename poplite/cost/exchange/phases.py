@@ -14,7 +14,7 @@ looked up once for each field (`locations`) -> pieces from tile to tile and rows
 load of each tile -> cycles.
 
 Tiles wait for each other only where they exchange: a compute set that uses only local elements has
-no sync.  (Graphcore's IPU Model adds a sync to every compute set; in its experiments each has an
+no sync.  (Graphcore's own model adds a sync to every compute set; in its experiments each has an
 exchange too.)
 """
 
