@@ -37,7 +37,7 @@ class PerTile(Sequence[int]):
 
     Attributes:
         num_tiles: tiles of the target.
-        tiles: those whose number is not zero, rising.
+        tiles: those whose number is not zero, ascending.
         values: their numbers.
     """
 

@@ -256,7 +256,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
 
 
 def _joined(columns: Sequence[tuple[Int64, Int32, Int64]]) -> Segments:
-    """Return the segments of several variables, by rising address, with gaps between them."""
+    """Return the segments of several variables, by ascending address, with gaps between them."""
     every = [(breaks, np.append(t, NO_TILE), np.append(p, 0)) for breaks, t, p in columns]
     breaks, tiles, places = (np.concatenate(column) for column in zip(*every, strict=True))
     return _segments(TileTable(breaks, tiles[:-1]), places[:-1])

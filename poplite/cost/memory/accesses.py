@@ -155,7 +155,7 @@ class Pieces:
         return found
 
     def _cut(self, touched: Sequence[Int64]) -> Int64:
-        """Return the addresses at which variables are cut, rising."""
+        """Return the addresses at which variables are cut, ascending."""
         points = _rising(touched)
         owner = np.searchsorted(self._bases, points, side="right") - 1
         fine = np.bincount(owner, minlength=len(self._bases)) <= MOST_PIECES
