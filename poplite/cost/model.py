@@ -1,4 +1,4 @@
-"""The costs of all that an executable does, made from its graph."""
+"""The costs of everything that an executable does, computed from its graph."""
 
 from __future__ import annotations
 
@@ -26,14 +26,7 @@ def step_costs(
     edges_of: Callable[[ComputeSet], EdgeTable],
     copies: Iterable[TensorCopy | CrossReplicaCopy],
 ) -> tuple[StepCost, ...]:
-    """Return what compute sets cost, then what copies do.
-
-    Args:
-        graph: the graph of all.
-        compute_sets: that have passed their checks.
-        edges_of: returns the edges of one.
-        copies: between tensors.
-    """
+    """Return the costs of compute sets, then those of copies; compute sets are checked already."""
     costs = []
     for compute_set in compute_sets:
         table = edges_of(compute_set)
@@ -44,11 +37,9 @@ def step_costs(
 
 
 def host_costs(graph: Graph, programs: Sequence[Program | None]) -> tuple[StepCost | None, ...]:
-    """Return what programs cost that move data from or to the host, or remote buffers.
+    """Return the costs of programs that move data from or to the host or remote buffers.
 
-    Args:
-        graph: the graph of all.
-        programs: those of the actions of an executable; None for actions that cost nothing.
+    None stands for an action that costs nothing.
     """
     return tuple(None if p is None else _host_cost(graph, p) for p in programs)
 

@@ -1,4 +1,4 @@
-"""A number for each tile, in few bytes.
+"""A number for each tile, stored in few bytes.
 
 from a dense array     0 7 0 5
 tiles                   1 3
@@ -21,45 +21,31 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant
 
 FEW = 8
-"""So many numbers are looked at without arrays."""
+"""Most numbers that are handled without arrays.
+
+Kept for benchmarks/building.py: `100,000 compute sets of one vertex, built and compiled`.
+"""
 
 _ONE = ((1, 0),)
-"""The digits of one number."""
+"""The digits of a series of one number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """A number of each of some tiles; that of the others is zero.
-
-    Attributes:
-        tiles: those tiles, rising.
-        values: their numbers, none of them zero.
-    """
+    """A number for each of some tiles, ascending and none of them zero; other tiles have zero."""
 
     tiles: Series
     values: Series
 
     @classmethod
     def of(cls, dense: Int64) -> Spread:
-        """Return the shortest form.
-
-        Args:
-            dense: int64[tiles].
-        """
+        """Return the shortest form of dense numbers, int64[tiles]."""
         tiles = np.flatnonzero(dense)
         return cls(compact(tiles), compact(dense[tiles]))
 
     @classmethod
     def at_tiles(cls, tiles: Int64, values: Int64) -> Spread:
-        """Return the numbers of some tiles.
-
-        Args:
-            tiles: int64[n], rising.
-            values: int64[n], their numbers.
-
-        >>> Spread.at_tiles(np.array([1, 2, 3]), np.array([7, 0, 5])).total
-        12
-        """
+        """Return the numbers of some tiles; `tiles` and `values` are int64[n], tiles ascending."""
         if len(values) <= FEW:
             return cls.at_few(tiles.tolist(), values.tolist())
         some = np.flatnonzero(values)
@@ -69,11 +55,7 @@ class Spread:
 
     @classmethod
     def at_few(cls, tiles: Sequence[int], values: Sequence[int]) -> Spread:
-        """Return the numbers of a few tiles.
-
-        Args:
-            tiles: rising.
-            values: their numbers.
+        """Return the numbers of a few tiles, in ascending order of the tiles.
 
         >>> Spread.at_few([1, 2, 3], [7, 0, 5])
         Spread(tiles=Steps(first=1, digits=((2, 2),)), values=Steps(first=7, digits=((2, -2),)))
@@ -85,30 +67,17 @@ class Spread:
 
     @classmethod
     def at_tile(cls, tile: int, value: int) -> Spread:
-        """Return the number of one tile.
-
-        Args:
-            tile: its number.
-            value: not zero.
-        """
+        """Return the number of one tile; it is not zero."""
         return cls(Steps(tile, _ONE), Steps(value, _ONE))
 
     def dense(self, num_tiles: int) -> Int64:
-        """Return int64[num_tiles].
-
-        Args:
-            num_tiles: tiles of the target.
-        """
+        """Return int64[num_tiles]."""
         numbers = np.zeros(num_tiles, np.int64)
         self.add_to(numbers)
         return numbers
 
     def add_to(self, dense: Int64, times: int = 1) -> None:
-        """Add the numbers to others.
-
-        Args:
-            dense: int64[tiles], what is changed.
-            times: what they are multiplied by.
+        """Add the numbers, multiplied by a factor, to those of int64[tiles].
 
         >>> total = np.array([1, 1, 1, 1])
         >>> Spread.of(np.array([0, 7, 0, 5])).add_to(total, -1)
@@ -126,20 +95,12 @@ class Spread:
             dense[tiles.array()] += times * amount
 
     def add_each_to(self, dense: Int64, number: int) -> None:
-        """Add one number to those of all tiles that have some.
-
-        Args:
-            dense: int64[tiles], what is changed.
-            number: what is added.
-        """
+        """Add one number to int64[tiles] at every tile whose own number is not zero."""
         if self.values.count:
             Spread(self.tiles, constant(number, self.tiles.count)).add_to(dense)
 
     def at(self, tile: int) -> int:
         """Return the number of one tile.
-
-        Args:
-            tile: its number.
 
         >>> Spread.of(np.array([0, 7, 0, 5])).at(3)
         5
@@ -150,11 +111,7 @@ class Spread:
         return self.values.at(place) if found else 0
 
     def times(self, factor: int) -> Spread:
-        """Return the numbers multiplied by one that is not below 0.
-
-        >>> Spread.of(np.array([0, 7, 0, 5])).times(100).total
-        1200
-        """
+        """Return the numbers multiplied by a factor that is not negative."""
         if not factor or self.is_empty:
             return NOTHING
         if isinstance(self.values, Steps):
@@ -162,7 +119,7 @@ class Spread:
         return Spread(self.tiles, compact(self.values.array() * factor))
 
     def few(self) -> Sequence[tuple[int, int]] | None:
-        """Return a few tiles with their numbers; None where there are more.
+        """Return the tiles with their numbers, or None where there are more than `FEW`.
 
         >>> Spread.of(np.array([0, 7, 0, 5])).few()
         [(1, 7), (3, 5)]
@@ -176,7 +133,7 @@ class Spread:
 
     @property
     def most(self) -> int:
-        """The greatest number, of all tiles; 0 where there are none."""
+        """The greatest number of all tiles; 0 where there are none."""
         return max(0, self.values.high) if self.values.count else 0
 
     @property
@@ -191,7 +148,7 @@ class Spread:
 
 
 def _few(numbers: Sequence[int]) -> Series:
-    """Return a few numbers as `compact` does."""
+    """Return the same as `compact`, for a few numbers."""
     count = len(numbers)
     if count < 2:
         return Steps(numbers[0], _ONE) if count else constant(0, 0)
@@ -202,7 +159,7 @@ def _few(numbers: Sequence[int]) -> Series:
 
 
 def _only(values: Series) -> int | None:
-    """Return the one number that all are, where that is plain."""
+    """Return the number that all values equal, where their form shows it, else None."""
     if isinstance(values, Steps) and len(values.digits) == 1 and values.digits[0][1] == 0:
         return values.first
     return None

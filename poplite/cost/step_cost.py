@@ -1,13 +1,13 @@
-"""What steps cost: of one execution when a graph is compiled, of all of them when they have run.
+"""The costs of steps: of one execution at compile time, and of all executions after they have run.
 
-    before      copies on tiles, sync, exchange, copies     what brings the vertices their inputs
-    vertices    one entry a family (`poplite.graph.compute_sets.edge_table`)
-    after       copies, sync, exchange, copies              what brings their results home
+    before      copies on tiles, sync, exchange, copies     bring the vertices their inputs
+    vertices    one entry per family (`poplite.graph.compute_sets.edge_table`)
+    after       copies, sync, exchange, copies              bring their results home
 
-A Copy has a `before` only.  The slots of vertices that come without a formula are found later,
-from their compiled code, or counted while they run where data decide them (`data_dependent_steps`);
-everything else of a `StepCost` is known when a graph is compiled.  A `StepTotal` is what reports
-are made of: the same phases, summed over the executions of a step.
+A Copy has a `before` only.  Slots of vertices without a formula are found later, from their
+compiled code, or counted while they run where they depend on data (`data_dependent_steps`);
+everything else in a `StepCost` is known when the graph is compiled.  Reports are made of
+`StepTotal`s: the same phases, summed over the executions of a step.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ from poplite.vertex.compute import Checked, remembered
 from poplite.vertex.vertex import Vertex
 
 SlotSource = Literal["given", "formula", "automatic"]
-"""Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles`, or its
+"""Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles` method or its
 registered estimator; or their compiled code."""
 
-
 _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.While)
-"""Also comparisons of more than two values, which end at the first that is false."""
+"""Branches in source; chained comparisons, which stop at the first false one, branch too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Something that makes a phase as long as it is.
+    """A reason why a phase takes as long as it does.
 
     Attributes:
         what: the field or tensor, as messages call it.
-        why: what about it, in words.
+        why: what happens to it, in words.
         at: the user's line; None where there is none.
         bytes: how much is moved.
     """
@@ -58,14 +57,14 @@ class Phase:
 
     Attributes:
         kind: what happens.
-        cycles: tile cycles that each tile takes.
-        sync: cycles from the last tile's end of what was before to the beginning; 0 where no tile
-            waits for the others.
-        received: bytes that come to each tile.
-        sent: bytes that leave each tile.
+        cycles: cycles that each tile takes.
+        sync: cycles from the end of the last tile's previous phase to the beginning of this one; 0
+            where no tile waits for the others.
+        received: bytes that each tile receives.
+        sent: bytes that each tile sends.
         copied: bytes that are rearranged on each tile.
-        buffers: bytes that each tile needs until the step ends, to receive or rearrange in.
-        causes: what it is due to, the most bytes first; a few.
+        buffers: bytes that each tile needs until the step ends, to receive or rearrange data in.
+        causes: the largest causes of the phase, the most bytes first.
         controls: instructions by which each tile sends and receives.
     """
 
@@ -82,19 +81,19 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VertexCosts:
-    """What the vertices of a family cost.
+    """The costs of the vertices of a family.
 
     Attributes:
-        cls: their class.
-        numbers: position of each in the compute set.
-        tiles: the tile of each.
+        cls: the vertex class.
+        numbers: position of each vertex in the compute set.
+        tiles: the tile of each vertex.
         source: where `slots` come from.
-        slots: worker slots of each vertex; of a MultiVertex, tile cycles. None where they are
+        slots: worker slots of each vertex (tile cycles of a MultiVertex); None where the source is
             "automatic".
-        flops: floating-point operations of each, where somebody told.
-        shapes: int64[shapes, words], what slots may hang on, each once: see
+        flops: floating-point operations of each vertex; None where nobody stated them.
+        shapes: int64[shapes, words], the distinct values that slots may depend on: see
             `poplite.graph.compute_sets.vertex_shapes`. None where slots are known.
-        shape: the shape of each vertex; None where slots are known.
+        shape: the row of `shapes` of each vertex; None where slots are known.
     """
 
     cls: type[Vertex]
@@ -109,13 +108,7 @@ class VertexCosts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepCost:
-    """What one execution of a step costs.
-
-    Attributes:
-        before: phases before the vertices run.
-        vertices: what runs.
-        after: phases after they have run.
-    """
+    """The cost of one execution of a step: phases before its vertices, vertices, phases after."""
 
     before: tuple[Phase, ...] = ()
     vertices: tuple[VertexCosts, ...] = ()
@@ -127,11 +120,11 @@ class VertexType:
     """What the vertices of one class took in a step.
 
     Attributes:
-        cls: their class.
+        cls: the vertex class.
         vertices: how many run in one execution.
-        source: how it is known.
-        slots: worker slots of all of them (of a MultiVertex tile cycles), over all executions.
-        flops: floating-point operations over all executions; None where nobody told.
+        source: how their cycles are known.
+        slots: worker slots (tile cycles of a MultiVertex) of all of them, over all executions.
+        flops: floating-point operations over all executions; None where nobody stated them.
     """
 
     cls: type[Vertex]
@@ -143,17 +136,17 @@ class VertexType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhaseTotal:
-    """What one phase of a step took, over all executions of the step.
+    """What one phase of a step took, summed over all executions of the step.
 
     Attributes:
         kind: what happens in it.
-        cycles: of its slowest tile, summed over executions.
-        sync: cycles that tiles were let wait for each other before it, summed.
-        tile_cycles: cycles that each tile was busy, summed.
-        received: bytes that came to each tile, summed.
-        sent: bytes that left each tile, summed.
-        copied: bytes rearranged on each tile, summed.
-        causes: what it is due to, the most bytes first.
+        cycles: cycles of its slowest tile.
+        sync: cycles that tiles waited for each other before it.
+        tile_cycles: cycles that each tile was busy.
+        received: bytes that each tile received.
+        sent: bytes that each tile sent.
+        copied: bytes rearranged on each tile.
+        causes: its causes, the most bytes first.
     """
 
     kind: PhaseKind
@@ -171,16 +164,16 @@ class StepTotal:
     """What a step took, over all its executions.
 
     Attributes:
-        name: of the compute set, or what is copied where.
+        name: the name of the compute set, or what is copied to where.
         kind: "execute", "copy", or "host".
-        number: of the step; of "host", of the action.
+        number: the number of the step, or of the action where the kind is "host".
         program: the name of the program whose rows ran it.
-        row: which row of the program's code it is.
+        row: its row in the code of that program.
         executions: how often it ran.
         phases: its phases, in order.
-        types: what ran in it.
+        types: the classes of the vertices that ran in it.
         cycles: from its beginning to its end, summed: phases between two syncs overlap, as each
-            tile goes on with the next when it has finished one.
+            tile starts the next one when it has finished its own part.
     """
 
     name: str
@@ -195,11 +188,7 @@ class StepTotal:
 
 
 def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
-    """Return the numbers of steps of whose vertices data may decide what they do.
-
-    Args:
-        costs: of each step.
-    """
+    """Return the numbers of the steps whose vertices' work may depend on data."""
     automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
     varying = {cls for cls in automatic if may_depend_on_data(cls)}
     return frozenset(
@@ -210,11 +199,7 @@ def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
 
 
 def may_depend_on_data(cls: type[Vertex]) -> bool:
-    """Tell, by its text, whether data may decide what vertices of a class do.
-
-    Args:
-        cls: a vertex class that has passed its checks.
-    """
+    """Tell, from the source of a checked class, whether its work may depend on data."""
     return remembered(cls, "may depend on data", _may_depend_on_data)
 
 

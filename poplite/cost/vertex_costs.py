@@ -1,13 +1,14 @@
-"""What vertices take, as far as it is known without compiling them.
+"""The cycles of vertices, as far as they are known without compiling them.
 
-    given        graph.set_perf_estimate(vertex, 120)             each vertex its own number
-    formula      graph.register_perf_estimator(Axpy, cost)        asked once for vertices of equal
+    given        graph.set_perf_estimate(vertex, 120)             each vertex has its own number
+    formula      graph.register_perf_estimator(Axpy, cost)        called once for vertices of equal
                  def cycles(self, target) of the class            sizes and equal state
     automatic    neither: the compiled code is priced later, once for each shape
 
-An earlier row goes before a later one.  Of the two formulas that of the nearer class counts; at
-one class the estimator does.  An estimator sees all of a vertex, but is asked for one of many that
-have equal sizes and equal state: what else it looks at is that vertex's alone.
+An earlier row takes precedence over a later one.  If there are two formulas, the one of the nearer
+class is used; on the same class, the estimator.  An estimator can read everything of a vertex, but
+is called for only one of many vertices of equal sizes and equal state, so whatever else it reads
+belongs to that one vertex.
 """
 
 from __future__ import annotations
@@ -44,31 +45,24 @@ if TYPE_CHECKING:
 def vertex_costs(
     graph: Graph, compute_set: ComputeSet, table: EdgeTable
 ) -> tuple[VertexCosts, ...]:
-    """Return what the vertices of a compute set cost, family by family.
+    """Return the costs of the vertices of a compute set, family by family.
 
-    Args:
-        graph: the top-level graph, whose estimators are asked.
-        compute_set: the compute set.
-        table: its edges.
-
-    Raises:
-        ElementTypeError: when an estimator returns no estimate.
-        SizeOverflowError: when it returns one below 0.
-        VertexDefinitionError: when `cycles` of a class reads data, raises, or returns no whole
-            number.
+    Estimators are those of `graph`, the top-level graph. Raises ElementTypeError where one returns
+    no estimate, SizeOverflowError where it returns a negative one, and VertexDefinitionError where
+    the `cycles` method of a class reads data, raises, or returns no whole number.
     """
     return tuple(part.costs(graph) for family in table.families for part in _parts(family, graph))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Vertices of a family of which all, or none, have a number of their own.
+    """Vertices of a family: either all of them have an estimate of their own, or none has.
 
     Attributes:
         family: the family.
         tiles: the tile of each vertex of the family.
-        chosen: int64[vertices], which of the family they are; None for all.
-        estimates: cycles and flops of each, int64[vertices]; None where they have none.
+        chosen: int64[n], which vertices of the family these are; None for all.
+        estimates: cycles and flops of each, both int64[n]; None where they have none.
     """
 
     family: Family
@@ -82,7 +76,7 @@ class _Part:
         return self.family.numbers.count if self.chosen is None else len(self.chosen)
 
     def costs(self, graph: Graph) -> VertexCosts:
-        """Return what they cost."""
+        """Return the costs of these vertices."""
         cls, target = self.family.cls, graph.target
         if self.estimates is not None:
             cycles, flops = self.estimates
@@ -95,7 +89,7 @@ class _Part:
             shapes, shape = shapes_of(columns, self.count)
             return VertexCosts(cls, *self._places(), "automatic", None, None, shapes, shape)
         read: set[int] = set()
-        while True:  # until all that was looked at is told apart
+        while True:  # until the vertices differ in nothing that `cycles` has read
             before = sorted(read)
             first, kind = distinct([columns[word] for word in before], self.count)
             answers = [cycles_of(cls, _words(columns, k), target, read) for k in first]
@@ -125,13 +119,13 @@ class _Part:
         return taken(self.family.numbers, self.chosen), VertexTiles.of(tiles, self.tiles.num_tiles)
 
     def _formula(self, answers: Sequence[VertexPerfEstimate], kind: Series) -> VertexCosts:
-        """Return costs made of an answer for each kind of vertices."""
+        """Return costs from one answer for each kind of vertices, and the kind of each vertex."""
         cycles = _by_kind([answer.cycles for answer in answers], kind)
         return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
 
     def _known(self, source: SlotSource, slots: Series, flops: Series) -> VertexCosts:
-        told = flops if flops.high else None
-        return VertexCosts(self.family.cls, *self._places(), source, slots, told, None, None)
+        known = flops if flops.high else None
+        return VertexCosts(self.family.cls, *self._places(), source, slots, known, None, None)
 
 
 def _words(columns: Sequence[Column], vertex: int) -> list[int]:
@@ -145,17 +139,18 @@ def _by_kind(numbers: Sequence[int], kind: Series) -> Series:
 
 
 def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
+    """Yield the vertices of a family that have estimates of their own, then the others."""
     vertices, num_tiles = family.vertices, graph.target.tiles
     if isinstance(vertices, VertexBlock):
         yield _Part(family, vertices.tiles, None, vertices.estimates)
         return
     tiles = family.tiles(num_tiles)
     estimates = [vertex.estimate for vertex in vertices]
-    given = [(k, each) for k, each in enumerate(estimates) if each is not None]
-    if not given:
+    known = [(k, each) for k, each in enumerate(estimates) if each is not None]
+    if not known:
         yield _Part(family, tiles)
         return
-    numbers = np.array([(k, each.cycles, each.flops) for k, each in given], np.int64)
+    numbers = np.array([(k, each.cycles, each.flops) for k, each in known], np.int64)
     others = np.array([k for k, each in enumerate(estimates) if each is None], np.int64)
     chosen = numbers[:, 0] if len(others) else None
     yield _Part(family, tiles, chosen, (numbers[:, 1], numbers[:, 2]))
@@ -163,17 +158,14 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
         yield _Part(family, tiles, others)
 
 
-# -- what estimators may look at beyond shapes -----------------------------------------------
+# -- what estimators may read beyond shapes --------------------------------------------------
 
 
 def detail_columns(family: Family) -> list[Column]:
-    """Return columns that tell vertices apart whose shapes are equal.
+    """Return columns that distinguish vertices of equal shapes.
 
-    They are numbers that are equal where values of state are, or lengths of the rows of a list,
-    and stand beside those of `poplite.graph.compute_sets.vertex_shapes`.
-
-    Args:
-        family: at least one vertex.
+    Their numbers are equal where values of state are, or lengths of the rows of a list; they are
+    used beside the columns of `poplite.graph.compute_sets.vertex_shapes`.
     """
     columns: list[Column] = []
     for values in family.state.values():
@@ -188,11 +180,7 @@ def detail_columns(family: Family) -> list[Column]:
 
 
 def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
-    """Number parts of an array so that parts of equal bits have equal numbers.
-
-    Args:
-        values: all parts, one after the other.
-        lengths: of each part.
+    """Number parts of an array, of these lengths, so that parts of equal bits have equal numbers.
 
     >>> from poplite.arrays.series import compact
     >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
@@ -214,7 +202,7 @@ def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
 
 
 def _numbered(rows: npt.NDArray[Any]) -> Column:
-    """Return a number for each row, the same for rows of equal bits."""
+    """Return a number for each row; rows of equal bits have the same number."""
     if (rows == rows[0]).all():
         return 0
     size = rows.dtype.itemsize * rows.shape[1]

@@ -1,17 +1,17 @@
 """How the vertices of a tile share its workers, and how long that takes.
 
-    slots 5 3 4 4 2 on a tile of three workers      worker 0   5 . . . .
+    slots 5 3 4 4 2 on a tile with three workers    worker 0   5 . . . .
                                                     worker 1   3 . . 4 . . .
                                                     worker 2   4 . . . 2 .
 
 Vertices start in the order of their numbers, each on the worker that is free first.  Workers take
 turns, so a slot of one lasts as many cycles as there are workers, busy or not: the tile above is
-done after 3 * 7 cycles.  A `MultiVertex` has the tile for itself, for cycles that are known.
+done after 3 * 7 cycles.  A `MultiVertex` has the tile to itself, for a known number of cycles.
 
-Getting a compute set started is not counted: what is known of it (`worker_call`, `amp_launch`) is
-of single kernels called one at a time, and part of their formulas.
+The start of a compute set is not counted: the known costs (`worker_call`, `amp_launch`) are those
+of single kernels called one at a time, and are part of their formulas.
 
-Sources: IPU Programmer's Guide, "Programming model"; the idle slots are those of the maker's model
+Sources: IPU Programmer's Guide, "Programming model"; idle slots are as in Graphcore's model
 (graphcore/examples, tut6_matrix_vector_opt: 3,802 cycles for 8 rounds of 77 and 2 of 9 slots).
 """
 
@@ -34,17 +34,12 @@ from poplite.vertex.vertex import MultiVertex
 if TYPE_CHECKING:
     from poplite.machine.target import Target
 
-FEW = 64
-"""Vertices that are shared out without compiled code."""
-
 
 def tile_cycles(vertices: Sequence[VertexCosts], slots: Sequence[Series], target: Target) -> Spread:
     """Return the cycles that each tile takes to run its vertices of a compute set.
 
-    Args:
-        vertices: the families of the compute set.
-        slots: of each family, what each vertex takes: worker slots, of a MultiVertex tile cycles.
-        target: the machine.
+    `slots` holds one series for each family: worker slots of each vertex, or tile cycles of a
+    MultiVertex.
     """
     ran = [(each, taken) for each, taken in zip(vertices, slots, strict=True) if taken.count]
     if not ran:
@@ -85,27 +80,16 @@ def _add_shared(
 
 
 def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
-    """Add what vertices take that share the workers of their tiles.
+    """Add the cycles of vertices that share the workers of their tiles to int64[tiles].
 
-    Args:
-        cycles: int64[tiles], tile cycles of each tile; added to.
-        tiles: int32[vertices], the tile of each, in the order in which they start.
-        slots: int64[vertices], worker slots of each.
-        workers: of a tile.
+    `tiles`, int32[vertices], is in the order in which the vertices start; `slots` is
+    int64[vertices].
 
     >>> cycles = np.zeros(1, np.int64)
     >>> pack_on(cycles, np.zeros(5, np.int32), np.array([5, 3, 4, 4, 2]), 3)
     >>> cycles.tolist()
     [21]
     """
-    if len(tiles) <= FEW:
-        busy: dict[int, list[int]] = {}
-        for tile, taken in zip(tiles.tolist(), slots.tolist(), strict=True):
-            own = busy.setdefault(tile, [0] * workers)
-            own[own.index(min(own))] += taken
-        for tile, own in busy.items():
-            cycles[tile] += max(own) * workers
-        return
-    given = np.zeros(len(cycles) * workers, np.int64)
-    native(pack)(address(tiles), address(slots), len(tiles), workers, address(given))
-    native(finish)(address(given), len(cycles), workers, address(cycles))
+    busy_slots = np.zeros(len(cycles) * workers, np.int64)
+    native(pack)(address(tiles), address(slots), len(tiles), workers, address(busy_slots))
+    native(finish)(address(busy_slots), len(cycles), workers, address(cycles))

@@ -1,15 +1,15 @@
-"""What is known about the machines that are modelled: every constant, and where it comes from.
+"""The constants of the machines that are modelled, and where each one comes from.
 
     >>> print(fact("bow", "clock_hz"))
     1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
 
-The cost model takes all its numbers from here.  A fact says how good it is:
+The cost model takes all its numbers from here.  Each fact says how reliable it is:
 
-    document    published by the maker
+    document    published by Graphcore
     measured    on hardware
-    model       assumed by estimators, planners and toolchains, the maker's or open ones
+    model       assumed by estimators, planners and toolchains, of Graphcore or open source
     derived     computed from such numbers, as the source says
-    assumed     nobody published it: a choice, written down to be replaced
+    assumed     not published: a choice, written down to be replaced
 
 Repositories that sources name: graphcore/poplibs, graphcore/examples, osmarks/ipu-stack (an open
 toolchain for the C600), graphcore-research/tessellate-ipu, thorbenlouw/lbm-graphcore,
@@ -26,7 +26,7 @@ from typing import Literal, get_args
 from poplite.machine.library_facts import ROWS as VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
-"""How good a number is."""
+"""How reliable a number is."""
 
 Architecture = Literal["gc2", "gc200", "bow", "c600"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
@@ -43,7 +43,7 @@ class Fact:
     Attributes:
         value: the number.
         unit: what it counts.
-        evidence: how good it is.
+        evidence: how reliable it is.
         source: document, or repository and path.
     """
 
@@ -59,14 +59,7 @@ class Fact:
 
 
 def fact(architecture: Architecture, name: str) -> Fact:
-    """Return a constant of a machine.
-
-    Args:
-        architecture: the machine.
-        name: of the constant.
-
-    Raises:
-        KeyError: when there is no such constant.
+    """Return a constant of a machine; raise KeyError where there is none.
 
     >>> fact("gc2", "tiles").value
     1216
@@ -330,7 +323,7 @@ _DIFFERENCES: dict[Architecture, _Rows] = {
             "lanes",
             "derived",
             "of a pair: halos of 8 and 16 B a pixel then come within 1 %, lbm-graphcore, "
-            "experiments; the maker's own model lets both send at once",
+            "experiments; Graphcore's own model lets both send at once",
         ),
         "issue_width": (
             1,

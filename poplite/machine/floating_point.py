@@ -2,11 +2,11 @@
 
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
 
-A tile holds it as a mode, a number of these bits::
+A tile stores it as a mode, a number made of these bits::
 
     INVALID  DIVIDE_BY_ZERO  OVERFLOW     stop the program
     STOCHASTIC                            stores round up or down by chance
-    OVERFLOW_NAN, OVERFLOW_MAX            what too large a value becomes; neither: an infinity
+    OVERFLOW_NAN, OVERFLOW_MAX            what a value becomes that is too large; else an infinity
 
 Source: poplibs, include/popsys/CSRFunctions.hpp.
 """
@@ -69,20 +69,15 @@ class FloatingPointBehaviour:
 
     @property
     def bits(self) -> int:
-        """Bits of the mode that are set where all of it is set."""
+        """The mode that this behaviour sets."""
         return sum(1 << bit for bit, chosen in enumerate(astuple(self)) if chosen)
 
 
 def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Return the modes that a program may be in.
+    """Return the modes that a program may be in: the initial one, then the others, ascending.
 
-    Args:
-        initial: where it begins.
-        steps: the bits that are cleared, and the bits that are then set, by each step that
-            changes the mode; in any order, any number of times.
-
-    Returns:
-        The initial mode, then the others by rising number.
+    Each step clears some bits and then sets others; steps may come in any order, any number of
+    times.
 
     >>> reachable(0, [(STORES, STOCHASTIC), (STOCHASTIC, 0)])
     (0, 8)

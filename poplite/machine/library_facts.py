@@ -1,12 +1,11 @@
-"""What the maker's vertices take: the constants of their estimators, and their inner loops.
+"""The costs of PopLibs' vertices: the constants of their estimators, and their inner loops.
 
-All is from the estimators of poplibs, the maker's library for the machine; what they say was
-compared there with a cycle-accurate simulator, to 10 %.  `poplite.vertices.estimators.poplibs` has
-the formulas.
+All are from the estimators of PopLibs, Graphcore's library, where they were compared with a
+cycle-accurate simulator, to 10 %.  `poplite.vertices.estimators.poplibs` has the formulas.
 
-    add  FLOAT  1/v+    each vector of 64 bits: 1 slot, and what loads, stores and the loop take
-    abs  INT    2/1+    each element: 2 slots, and as much more
-    divide FLOAT 10/2   each 2 elements: 10 slots, all in all
+    add  FLOAT  1/v+    each vector of 64 bits: 1 slot, besides loads, stores and the loop
+    abs  INT    2/1+    each element: 2 slots, besides the same
+    divide FLOAT 10/2   each 2 elements: 10 slots in all
 
     >>> print(BINARY["divide", "FLOAT"])
     10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
@@ -106,7 +105,7 @@ ROWS: dict[str, tuple[float, str, Literal["model"], str]] = {
     "reduce_float_lanes": (4, "elements", "model", f"accumulators of FLOAT; {_REDUCTION}"),
     "reduce_half_lanes": (8, "elements", "model", f"accumulators of HALF; {_REDUCTION}"),
 }
-"""Constants of whole vertices; facts of every machine, by name."""
+"""Constants of complete vertices; facts of every machine, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +113,10 @@ class Loop:
     """The inner loop of an elementwise vertex.
 
     Attributes:
-        slots: of one iteration.
-        elements: that it handles; 0 for a vector of 64 bits.
-        is_whole: whether loads, stores and the loop itself are among the slots.
-        source: the table that it is from.
+        slots: slots of one iteration.
+        elements: elements of one iteration; 0 for a vector of 64 bits.
+        is_whole: whether the slots include loads, stores and the loop itself.
+        source: the table that contains it.
     """
 
     slots: int
@@ -136,7 +135,7 @@ Loops = Mapping[tuple[str, str], Loop]
 
 
 def _table(source: str, text: str) -> Loops:
-    """Read a table: element types above, operations to the left, a dot where there is none."""
+    """Read a table: element types at the top, operations at the left, a dot for no entry."""
     (_, *types), *rows = (line.split() for line in text.strip().splitlines())
     return MappingProxyType(
         {
@@ -189,7 +188,7 @@ UNARY = _table(
     tanh        12/2     4/4      .        .             .
 """,
 )
-"""Of one argument."""
+"""Loops of operations with one argument."""
 
 UNARY_IN_PLACE = MappingProxyType(
     {
@@ -209,7 +208,7 @@ UNARY_IN_PLACE = MappingProxyType(
         ),
     }
 )
-"""Of one argument that is replaced."""
+"""Loops of operations that replace their one argument."""
 
 BINARY = _table(
     "binaryOpPerfInfo",
@@ -240,7 +239,7 @@ BINARY = _table(
     greater_equal  14/4     9/4      26/4     26/4          28/4
 """,
 )
-"""Of two arguments; in place the same but for 1 slot of 265."""
+"""Loops of operations with two arguments; in place they differ only by 1 slot of 265."""
 
 BROADCAST = _table(
     "broadcastOpPerfInfo",
@@ -271,4 +270,4 @@ BROADCAST = _table(
     greater_equal  12/4     8/4      20/4     20/4          12/4
 """,
 )
-"""Of a vector and one number."""
+"""Loops of operations with a vector and one number."""

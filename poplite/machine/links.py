@@ -1,19 +1,19 @@
-"""The links between IPUs: which ones data take from one IPU to another, and how fast they are.
+"""The links between IPUs: the route of data from one IPU to another, and how fast links are.
 
-IPUs stand in a ladder; two of them make a card::
+IPUs are arranged in a ladder; two of them make a card::
 
-    0 ===== 1       card    4 links between the two of a card, for what goes from one to the other
-    |       |       cross   2 links there, for what goes on to another card
+    0 ===== 1       card    4 links between the two of a card, for data from one to the other
+    |       |       cross   2 links there, for data that go on to another card
     2 ===== 3       up      2 links to the same side of the next card
     |       |       down    2 links to the same side of the card before
     4 ===== 5
 
-What goes to the other side of another card crosses first, then goes up or down:
+Data for the other side of another card cross first, then go up or down:
 
     >>> [(link.kind, link.ipu) for link in route(0, 5)]
     [('cross', 0), ('up', 1), ('up', 3)]
 
-Each group of links serves one direction, and all that passes it shares its rate.
+Each group of links serves one direction, and all data that pass it share its rate.
 
 Source: poplibs, lib/poplibs_test/Util.cpp, addGlobalExchangeConstraints and setGlobalSyncLatency.
 """
@@ -50,11 +50,7 @@ _LINKS = {
 
 
 def route(a: int, b: int) -> tuple[Link, ...]:
-    """Return the links that data take, in order.
-
-    Args:
-        a: the IPU that they leave.
-        b: the IPU that they reach; nothing is passed when it is the same.
+    """Return the links that data take from one IPU to another, in order; none to the same IPU.
 
     >>> route(2, 3)
     (Link(kind='card', ipu=2),)
@@ -73,11 +69,7 @@ def route(a: int, b: int) -> tuple[Link, ...]:
 
 
 def hops(a: int, b: int) -> int:
-    """Return how many links data pass, one after the other.
-
-    Args:
-        a: the IPU that they leave.
-        b: the IPU that they reach.
+    """Return how many links data pass from one IPU to another.
 
     >>> hops(0, 0), hops(0, 1), hops(0, 4), hops(0, 5)
     (0, 1, 2, 3)
@@ -86,11 +78,7 @@ def hops(a: int, b: int) -> int:
 
 
 def link_bytes_per_cycle(target: Target, link: Link) -> float:
-    """Return what passes a group of links in a tile cycle, in one direction.
-
-    Args:
-        target: the machine.
-        link: the group.
+    """Return the bytes that pass a group of links in a tile cycle, in one direction.
 
     >>> from poplite.machine.target import Target
     >>> round(link_bytes_per_cycle(Target(ipus=2), Link("card", 0)), 2)
@@ -101,12 +89,9 @@ def link_bytes_per_cycle(target: Target, link: Link) -> float:
 
 
 def bytes_per_cycle(target: Target, a: int, b: int) -> float:
-    """Return what can go from one IPU to another in a tile cycle, when nothing else does.
+    """Return the bytes that one IPU can send another in a tile cycle, without other traffic.
 
-    Args:
-        target: the machine.
-        a: the IPU that sends.
-        b: the IPU that receives; unlimited when it is the same.
+    To itself, an IPU can send any number.
 
     >>> from poplite.machine.target import Target
     >>> machine = Target(ipus=4)
@@ -118,13 +103,10 @@ def bytes_per_cycle(target: Target, a: int, b: int) -> float:
 
 
 def global_sync_cycles(target: Target) -> int:
-    """Return what it takes until the tiles of all IPUs have waited for each other.
+    """Return the cycles until the tiles of all IPUs have waited for each other; 0 on one IPU.
 
-    A signal goes to the farthest card and back; short ladders take as long as was found on one of
-    16 IPUs. Nothing, on one IPU.
-
-    Args:
-        target: the machine.
+    A signal goes to the farthest card and back; short ladders take as long as was measured on one
+    of 16 IPUs.
 
     >>> from poplite.machine.target import Target
     >>> global_sync_cycles(Target()), global_sync_cycles(Target(ipus=2))

@@ -4,7 +4,7 @@
     replica  |------ 0 ------|------ 1 ------|       Graph(target, replication_factor=2)
 
 A graph describes one replica, and its target is that replica's part of the machine.  All its
-variables exist once in each replica; only what they hold may differ.
+variables exist once in each replica; only their values may differ.
 
 Source: Poplar user guide, "Replicated graphs".
 """
@@ -23,19 +23,11 @@ from poplite.text import amount, clipped, integer_or_none
 T = TypeVar("T")
 
 MOST_REPLICAS = 1 << 16
-"""More than any machine has IPUs; every replica has memory of its own."""
+"""More replicas than any machine has IPUs; every replica takes memory of its own."""
 
 
 def checked_target(value: object, at: SourceLocation) -> Target:
-    """Return the machine of a graph after checking that it is one; by default `Target()`.
-
-    Args:
-        value: what the user gave, or None.
-        at: the user's line.
-
-    Raises:
-        InvalidMachineModel: when it is no target.
-    """
+    """Return a graph's machine, `Target()` for None; raise InvalidMachineModel if it is none."""
     if value is None:
         return Target()
     if isinstance(value, Target):
@@ -50,15 +42,9 @@ def checked_target(value: object, at: SourceLocation) -> Target:
 
 
 def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Target, int]:
-    """Return a replica's part of a machine, and how many replicas there are.
+    """Return a replica's part of a machine, and the number of replicas that the user specified.
 
-    Args:
-        machine: the whole machine.
-        replicas: the replication factor that the user gave.
-        at: the user's line.
-
-    Raises:
-        GraphReplicationError: when the machine cannot be divided into so many equal parts.
+    Raises GraphReplicationError where the machine cannot be divided into so many equal parts.
 
     >>> from poplite.source import here
     >>> part_of(Target(tiles=8, ipus=4), 2, here())
@@ -86,17 +72,7 @@ def part_of(machine: Target, replicas: object, at: SourceLocation) -> tuple[Targ
 
 
 def replica_number(value: object, count: int, what: str, at: SourceLocation) -> int:
-    """Return the number of a replica after checking it.
-
-    Args:
-        value: what the user gave.
-        count: how many replicas there are.
-        what: the call, for the message.
-        at: the user's line.
-
-    Raises:
-        GraphReplicationError: when there is no such replica.
-    """
+    """Return the number of a replica; raise GraphReplicationError, naming the call, if none."""
     number = integer_or_none(value)
     if number is None or not 0 <= number < count:
         raise GraphReplicationError(
@@ -112,11 +88,7 @@ def replica_number(value: object, count: int, what: str, at: SourceLocation) -> 
 
 
 def tiles_text(tiles: int, count: int) -> str:
-    """Return how many tiles a graph has, and how many replicas if several.
-
-    Args:
-        tiles: those of one replica.
-        count: how many replicas there are.
+    """Return the number of tiles of a replica, and of replicas if there are several, as words.
 
     >>> tiles_text(4, 1), tiles_text(4, 2)
     ('4 tiles', '4 tiles in each of 2 replicas')
@@ -125,16 +97,10 @@ def tiles_text(tiles: int, count: int) -> str:
 
 
 def by_replica(values: Mapping[int, T], count: int, what: str, at: SourceLocation) -> dict[int, T]:
-    """Return replicas and what the user gave each, in order of the replicas.
+    """Return the user's values by number of the replica, in ascending order.
 
-    Args:
-        values: what the user gave, by number of the replica.
-        count: how many replicas there are.
-        what: the call, for the message.
-        at: the user's line.
-
-    Raises:
-        GraphReplicationError: when there is no such replica, or nothing is given.
+    `what` is the call, for messages. Raises GraphReplicationError where there is no such replica,
+    or no value.
     """
     if not values:
         raise GraphReplicationError(

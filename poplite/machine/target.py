@@ -11,8 +11,8 @@ The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` says where ever
 
 Tiles are numbered through: those of the first IPU, then those of the second, and so on.
 
-A machine of one's own takes what it does not say from its architecture, constants of the cost
-model too:
+A custom machine takes whatever is not specified from its architecture, including constants of the
+cost model:
 
     >>> quick = Target(tiles=64, costs={"sync_cycles": 20})
     >>> quick
@@ -43,17 +43,17 @@ from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 MOST_TILES = 2**22
-"""Tiles of the largest machine, some 2,800 IPUs: every mapping has a few numbers for each."""
+"""Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
-"""Constants that are arguments of their own."""
+"""Constants that have arguments of their own."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Target:
-    """A tile machine: how many tiles, and what one tile is.
+    """A tile machine: the number of tiles, and the properties of a tile.
 
-    What is left out is as in the architecture.
+    Arguments that are left out are those of the architecture.
 
     Args:
         tiles: number of tiles of all IPUs together, at most 2**22.
@@ -62,15 +62,15 @@ class Target:
         clock_hz: clock frequency of the tiles, in hertz.
         exchange_bytes_per_cycle: bytes a tile can receive from the exchange in a cycle.
         ipus: number of IPUs, each with as many tiles.
-        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600": what is not said here. Poplar's
-            names of the first three, "ipu1", "ipu2" and "ipu21", are taken too.
+        architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600", for everything that is not
+            specified. Poplar's names of the first three, "ipu1", "ipu2" and "ipu21", work too.
         costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
             tiles are too many or do not divide among the IPUs, the architecture is unknown, or a
             cost is below 0.
-        UnknownName: when there is no constant that a cost is given for.
+        UnknownName: when a cost has the name of no constant.
     """
 
     tiles: int
@@ -123,10 +123,10 @@ class Target:
             )
 
     def fact(self, name: str) -> Fact:
-        """Return a constant of the machine: its value, unit, and where it comes from.
+        """Return a constant of the machine: its value, its unit, and where it comes from.
 
         Args:
-            name: as in `poplite.machine.facts`; of "tiles", of one IPU.
+            name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -144,7 +144,7 @@ class Target:
         """Return the value of a constant of the machine.
 
         Args:
-            name: as in `poplite.machine.facts`; of "tiles", of one IPU.
+            name: as in `poplite.machine.facts`; "tiles" are those of one IPU.
 
         Raises:
             UnknownName: when there is no such constant.
@@ -204,12 +204,12 @@ class Target:
 
     @property
     def memory_element_offsets(self) -> tuple[int, ...]:
-        """Where in a tile's memory its elements begin, of which each serves one access a cycle."""
+        """Offsets of the elements of a tile's memory, each of which serves one access per cycle."""
         return tuple(range(0, self.tile_memory_bytes, int(self.cost("memory_element_bytes"))))
 
     @property
     def interleaved_memory_element(self) -> int:
-        """The first element of a tile's memory that takes turns with another, word by word."""
+        """The first memory element that is interleaved: words alternate between it and another."""
         return int(self.cost("interleaved_begin_bytes") // self.cost("memory_element_bytes"))
 
     def __repr__(self) -> str:
@@ -304,7 +304,7 @@ class Target:
 
 
 def _architecture(name: object) -> Architecture:
-    """Return an architecture under the name that it has here."""
+    """Return poplite's name of an architecture."""
     for known in ARCHITECTURES:
         if name == known or (isinstance(name, str) and POPLAR_ARCHITECTURES.get(name) == known):
             return known

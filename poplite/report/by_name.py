@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 def step_named(
     report: Report, name: object, program: object = None, row: object = None
 ) -> ExecutionStep:
-    """Return a step, as `Report.step`.
-
-    Args:
-        report: the report.
-        name: of the step.
-        program: where it is, by name or position; None for anywhere.
-        row: which row of the program's code it is; None for any.
-
-    Raises:
-        UnknownName: when there is none, or several.
-        ControlProgramError: when cycles are not modelled.
-    """
+    """Return a step by name, as `Report.step` does; None stands for any program or row."""
     call, at = f"report.step({clipped(name)})", here()
     if not report.instrumentation.is_modelled:
         raise ControlProgramError(
@@ -38,9 +27,9 @@ def step_named(
         )
     steps, of_program = report.execution.steps, ""
     if program is not None:
-        wanted = _program(report, program, call)
-        steps = tuple(step for step in steps if step.program_name == wanted)
-        of_program = f" of program {wanted!r}"
+        chosen = _program(report, program, call)
+        steps = tuple(step for step in steps if step.program_name == chosen)
+        of_program = f" of program {chosen!r}"
     of_name = [step for step in steps if step.name == name]
     found = [step for step in of_name if row is None or step.row == integer_or_none(row)]
     if len(found) == 1:
@@ -76,7 +65,7 @@ def _place(step: ExecutionStep) -> str:
 
 
 def _program(report: Report, program: object, call: str) -> str:
-    """Return the name of a program that the user named, or gave by its position."""
+    """Return the name of a program that the user specified by name or position."""
     names = list(report.compilation.programs)
     if isinstance(program, str) and program in names:
         return program

@@ -15,7 +15,7 @@ from poplite.source import here
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """How large a graph is, of one replica.
+    """How large one replica of a graph is.
 
     Attributes:
         num_vertices: vertices of the compute sets that programs execute.
@@ -37,8 +37,8 @@ class VertexType:
     """A vertex class.
 
     Attributes:
-        name: of the class.
-        vertices: how many there are of it.
+        name: the name of the class.
+        vertices: how many vertices of it there are.
     """
 
     name: str
@@ -50,8 +50,8 @@ class ComputeSetVertices:
     """The vertices of one class in a compute set.
 
     Attributes:
-        type: name of the class.
-        count_by_tile: how many run on each tile.
+        type: the name of the class.
+        count_by_tile: how many vertices run on each tile.
     """
 
     type: str
@@ -95,11 +95,7 @@ class LoweredVariables:
     memory: Memory
 
     def for_tile(self, tile: int) -> tuple[MemoryVariable, ...]:
-        """Return what lies on a tile.
-
-        Args:
-            tile: its number.
-        """
+        """Return what lies on a tile."""
         return self.memory.variables(tile)
 
 
@@ -108,8 +104,8 @@ class Compilation:
     """What was compiled.
 
     Attributes:
-        target: the machine; of one replica, like all numbers.
-        replicas: how many of the graph there are, each with tiles of its own.
+        target: the machine of one replica; all numbers are those of one replica.
+        replicas: how many replicas of the graph there are, each with tiles of its own.
         graph: how large the graph is.
         vertex_types: its vertex classes.
         compute_sets: its compute sets.
@@ -127,11 +123,7 @@ class Compilation:
 
     @property
     def memory(self) -> Memory:
-        """What the memory of tiles holds.
-
-        Raises:
-            ControlProgramError: when it is not modelled.
-        """
+        """What the memory of tiles holds."""
         if self.modelled is None:
             raise ControlProgramError(
                 "report.compilation: memory is not modelled here",
@@ -149,7 +141,7 @@ class Compilation:
 
     @property
     def liveness_program_steps(self) -> Sequence[LivenessStep]:
-        """What each step needs beside what is always live."""
+        """What each step needs in addition to what is always live."""
         return self.memory.liveness()
 
     @property
@@ -158,9 +150,5 @@ class Compilation:
         return LoweredVariables(self.memory)
 
     def always_live_variables_for_tile(self, tile: int) -> list[MemoryVariable]:
-        """Return what keeps its room on a tile.
-
-        Args:
-            tile: its number.
-        """
+        """Return what is always live on a tile."""
         return [each for each in self.memory.variables(tile) if each.is_always_live]

@@ -1,15 +1,14 @@
-"""What changed between two reports: of two mappings of one graph, or of more runs.
+"""What changed between two reports, such as those of two mappings of one graph, or of more runs.
 
-`diff_of` compares any two, for people::
+`diff_of` compares any two, for people to read::
 
     cycles           1,204 -> 1,100         -104    -8.6%
     fullest tile     640 B -> 960 B       +320 B   +50.0%
     steps
       'blur'         200 -> 96              -104   -52.0%
 
-Steps are matched by name, so that programs may have been cut up in another way.  `steps_since`
-takes an earlier report of the same engine off a later one, for traces: step by step, and tile by
-tile.
+Steps are matched by name, so that programs may be divided differently.  `steps_since` subtracts an
+earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from poplite.report.report import Report
 
 MOST = 20
-"""Changes of one kind that are printed."""
+"""Most changes of one kind that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +35,9 @@ class Change:
     """A number in two reports.
 
     Attributes:
-        name: what it is of.
-        before: what it was; 0 where it was not there.
-        after: what it is.
+        name: what the number describes.
+        before: its earlier value; 0 where it was not there.
+        after: its later value.
 
     >>> print(Change("'blur'", 200, 96))
     'blur'  200 -> 96  -104  -52.0%
@@ -55,7 +54,7 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """What it is for each one that it was; None where it was not there."""
+        """The later number divided by the earlier one; None where that is 0."""
         return self.after / self.before if self.before else None
 
     @property
@@ -106,12 +105,7 @@ class ReportDiff:
 
 
 def diff_of(before: Report, after: Report) -> ReportDiff:
-    """Return what changed from one report to another.
-
-    Args:
-        before: the earlier one.
-        after: the later one.
-    """
+    """Return what changed from one report to another."""
     totals = []
     if before.cycles is not None and after.cycles is not None:
         totals.append(Change("cycles", before.cycles, after.cycles))
@@ -133,14 +127,9 @@ def diff_of(before: Report, after: Report) -> ReportDiff:
 def steps_since(
     later: Sequence[ExecutionStep], earlier: Sequence[ExecutionStep]
 ) -> dict[tuple[str, int], ExecutionStep]:
-    """Return what steps took from one report to the next, by program and row.
+    """Return what steps took between two reports, by program and row.
 
-    Args:
-        later: the steps of the later report.
-        earlier: those of the earlier one.
-
-    Returns:
-        The steps that ran in between, with numbers of these executions only.
+    Only steps that ran in between are included, with the numbers of these executions only.
     """
     before = {(step.program_name, step.row): step for step in earlier}
     found = {}

@@ -24,11 +24,11 @@ from poplite.report.program_tree import Program, Programs
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Something that makes a phase as long as it is.
+    """A reason why a phase takes as long as it does.
 
     Attributes:
         what: the field or tensor, as messages call it.
-        why: what about it, in words.
+        why: what happens to it, in words.
         at: the user's line; empty where there is none.
         bytes: how much is moved in one execution.
     """
@@ -46,12 +46,12 @@ class Phase:
     Attributes:
         kind: what happens in it.
         cycles: total of its slowest tile.
-        sync: total of cycles from the end of the slowest tile of what was before to its beginning.
+        sync: total of cycles from the slowest tile's end of the phase before to its beginning.
         tile_cycles: total of cycles that each tile was busy.
-        received: total of bytes that came to each tile.
-        sent: total of bytes that left each tile.
+        received: total of bytes that each tile received.
+        sent: total of bytes that each tile sent.
         copied: total of bytes rearranged on each tile.
-        causes: what it is due to, the most bytes first, in one execution; a few.
+        causes: its largest causes, the most bytes first, in one execution.
     """
 
     kind: PhaseKind
@@ -65,7 +65,7 @@ class Phase:
 
     @property
     def balance(self) -> float:
-        """Mean over all tiles of how long each was busy, of the slowest; 1 where nothing ran."""
+        """Mean of the tiles' busy cycles, divided by the slowest tile's; 1 where nothing ran."""
         return self.tile_cycles.mean / self.cycles if self.cycles else 1.0
 
 
@@ -74,12 +74,12 @@ class TypeCycles:
     """What the vertices of one class took, over all executions.
 
     Attributes:
-        name: of the class.
-        vertices: total of those that ran, each as often as it did.
+        name: the name of the class.
+        vertices: total of vertices that ran, each counted as often as it did.
         source: how their cycles are known.
-        cycles: total of all of them one after the other: instructions that workers issued; of a
-            `MultiVertex` cycles of its tile.
-        flops: total of floating-point operations; None where nobody told.
+        cycles: total of all of them one after the other: instructions that workers issued; for a
+            `MultiVertex`, cycles of its tile.
+        flops: total of floating-point operations; None where nobody stated them.
     """
 
     name: str
@@ -96,7 +96,7 @@ class IpuStep:
     Attributes:
         ipu: its number.
         cycles: total that its tiles took.
-        tile_cycles: int64[tiles of it], total of cycles that each of them was busy.
+        tile_cycles: int64[tiles of the IPU], total of cycles that each of them was busy.
     """
 
     ipu: int
@@ -109,15 +109,15 @@ class ExecutionStep:
     """What one place of a program took, over all its executions.
 
     Attributes:
-        name: of the compute set, or what is copied where.
+        name: the name of the compute set, or what is copied to where.
         kind: what it is.
         program_name: the name of the program that it is a place in.
         row: which row of that program's code it is.
-        at: the user's line that added its first vertices, or gave what is copied; empty where
-            nobody knows.
+        at: the user's line that added its first vertices, or made the Copy; empty where it is not
+            known.
         executions: how often it ran.
         cycles: total from its beginning to its end; phases between two syncs overlap, as each
-            tile goes on with the next when it has finished one.
+            tile starts the next one when it has finished its own part.
         phases: its phases, in order, with totals.
         vertex_types: what ran in it, with totals.
         target: the machine.
@@ -148,17 +148,17 @@ class ExecutionStep:
 
     @property
     def bytes_sent(self) -> Int64:
-        """Total of bytes that left each tile: int64[tiles]."""
+        """Total of bytes that each tile sent: int64[tiles]."""
         return self._sum("sent")
 
     @property
     def bytes_received(self) -> Int64:
-        """Total of bytes that came to each tile: int64[tiles]."""
+        """Total of bytes that each tile received: int64[tiles]."""
         return self._sum("received")
 
     @property
     def tile_balance(self) -> float:
-        """Mean over all tiles of how long each was busy, of the busiest; 1 where nothing ran."""
+        """Mean of the tiles' busy cycles, divided by the busiest tile's; 1 where nothing ran."""
         busy = self.tile_cycles
         return float(busy.mean() / most) if (most := busy.max(initial=0)) else 1.0
 
@@ -185,7 +185,7 @@ class ExecutionStep:
 
 
 def _elapsed(phases: list[tuple[int, Int64]]) -> int:
-    """Return the cycles of phases, between whose syncs each tile goes on by itself."""
+    """Return the cycles of phases; between two syncs each tile proceeds independently."""
     elapsed, busy = 0, np.zeros(1, np.int64)
     for sync, cycles in phases:
         if sync:

@@ -1,7 +1,7 @@
-"""What to look at first: the worst tiles and steps, and what they are due to; a line for each.
+"""What to look at first: the worst tiles and steps, and their causes; a line for each.
 
 >>> print(*insights_text(Insights(None, None, (), (), (), (), ("Search",))))
-guessed: the cycles of Search hang on data that was not counted; its `cycles` can tell them
+guessed: the cycles of Search depend on data that was not counted; a `cycles` method can state them
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from poplite.report.execution import Execution, ExecutionStep, Phase
 
 MOST = 5
-"""Findings of one kind."""
+"""Most findings of one kind."""
 
 MUCH = 0.5
-"""Share of workers from which on their being idle is a finding."""
+"""Share of idle workers beyond which they are a finding."""
 
 LITTLE = 0.01
-"""Share of all cycles that is not worth a finding, if no more than that is lost."""
+"""Share of all cycles below which lost cycles are not a finding."""
 
 NAME = 40
-"""Characters of a name in a table."""
+"""Most characters of a name in a table."""
 
 MOVING: tuple[PhaseKind, ...] = ("exchange", "global exchange", "host exchange")
 
@@ -144,12 +144,7 @@ class Insights:
 
 
 def insights_of(compilation: Compilation, execution: Execution) -> Insights:
-    """Return what to look at first.
-
-    Args:
-        compilation: of a report.
-        execution: of the same report.
-    """
+    """Return what to look at first, from two parts of one report."""
     phases = [(step, phase) for step in execution.steps for phase in step.phases]
     computing = [(step, phase) for step, phase in phases if phase.kind == "compute"]
     shared = [(step, phase) for step, phase in computing if step.kind == "execute" and phase.cycles]
@@ -180,11 +175,7 @@ def insights_of(compilation: Compilation, execution: Execution) -> Insights:
 
 
 def insights_text(insights: Insights) -> list[str]:
-    """Return what to look at first, a line each.
-
-    Args:
-        insights: of a report.
-    """
+    """Return insights as text, a line each."""
     lines = []
     if (busiest := insights.busiest) is not None:
         mean = f"{busiest.mean:,.1f} on average"
@@ -211,16 +202,13 @@ def insights_text(insights: Insights) -> list[str]:
         what = f"{copy.cause.bytes:,} B in {shortened(copy.step, NAME)}"
         lines.append(f"copied on its tile: {what}: {_cause(copy.cause)}")
     for name in insights.guessed:
-        why = "hang on data that was not counted; its `cycles` can tell them"
+        why = "depend on data that was not counted; a `cycles` method can state them"
         lines.append(f"guessed: the cycles of {name} {why}")
     return lines or ["none"]
 
 
 def where(line: str) -> str:
-    """Return a line of the user's as it stands behind what it is about.
-
-    Args:
-        line: the line; empty where there is none.
+    """Return the user's line in parentheses, as it follows a name; empty where there is none.
 
     >>> f"sums{where('model.py:12')}"
     'sums (model.py:12)'
@@ -229,7 +217,7 @@ def where(line: str) -> str:
 
 
 def _first(found: list[Any], size: Callable[[Any], int]) -> tuple[Any, ...]:
-    """Return the largest few, equal ones in their order."""
+    """Return the largest findings; equal ones keep their order."""
     return tuple(sorted(found, key=lambda each: -size(each))[:MOST])
 
 

@@ -2,9 +2,9 @@
 
     {"poplite": "report", "version": 1, "compilation": {...}, "execution": {...}, ...}
 
-Every dataclass is an object with the names of its fields, keys are sorted.  Numbers per tile are
-written as ranges of tiles, and one number where it is the same on all of them; programs as a list
-of nodes in which children stand before their parents, so that a function stands there once.
+Every dataclass is an object with the names of its fields; keys are sorted.  Numbers per tile are
+written as ranges of tiles with their values, or one value if all are equal; programs as a list of
+nodes in which children stand before their parents, so that a function stands there once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from poplite.report.program_tree import Program, Programs, ProgramType
 from poplite.text import clipped
 
 VERSION = 1
-"""Rises when the meaning of a field changes."""
+"""Increases when the meaning of a field changes."""
 
 KIND = "report"
 
@@ -34,37 +34,24 @@ T = TypeVar("T")
 
 
 class _Malformed(Exception):
-    """JSON that is no report, and why."""
+    """Why JSON is no report."""
 
 
 def to_json(report: Any) -> str:
-    """Return a report as JSON.
-
-    Args:
-        report: a dataclass.
-    """
+    """Return a report, a dataclass, as JSON."""
     outer = {"poplite": KIND, "version": VERSION, **_encoded(report)}
     return json.dumps(outer, sort_keys=True, allow_nan=False) + "\n"
 
 
 def from_json(cls: type[T], text: str, source: str = "this") -> T:
-    """Return what was written as JSON.
-
-    Args:
-        cls: its class.
-        text: the JSON.
-        source: where it was read, for the message.
-
-    Raises:
-        FileLoadError: when it is something else.
-    """
+    """Return what JSON describes; raise FileLoadError, which names the source, where it cannot."""
     try:
         data = json.loads(text)
         if not isinstance(data, dict) or data.get("poplite") != KIND:
             raise _Malformed("it does not say that it is a report")
         if data.get("version") != VERSION:
-            told = clipped(data.get("version"))
-            raise _Malformed(f"it has version {told}, and this poplite reads {VERSION}")
+            version = clipped(data.get("version"))
+            raise _Malformed(f"it has version {version}, and this poplite reads {VERSION}")
         loaded: T = _decoded(cls, data, {})
         return loaded
     except (_Malformed, ValueError, TypeError, IndexError, RecursionError, PopliteError) as error:
@@ -104,8 +91,8 @@ def _encoded_per_tile(numbers: PerTile) -> dict[str, Any]:
     ends = np.append(begins[1:], len(tiles)) - 1
     ranges = np.stack([tiles[begins], tiles[ends]], axis=1).tolist() if len(tiles) else []
     only = values.only if len(tiles) else 0
-    told = values.array().tolist() if only is None else only
-    return {"of": numbers.num_tiles, "tiles": ranges, "values": told}
+    written = values.array().tolist() if only is None else only
+    return {"of": numbers.num_tiles, "tiles": ranges, "values": written}
 
 
 def _encoded_tree(tree: Program) -> list[Any]:
@@ -130,13 +117,7 @@ def _encoded_tree(tree: Program) -> list[Any]:
 
 
 def _decoded(kind: Any, data: Any, known: Mapping[str, Any]) -> Any:
-    """Return the value of JSON.
-
-    Args:
-        kind: its annotation.
-        data: the JSON.
-        known: fields that are not saved, by name.
-    """
+    """Return the value of JSON by its annotation; `known` has fields that are not saved."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is PerTile:
         return _decoded_per_tile(data)

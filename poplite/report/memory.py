@@ -1,7 +1,7 @@
-"""What the memory of tiles holds: by category, when, and tile by tile.
+"""What the memory of tiles holds: by category, by step, and tile by tile.
 
     always live        code, constants, variables that keep their values
-    not always live    what shares room with what other steps need; the most counts
+    not always live    shares memory with what other steps need; counted in the fullest step
 
 >>> used = PerTile.of(np.array([640, 320]))
 >>> plan = Memory(used, PerTile.nothing(2), (Held("x", used, "variable", None, ""),), ())
@@ -33,8 +33,8 @@ class Held:
     """Something that lies in the memory of some tiles.
 
     Attributes:
-        name: of the variable, or what it is.
-        bytes: of it on each tile.
+        name: the name of the variable, or what the thing is.
+        bytes: its bytes on each tile.
         category: what kind of thing it is.
         steps: when it is needed; None where it is always live.
         at: the user's line; empty where there is none.
@@ -47,13 +47,13 @@ class Held:
     at: str
 
     def is_in(self, step: int) -> bool:
-        """Tell whether it shares its room with others, and has it in a step."""
+        """Tell whether it is live in a step, and not always."""
         return any(first <= step <= last for first, last in self.steps or ())
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStep:
-    """A step of a program, as memory sees it: one that stands in several places is one.
+    """A step of a program; one that stands in several places of the program comes once.
 
     Attributes:
         program: the name of the program.
@@ -97,15 +97,11 @@ class Memory:
         return PerTile.of(self.always_live.array() + self.not_always_live.array())
 
     def not_always_live_in(self, step: int) -> PerTile:
-        """Return the bytes that each tile needs in a step, beside what is always live.
-
-        Args:
-            step: its number.
-        """
+        """Return the bytes that each tile needs in a step, besides what is always live."""
         return self._sum(each for each in self.held if each.is_in(step))
 
     def categories(self) -> dict[str, PerTile]:
-        """Return the bytes of each kind of thing by name, as if nothing shared its room."""
+        """Return the bytes of each category by name, as if nothing shared its memory."""
         kinds = dict.fromkeys(each.category for each in self.held)
         return {kind: self._sum(h for h in self.held if h.category == kind) for kind in kinds}
 
@@ -122,25 +118,17 @@ class Memory:
         return LazySequence(len(gaps), of_tile)
 
     def variables(self, tile: int) -> tuple[MemoryVariable, ...]:
-        """Return what lies on a tile.
-
-        Args:
-            tile: its number.
-        """
+        """Return what lies on a tile."""
         return _on_tile(self.held, tile)
 
     def liveness(self) -> Sequence[LivenessStep]:
-        """Return what each step needs, beside what is always live."""
+        """Return what each step needs besides what is always live."""
         return LazySequence(
             len(self.steps), lambda number: LivenessStep(number, self.steps[number], self.held)
         )
 
     def num_over(self, limit: int) -> int:
-        """Return how many tiles need more than a number of bytes.
-
-        Args:
-            limit: that number.
-        """
+        """Return how many tiles need more bytes than a limit."""
         return int((self.including_gaps.array() > limit).sum())
 
     def _sum(self, some: Iterable[Held]) -> PerTile:
@@ -152,7 +140,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class LivenessStep:
-    """What a step of a program needs, beside what is always live.
+    """What a step of a program needs besides what is always live.
 
     Attributes:
         number: of the step.
@@ -170,22 +158,18 @@ class LivenessStep:
         return self.step.name
 
     def not_always_live_memory_for_tile(self, tile: int) -> NotAlwaysLive:
-        """Return what a tile needs in the step, beside what is always live.
-
-        Args:
-            tile: its number.
-        """
+        """Return what a tile needs in the step, besides what is always live."""
         found = _on_tile((each for each in self.held if each.is_in(self.number)), tile)
         return NotAlwaysLive(sum(each.bytes for each in found), found)
 
 
 @dataclass(frozen=True, slots=True)
 class NotAlwaysLive:
-    """What a tile needs in one step, beside what is always live.
+    """What a tile needs in one step besides what is always live.
 
     Attributes:
-        bytes: of all of it.
-        variables: what it is.
+        bytes: the total.
+        variables: what lies there.
     """
 
     bytes: int
@@ -198,8 +182,8 @@ class TileMemory:
 
     Attributes:
         total: bytes that it needs.
-        always_live_bytes: of what keeps its room.
-        not_always_live_bytes: in the step that needs most of it.
+        always_live_bytes: bytes of what is always live.
+        not_always_live_bytes: the other bytes, in the step with the most of them.
     """
 
     total: MemoryTotal
@@ -214,13 +198,13 @@ class TileMemory:
 
     @property
     def vertices(self) -> tuple[VertexCode, ...]:
-        """The vertex classes that the tile has the code of."""
+        """The vertex classes whose code is on the tile."""
         code = (each for each in self.variables if each.category == "vertex_code")
         return tuple(VertexCode(each.name, each.bytes) for each in code)
 
     @property
     def category(self) -> MemoryCategories:
-        """Bytes of each kind of thing."""
+        """Bytes of each category."""
         found: dict[str, list[int]] = {}
         for each in self.variables:
             total = found.setdefault(each.category, [0, 0])
@@ -234,10 +218,10 @@ class MemoryVariable:
     """Something that lies on a tile.
 
     Attributes:
-        name: of the variable, or what it is.
-        bytes: of it on the tile.
+        name: the name of the variable, or what the thing is.
+        bytes: its bytes on the tile.
         category: what kind of thing it is.
-        is_always_live: whether nothing else ever takes its room.
+        is_always_live: whether nothing else ever uses its memory.
         at: the user's line; empty where there is none.
     """
 
@@ -253,8 +237,8 @@ class MemoryTotal:
     """Bytes of a tile.
 
     Attributes:
-        including_gaps: with what is left free between things.
-        excluding_gaps: without.
+        including_gaps: with the gaps between things.
+        excluding_gaps: without them.
     """
 
     including_gaps: int
@@ -263,11 +247,11 @@ class MemoryTotal:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCategory:
-    """What one kind of thing takes.
+    """The bytes of one category.
 
     Attributes:
-        total: bytes, as if nothing shared its room.
-        always_live: of these, what is always live.
+        total: bytes, as if nothing shared its memory.
+        always_live: those of them that are always live.
     """
 
     total: int
@@ -276,11 +260,7 @@ class MemoryCategory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCategories(Mapping[str, MemoryCategory]):
-    """What each kind of thing takes, as attributes and by name.
-
-    Attributes:
-        found: by name.
-    """
+    """The bytes of each category, as attributes and by name."""
 
     found: Mapping[str, MemoryCategory]
 
@@ -311,8 +291,8 @@ class VertexCode:
     """The code of a vertex class on a tile.
 
     Attributes:
-        type: name of the class.
-        code_bytes: of it, however many vertices run it.
+        type: the name of the class.
+        code_bytes: bytes of its code, however many vertices run it.
     """
 
     type: str

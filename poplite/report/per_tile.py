@@ -1,7 +1,7 @@
-"""Numbers of tiles, kept in few bytes, and sequences whose items are made when asked for.
+"""Numbers of tiles, kept in few bytes, and sequences whose items are made on demand.
 
 A report of a thousand steps holds tens of thousands of numbers for each tile; most are the same
-on a range of tiles, and cost nothing until somebody asks.
+on a range of tiles, and are written out only on demand.
 
 >>> received = PerTile.of(np.array([0, 64, 64, 0]))
 >>> received.total, received.most, received.worst_tile, received[2]
@@ -9,7 +9,7 @@ on a range of tiles, and cost nothing until somebody asks.
 >>> np.asarray(received)
 array([ 0, 64, 64,  0])
 
-What a report tells of each tile or step in full is made for those that somebody looks at.
+The details of each tile or step in a report are made on demand.
 
 >>> squares = LazySequence(1_000_000, lambda number: number * number)
 >>> squares[12], len(squares), list(squares[:3])
@@ -37,7 +37,7 @@ class PerTile(Sequence[int]):
 
     Attributes:
         num_tiles: tiles of the target.
-        tiles: those whose number is not zero, rising.
+        tiles: those whose number is not zero, ascending.
         values: their numbers.
     """
 
@@ -47,11 +47,7 @@ class PerTile(Sequence[int]):
 
     @classmethod
     def of(cls, dense: Int64) -> PerTile:
-        """Return the shortest form.
-
-        Args:
-            dense: int64[tiles].
-        """
+        """Return the shortest form of int64[tiles]."""
         tiles = np.flatnonzero(dense)
         return cls(len(dense), compact(tiles), compact(dense[tiles]))
 
@@ -128,12 +124,7 @@ class PerTile(Sequence[int]):
 
 
 class LazySequence(Sequence[T_co]):
-    """Items by number, each made once.
-
-    Args:
-        length: how many there are.
-        make: makes the one of a number.
-    """
+    """Items by number; `make` makes each once."""
 
     def __init__(self, length: int, make: Callable[[int], T_co]) -> None:
         self._length, self._make = length, make

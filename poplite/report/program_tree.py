@@ -50,10 +50,10 @@ class Program:
 
     Attributes:
         type: what it is.
-        name: of the compute set, what is copied where, how often it repeats.
-        row: of the code; what runs in it is told by the step of the same row.
-        children: the programs under it, in order; of a RepeatWhile the condition, then the body.
-            A function is the one program under each of its calls.
+        name: the name of the compute set, what is copied to where, or how often it repeats.
+        row: its row in the code; the step of the same row describes what runs in it.
+        children: the programs under it, in order; for a RepeatWhile the condition, then the body.
+            A function is the only program under each of its calls.
     """
 
     type: ProgramType
@@ -62,11 +62,7 @@ class Program:
     children: tuple[Program, ...] = ()
 
     def accept(self, visitor: ProgramVisitor) -> None:
-        """Call the method of a visitor that is named after the type.
-
-        Args:
-            visitor: `visit_execute` of it is called for an EXECUTE, and so on.
-        """
+        """Call the visitor's method that is named after the type, such as `visit_execute`."""
         getattr(visitor, f"visit_{self.type.name.lower()}")(self)
 
     def walk(self) -> Iterator[Program]:
@@ -108,11 +104,7 @@ class ProgramVisitor:
 
 
 class Programs(Mapping[str, Program]):
-    """The programs of an executable by name; their trees are made when somebody asks.
-
-    Args:
-        make: makes the trees.
-    """
+    """The programs of an executable by name; `make` makes their trees on demand."""
 
     def __init__(self, make: Callable[[], Mapping[str, Program]]) -> None:
         self._make = make
@@ -120,12 +112,7 @@ class Programs(Mapping[str, Program]):
         self._rows: dict[tuple[str, int], Program] = {}
 
     def at(self, name: str, row: int) -> Program:
-        """Return a program by its row.
-
-        Args:
-            name: of the whole program.
-            row: the row.
-        """
+        """Return a leaf by its row in the program of this name."""
         if not self._rows:
             for program, tree in self.items():
                 leaves = (node for node in tree.walk() if not node.children)
@@ -156,12 +143,7 @@ class Programs(Mapping[str, Program]):
         return name in self._trees()
 
     def get(self, name: str, default: Any = None, /) -> Any:
-        """Return the tree of a program, or something else where there is none.
-
-        Args:
-            name: of the program.
-            default: what else, of any type.
-        """
+        """Return the tree of a program, or `default` where there is none."""
         return self._trees().get(name, default)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A report as text, in the layout of Poplar's profile summary, below a few lines that tell most.
+"""A report as text, in the layout of Poplar's profile summary, below a short summary.
 
     Summary:             cycles and what they are spent on, the fullest tile
     Target:              the machine
@@ -7,7 +7,7 @@
     Execution:           cycles, and how tiles spent them on average
     Cycles by vertex type, Largest steps, Insights
 
-What is not modelled is said in place of its number.
+Numbers that are not modelled are replaced by a sentence that says so.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ MOST_STEPS = 10
 """Steps that are listed."""
 
 STARS = 40
-"""Of the longest bar of a histogram."""
+"""Stars of the longest bar of a histogram."""
 
 MOST_BARS = 10
 
 UNBALANCED = 1.25
-"""What the fullest tile holds, of the mean, beyond which the fullest tiles are shown."""
+"""The fullest tiles are shown if the fullest one holds more than this many times the mean."""
 
 FULLEST, LARGEST = 5, 4
-"""How many tiles, and how many kinds of what lies there."""
+"""How many tiles are shown, and how many categories of each."""
 
 NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
 
@@ -55,11 +55,7 @@ _PHASE_WORDS = {
 
 
 def report_text(report: Report) -> str:
-    """Return a report as text.
-
-    Args:
-        report: any report.
-    """
+    """Return a report as text."""
     parts = [
         ("Summary", _summary(report)),
         ("Target", _target(report.compilation)),
@@ -78,11 +74,7 @@ def report_text(report: Report) -> str:
 
 
 def facts(report: Report) -> dict[str, str]:
-    """Return the most important numbers of a report, as words by name.
-
-    Args:
-        report: any report.
-    """
+    """Return the most important numbers of a report, as words by name."""
     execution, memory = report.execution, report.compilation.modelled
     several = {"counts are of each of": amount(report.replicas, "replica")}
     again = {"run again by checks": amount(report.runs_again, "compute set")}
@@ -101,10 +93,7 @@ def facts(report: Report) -> dict[str, str]:
 
 
 def rows_text(rows: Mapping[str, str]) -> list[str]:
-    """Return names and values in two columns, values to the right.
-
-    Args:
-        rows: values by name.
+    """Return names and values in two columns, with the numbers aligned to the right.
 
     >>> rows_text({"Tiles": "1,472", "Clock": "1,330.0 MHz"})
     ['Tiles:   1,472', 'Clock: 1,330.0 MHz']
@@ -118,25 +107,25 @@ def rows_text(rows: Mapping[str, str]) -> list[str]:
 
 
 def _summary(report: Report) -> list[str]:
-    """Return what most want to know first."""
+    """Return the most important numbers."""
     execution, memory = report.execution, report.compilation.modelled
-    told = {"Total cycles": _total_cycles(execution)}
+    rows = {"Total cycles": _total_cycles(execution)}
     if execution.cycles:
         largest = max(execution.steps, key=lambda step: step.cycles)
         share = _percent(largest.cycles, execution.cycles)
-        told["Spent on"] = ", ".join(_shares(execution, execution.cycles))
-        told["Largest step"] = f"{shortened(largest.name, NAME)}, {share} of total"
+        rows["Spent on"] = ", ".join(_shares(execution, execution.cycles))
+        rows["Largest step"] = f"{shortened(largest.name, NAME)}, {share} of total"
         if types := execution.vertex_types():
-            told["Vertex cycles"] = ", ".join(dict.fromkeys(each.source for each in types))
+            rows["Vertex cycles"] = ", ".join(dict.fromkeys(each.source for each in types))
     if memory is not None and (worst := memory.including_gaps.worst_tile) is not None:
         most, limit = memory.including_gaps.most, report.compilation.target.tile_memory_bytes
-        told["Fullest tile"] = f"{most:,} of {limit:,} B, on tile {worst:,}"
-    width = max(map(len, told)) + 2
-    return [f"{name + ':':<{width}}{text}" for name, text in told.items()]
+        rows["Fullest tile"] = f"{most:,} of {limit:,} B, on tile {worst:,}"
+    width = max(map(len, rows)) + 2
+    return [f"{name + ':':<{width}}{text}" for name, text in rows.items()]
 
 
 def _shares(execution: Execution, whole: int) -> Iterator[str]:
-    """Yield what a tile does on average, and how much of the time, the most first."""
+    """Yield the activities of a tile on average and their shares of the time, the largest first."""
     busy: dict[str, float] = {}
     for kind, cycles in execution.phase_cycles().items():
         busy[_PHASE_WORDS.get(kind, kind).removesuffix(" cycles")] = cycles
@@ -231,7 +220,7 @@ def _fullest_tiles(memory: Memory) -> list[str]:
 
 
 def _largest(kinds: MemoryCategories) -> str:
-    """Return the kinds of things that take most of a tile."""
+    """Return the categories that take the most bytes of a tile."""
     found = sorted(kinds.items(), key=lambda kind: -kind[1].total)[:LARGEST]
     return ", ".join(f"{name.replace('_', ' ')} {each.total:,}" for name, each in found)
 
@@ -303,11 +292,11 @@ def _execution(report: Report) -> list[str]:
         "sync cycles": execution.sync_cycles,
     }
     whole = execution.cycles or 1
-    told = {
+    averages = {
         f"Tile average {name}": f"{cycles:,.1f} ({_percent(cycles, whole)} of total)"
         for name, cycles in taken.items()
     }
-    return [*rows_text(ran), *rows_text({"Total cycles": _total_cycles(execution), **told})]
+    return [*rows_text(ran), *rows_text({"Total cycles": _total_cycles(execution), **averages})]
 
 
 def _types(execution: Execution) -> list[str]:

@@ -1,11 +1,11 @@
-"""What ran in which order, to be looked at in Perfetto or Chrome.
+"""What ran in which order, for viewing in Perfetto or Chrome.
 
     IPU 0   steps       | blur                                  | a to b       |
             phases      | sync | exchange | compute             | sync | exch. |
             tile 7      |      | exch. | compute                |      | ex    |
 
-Steps are shown one after the other, as all tiles meet between them; within a step each tile goes on
-by itself until the next sync.  Time is cycles at the clock of the target.
+Steps are shown one after the other, as all tiles meet between them; within a step each tile
+proceeds independently until the next sync.  Time is cycles at the clock of the target.
 
 Format: "Trace Event Format", complete events (X) and names (M); Perfetto, "Visualizing external
 trace formats": events of one track must not overlap, so times are whole nanoseconds.
@@ -30,7 +30,7 @@ from poplite.source import here
 from poplite.text import amount, clipped
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
-"""Tracks of each IPU: whole steps, what its slowest tile does, tiles.  Perfetto takes process and
+"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto takes process and
 thread 0 for the idle ones of an operating system, so both are counted from 1."""
 
 FIRST_IPU = 1
@@ -163,7 +163,7 @@ class _Slice:
 
 
 def _names(target: Target, tiles: Sequence[int]) -> Iterator[Event]:
-    """Yield what processes and threads are called: IPUs and tracks."""
+    """Yield the names of processes and threads: IPUs and tracks."""
     for ipu in range(target.ipus):
         process = {"ph": "M", "pid": FIRST_IPU + ipu}
         yield {"name": "process_name", "args": {"name": f"IPU {ipu}"}, **process}
@@ -198,7 +198,7 @@ def _slices(step: ExecutionStep, tiles: Sequence[int]) -> Iterator[_Slice]:
 
 
 def _groups(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
-    """Yield phases between whose syncs each tile goes on by itself."""
+    """Yield groups of phases from one sync to the next: in a group, tiles proceed independently."""
     group: list[Phase] = []
     for phase in phases:
         if phase.sync and group:

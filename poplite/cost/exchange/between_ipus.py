@@ -1,11 +1,11 @@
-"""What it takes to move data between IPUs.
+"""The cost of moving data between IPUs.
 
-    tiles of IPU 0  ---links--->  tiles of IPU 1      what several tiles there want passes once
+    tiles of IPU 0  ---links--->  tiles of IPU 1      data for several tiles there pass once
 
-All tiles of all IPUs wait for each other first.  Then a fixed time passes, and the slowest of the
-links that a tile's data take decides: all that passes a link shares its rate.
+All tiles of all IPUs wait for each other first.  Then a fixed time passes, followed by the time of
+the slowest link that a tile's data take: all data that pass a link share its rate.
 
-The fixed time is what halos of a Gaussian blur on 16 Mk1 IPUs took beyond their bytes
+The fixed time is what halos of a Gaussian blur on 16 Mk1 IPUs took in addition to their bytes
 (thorbenlouw/lbm-graphcore, experiments); for the links see `poplite.machine.links`.
 """
 
@@ -36,14 +36,10 @@ def global_phase(
     buffers: Spread = NOTHING,
     replica_map: Sequence[int] = (0,),
 ) -> Phase:
-    """Return the phase in which pieces move between IPUs.
+    """Return the phase in which pieces move, each to another IPU or replica.
 
-    Args:
-        target: the machine, or the part of it that one replica has.
-        pieces: at least one, each to another IPU or replica.
-        causes: what they are moved for.
-        buffers: bytes that tiles need to receive in.
-        replica_map: for each replica the one that its pieces go to.
+    The target is one replica's part of the machine; `replica_map` has, for each replica, the
+    replica that receives its pieces.
     """
     pieces = pieces.merged()
     source, to = pieces.source // target.tiles_per_ipu, pieces.to // target.tiles_per_ipu
@@ -72,13 +68,7 @@ def global_phase(
 
 
 def _waits(target: Target, traffic: Int64, replica_map: Sequence[int]) -> Int64:
-    """Return the cycles until all has passed that goes from each IPU to each.
-
-    Args:
-        target: the part of the machine that one replica has.
-        traffic: int64[ipus * ipus], bytes from each to each.
-        replica_map: for each replica the one that they go to.
-    """
+    """Return int64[ipus * ipus], the cycles until the bytes from each IPU to each have passed."""
     ipus, load = target.ipus, Counter[Link]()
     waits = np.zeros_like(traffic)
     flows = [

@@ -35,18 +35,14 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = "source", "to", "at", "into", "size"
-"""What is found of a piece."""
+"""What the kernel finds of each piece."""
 
 MOST_RUNS = 1 << 20
-"""Runs of a view that are looked at together."""
+"""Most runs of a view that are handled together."""
 
 
 def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]:
-    """Yield source and destination of a Copy, in parts where they have very many runs.
-
-    Args:
-        copy: of any number of elements.
-    """
+    """Yield source and destination of a Copy, in parts where they have very many runs."""
     count, ends = copy.source.num_elements, (copy.source, copy.destination)
     if count <= MOST_RUNS:
         if count:
@@ -60,14 +56,7 @@ def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]
 
 
 def sum_of_parts(target: Target, phases: Sequence[Phase]) -> Phase:
-    """Return the phase that parts of a Copy make together.
-
-    What goes to several tiles is sent once as far as it is in one part.
-
-    Args:
-        target: the machine.
-        phases: of the same kind, at least one.
-    """
+    """Return the sum of phases of one kind, parts of a Copy; each part sends its elements once."""
     first = phases[0]
     if len(phases) == 1:
         return first
@@ -98,19 +87,13 @@ def _total(spreads: Sequence[Spread], num_tiles: int) -> Spread:
 def pieces_between(
     homes: Locations, source: View, destination: View, width: int
 ) -> tuple[Pieces, Int64]:
-    """Return what is moved from a view to another, by the tile that it reaches.
+    """Return what moves from a view to another, sorted by receiving tile, and where it lands.
 
-    Args:
-        homes: where elements are.
-        source: at least one element.
-        destination: as many elements, each once.
-        width: bytes of an element.
-
-    Returns:
-        All pieces, those that stay on their tile too, and int64[n], the place where each lands.
+    Both views have as many elements, the destination each once. The pieces include those that stay
+    on their tile; the second result is int64[n], the place where each lands.
     """
-    given = [np.ascontiguousarray(a) for view in (source, destination) for a in runs(view)]
-    source_tile, tile, at, into, size = _cut(homes, given)
+    both = [np.ascontiguousarray(a) for view in (source, destination) for a in runs(view)]
+    source_tile, tile, at, into, size = _cut(homes, both)
     if not (tile[1:] >= tile[:-1]).all() or not (into[1:] > into[:-1]).all():
         order = sorted_order(tile * (int(into.max()) + 1) + into)
         source_tile, tile, at, into, size = (
@@ -121,28 +104,22 @@ def pieces_between(
     return Pieces(source_tile, tile, at, size, np.full(len(tile), width), jumps), into
 
 
-def _cut(homes: Locations, given: Sequence[Int64]) -> Int64:
-    """Cut begins and sizes of two lists of runs; return source, receiver, places and size."""
-    begin, _, others, _ = given
+def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
+    """Cut two lists of runs where either changes run or tile; return `_COLUMNS`, int64[5, n]."""
+    begin, _, others, _ = both
     room = len(begin) + len(others)
     segments = homes.many(np.concatenate([begin, others]))
     while True:
         out = np.empty((len(_COLUMNS), room), np.int64)
-        found = walk(segments, pair, *given, len(begin), *out, room)
+        found = walk(segments, pair, *both, len(begin), *out, room)
         if found <= room:
             return out[:, :found]
         room = found
 
 
 def rows_of(homes: Locations, pieces: Pieces, into: Int64) -> Rows:
-    """Return pieces that stay on their tile as rows to be copied there.
-
-    Args:
-        homes: where elements are.
-        pieces: that stay.
-        into: int64[n], where each lands.
-    """
-    # What goes on in the memory of the tile is one row, wherever it is in the variables.
+    """Return pieces that stay on their tile, landing at int64[n], as rows to be copied there."""
+    # What is contiguous in the memory of the tile is one row, wherever it is in the variables.
     starts = np.ones(len(into), np.bool_)
     starts[1:] = (pieces.to[1:] != pieces.to[:-1]) | (into[1:] != (into + pieces.size)[:-1])
     starts[1:] |= pieces.at[1:] != (pieces.at + pieces.size)[:-1]
@@ -159,16 +136,10 @@ def rows_of(homes: Locations, pieces: Pieces, into: Int64) -> Rows:
 def phases_of_few(
     target: Target, homes: Locations, copy: TensorCopy, views: tuple[View, View]
 ) -> tuple[Phase, ...] | None:
-    """Return what a Copy of few runs takes; None where it has more, or is not so simple.
+    """Return the phases of a Copy of few runs within each replica; None where it is not so simple.
 
-    The same as `poplite.cost.exchange.phases` finds of pieces, in plain Python: tens of
-    microseconds, and no compiled code to load.
-
-    Args:
-        target: the machine.
-        homes: where elements are.
-        copy: within each replica.
-        views: of its source and of its destination, of at least one element.
+    The result is that of `poplite.cost.exchange.phases`, found in plain Python: it takes tens of
+    microseconds, and loads no compiled code.
     """
     runs, other_runs = few_runs(views[0]), few_runs(views[1])
     if runs is None or other_runs is None:
@@ -205,8 +176,9 @@ def phases_of_few(
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
         cause = Cause(what, "goes to other tiles", copy.location, moved)
         low = min(at)
-        given = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
-        phases.append(exchange_of_few(target, given, (cause,), homes.exchanges))
+        # Counted from the least place, so that other Copies find the same pieces.
+        pieces = source, to, tuple([place - low for place in at]), count, (width,) * found, jumps
+        phases.append(exchange_of_few(target, pieces, (cause,), homes.exchanges))
     return tuple(phases)
 
 

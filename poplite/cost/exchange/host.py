@@ -1,9 +1,9 @@
-"""What it takes to move data between tiles and the host: approximate.
+"""The approximate cost of moving data between tiles and the host.
 
     begin and end of a transfer + bytes / rate
 
-Which tiles hold the data does not matter, only how much it is.  What a host really takes depends
-on its load, on its software and on what else goes over the bus; remote buffers count as the host.
+Only the amount of data matters, not which tiles hold it.  The real time depends on the load of the
+host, on its software and on other traffic on the bus; remote buffers are treated like the host.
 
 Source: graphcore/examples, tutorials (`poplite.machine.facts` says which).
 """
@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 
 def host_phase(graph: Graph, program: Program) -> Phase:
-    """Return the phase in which a program moves data from or to the host.
-
-    Args:
-        graph: whose mapping says where tensors live.
-        program: a StreamCopy, a RemoteCopy, a CodeCopy or a HostCall.
-    """
+    """Return the phase in which a program moves data from or to the host."""
     target, (reads, writes) = graph.target, (program.reads, program.writes)
     sent, received = (_bytes(graph, tensors) for tensors in (reads, writes))
     num_bytes = int(sent.sum() + received.sum())

@@ -1,4 +1,4 @@
-"""How long a word travels from one tile of an IPU to another, by where they are on the die.
+"""How long a word travels between two tiles of an IPU, from their positions on the die.
 
 Tiles come in pairs, and pairs fill the die column by column, up and down in turn::
 
@@ -9,15 +9,15 @@ Tiles come in pairs, and pairs fill the die column by column, up and down in tur
     row 0       0, 1  90,91     92, 93  182,183
 
 A *route* is the time from the cycle in which the sender issues a word to that in which the
-receiver must have chosen this sender, each counted from its own release by the sync: it may be
-below 0.  The word is in memory some cycles later, the more the higher up the receiver is.
+receiver must have selected this sender, each counted from its own release by the sync: it may be
+negative.  The word is in memory some cycles later, the more the higher up the receiver is.
 
     >>> from poplite.machine.target import Target
     >>> machine = Target(architecture="c600")
     >>> route(machine, np.array([0, 0]), np.array([2, 1471])).tolist()
     [-31, -28]
 
-Source: ipu-stack, topology.rs, which follows the maker's own model of the C600's fabric.
+Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
 """
 
 from __future__ import annotations
@@ -45,30 +45,22 @@ _CYCLES = (
     "row_cycles",
     "release_cycles",
 )
-"""What routes are made of, as the kernels take it."""
+"""The constants of routes, in the order of the kernels."""
 
 
 def has_map(target: Target) -> bool:
-    """Tell whether it is known where the tiles of an IPU are.
-
-    Args:
-        target: the machine.
-    """
+    """Tell whether the positions of the tiles of an IPU are known."""
     facts = FACTS[target.architecture]
     return "die_rows" in facts and target.tiles_per_ipu <= facts["tiles"].value
 
 
 @lru_cache(maxsize=8)
 def places(target: Target) -> Int64:
-    """Return where the tiles are.
+    """Return where the tiles are, int64[tiles, 6].
 
-    Args:
-        target: the machine.
-
-    Returns:
-        int64[tiles, 6]: row, column counted from the nearer side, whether it is right of the
-        middle, whether the second of its column, lane in the pair, and number of the pair. Where
-        there is no map, only the pair is not 0.
+    Columns: row, column counted from the nearer side, whether it is right of the middle, whether
+    the second of its column, lane in the pair, and number of the pair. Without a map all are 0 but
+    the last.
     """
     tiles = np.arange(target.tiles)
     found = np.zeros((target.tiles, PLACE_WORDS), np.int64)
@@ -87,23 +79,13 @@ def places(target: Target) -> Int64:
 
 @lru_cache(maxsize=8)
 def route_cycles(target: Target) -> Int64:
-    """Return what routes are made of: int64[8], 0 where there is no map.
-
-    Args:
-        target: the machine.
-    """
+    """Return the constants of routes, int64[8]; 0 where there is no map."""
     known = has_map(target)
     return np.array([target.cost(name) if known else 0 for name in _CYCLES]).astype(np.int64)
 
 
 def route(target: Target, source: Int64, to: Int64) -> Int64:
-    """Return the routes between tiles of one IPU.
-
-    Args:
-        target: a machine whose map is known.
-        source: int64[n], tiles that send.
-        to: int64[n], tiles that receive.
-    """
+    """Return int64[n], the routes between tiles of one IPU of a machine with a map."""
     found, pieces = np.empty(len(to), np.int64), (address(source), address(to), len(to))
     native(routes)(address(places(target)), address(route_cycles(target)), *pieces, address(found))
     return found

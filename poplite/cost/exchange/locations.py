@@ -3,13 +3,13 @@
     addresses    x  0 1 2 3 4 5     tiles   0 0 1 1 0 1
     places          0 1 3 4 2 5             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
 
-Elements of a variable that live on one tile lie there one after the other, in the order of the
-variable: rows of a block that a tile has are next to each other.  What has places one after the
-other on one tile is one stretch of its memory.
+The elements of a variable that live on one tile lie there one after the other, in the order of the
+variable: the rows of a block on a tile are next to each other.  Elements with consecutive places on
+one tile are one stretch of its memory.
 
-The places of a variable are its addresses in another order, whatever else there is: only what is
-asked for is found.  How far apart variables are in the memory of a tile is seldom asked; only that
-takes a look at all of them (`Locations.in_memory`).
+The places of a variable are a permutation of its addresses, independent of all other variables, so
+they are computed only for variables that are asked for.  Only distances between variables in the
+memory of a tile, which are seldom needed, depend on all variables (`Locations.in_memory`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.sweep import sorted_order
 from poplite.graph.mapping.tile_table import NO_TILE, Int32, TileTable
-from poplite.jit.kernels.locations import crossing
 from poplite.jit.native import address, native
 
 if TYPE_CHECKING:
@@ -33,10 +32,13 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
 
 FEW = 32
-"""Pieces of runs that are visited without compiled code."""
+"""Most segments and runs of a Copy that are handled without compiled code.
+
+Kept for benchmarks/compilation.py: `10,000 Copies of 10 elements, with the model / without`.
+"""
 
 _ONE_BUCKET = 63
-"""So many bits of an address do not say which bucket it is in: there is one."""
+"""The shift with which all addresses are in one bucket."""
 
 
 _Lists = tuple[list[int], list[int], list[int]]
@@ -49,9 +51,9 @@ class Segments(NamedTuple):
     Attributes:
         breaks: where segments begin, and where the last one ends.
         buckets: finds a segment, as in a `TileTable`.
-        shift: of addresses to buckets.
-        tiles: of segments.
-        places: from addresses of each segment to places.
+        shift: how far addresses are shifted to get their buckets.
+        tiles: the tile of each segment.
+        places: the distance from the addresses of each segment to places.
     """
 
     breaks: Any
@@ -62,14 +64,11 @@ class Segments(NamedTuple):
 
 
 class Locations:
-    """The tiles and places of the elements of a graph.
-
-    Args:
-        graph: the graph; not kept alive.
+    """The tiles and places of the elements of a graph, which is not kept alive.
 
     Attributes:
-        version: of the mapping that this is true for.
-        exchanges: what a few pieces took that moved: others alike take the same.
+        version: the version of the mapping for which this is valid.
+        exchanges: results of exchanges of a few pieces; equal pieces have equal results.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -90,12 +89,7 @@ class Locations:
         self._spent, self._has_whole = 0, False
 
     def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
-        """Return the segments that runs are in, as lists; None where there are more than `FEW`.
-
-        Args:
-            begin: first addresses.
-            end: one past the last.
-        """
+        """Return the segments that runs are in, as lists; None where there are more than `FEW`."""
         if len(begin) > FEW:
             return None
         spans: dict[int, tuple[int, int]] = {}
@@ -120,7 +114,7 @@ class Locations:
         return Segments(breaks, (0, len(breaks)), _ONE_BUCKET, tiles, places)
 
     def _own(self, number: int, low: int, high: int) -> _Lists | None:
-        """Return the segments of a variable from an address to another, None where not few."""
+        """Return the segments of a variable that hold [low, high), None where there are many."""
         own = self._few.get(number)
         if own is None:
             breaks, tiles = self._mappings[number].pieces()
@@ -147,36 +141,26 @@ class Locations:
         return breaks + self._bases[number], tiles, self._distances(number)
 
     def _distances(self, number: int) -> Int64:
-        """Return what leads from the addresses of each segment of a variable to places."""
+        """Return the distance from the addresses of each segment of a variable to places."""
         found = self._places.get(number)
         if found is None:
             breaks, tiles = self._mappings[number].pieces()
-            # Nothing but zeros takes no memory.
+            # Zeros only, in no memory.
             zeros = np.broadcast_to(np.int64(0), len(tiles))
             found = zeros if (tiles[1:] > tiles[:-1]).all() else places_of(breaks, tiles)
             self._places[number] = found
         return found
 
     def hold(self, begin: int, end: int, tile: int) -> bool:
-        """Tell whether a stretch of the memory of a tile holds elements, as far as it is plain.
-
-        Args:
-            begin: the first address.
-            end: one past the last.
-            tile: the tile.
-        """
+        """Tell whether elements obviously lie in one stretch of the memory of a tile."""
         number = bisect_right(self._bases, begin) - 1
         own = self._own(number, begin, end)
         return own is not None and own[1] == [tile] and end <= own[0][1]
 
     def many(self, begin: Int64) -> Segments:
-        """Return segments that hold runs, as arrays.
-
-        Args:
-            begin: int64[n], first addresses, at least one.
-        """
+        """Return the segments of all variables in which int64[n] runs begin, as arrays; n > 0."""
         if not self._has_whole:
-            # Tables of a few variables, until as much is spent on them as one of all costs.
+            # Tables of a few variables, until they have cost as much as one of all variables.
             self._spent += len(begin)
             if self._spent < self._num_pieces:
                 owners = np.unique(self._bases_array.searchsorted(begin, side="right") - 1)
@@ -197,15 +181,12 @@ class Locations:
     @cached_property
     def _whole(self) -> Segments:
         graph = self._graph()
-        assert graph is not None, "who asks has it"
+        assert graph is not None, "callers hold the graph"
         table = graph.space.full_table()
         return _segments(table, places_of(table.breaks, table.tiles))
 
     def in_memory(self, at: Int64) -> Int64:
-        """Return numbers for places, as far apart as those are in the memory of one tile.
-
-        Args:
-            at: int64[n], places, at least one.
+        """Return numbers for places, int64[n], with the distances of the memory of one tile.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -229,14 +210,14 @@ class Locations:
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:
-        """int64[m], rising places, and what is added to those from each to the next."""
+        """int64[m], ascending places, and what is added to the places from each to the next."""
         breaks, places, tiles = self._whole.breaks, self._whole.places, self._whole.tiles
         size, group = np.diff(breaks), np.cumsum(tiles == NO_TILE)
         key = (tiles.astype(np.int64) + 1) * (int(group[-1]) + 1) + group
         order = sorted_order(key)
         within = np.empty_like(size)
         within[order] = np.cumsum(size[order]) - size[order]
-        # A gap between variables, and where one is on no tile.
+        # Gaps between variables, and where elements are on no tile.
         within[order] += np.cumsum(np.diff(key[order], prepend=key[order[0]]) != 0)
         first = breaks[:-1] + places
         by_place = sorted_order(first)
@@ -247,11 +228,7 @@ _known: WeakKeyDictionary[Graph, Locations] = WeakKeyDictionary()
 
 
 def locations_of(graph: Graph) -> Locations:
-    """Return where the elements of a graph are; kept until its mapping changes.
-
-    Args:
-        graph: all of whose elements that are connected or copied have a tile.
-    """
+    """Return where the elements of a graph are; kept until its mapping changes."""
     known = _known.get(graph)
     if known is None or known.version != graph.space.version.number:
         known = _known[graph] = Locations(graph)
@@ -259,11 +236,9 @@ def locations_of(graph: Graph) -> Locations:
 
 
 def places_of(breaks: Int64, tiles: Int32) -> Int64:
-    """Return what leads from the addresses of segments to places.
+    """Return the distance from the addresses of each segment to places, int64[m].
 
-    Args:
-        breaks: int64[m + 1], where segments begin; and where the last one ends.
-        tiles: int32[m], their tiles; `NO_TILE` between two variables.
+    Breaks are int64[m + 1]; tiles are int32[m], with `NO_TILE` between two variables.
 
     >>> places_of(np.array([0, 2, 4, 5, 6]), np.array([0, 1, 0, 1], np.int32)).tolist()
     [0, 1, -2, 0]
@@ -281,7 +256,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
 
 
 def _joined(columns: Sequence[tuple[Int64, Int32, Int64]]) -> Segments:
-    """Return the segments of several variables, by rising address, with gaps between them."""
+    """Return the segments of several variables, by ascending address, with gaps between them."""
     every = [(breaks, np.append(t, NO_TILE), np.append(p, 0)) for breaks, t, p in columns]
     breaks, tiles, places = (np.concatenate(column) for column in zip(*every, strict=True))
     return _segments(TileTable(breaks, tiles[:-1]), places[:-1])
@@ -292,34 +267,11 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 
 
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
-    """Run a kernel of `poplite.jit.kernels.locations`: as it is on lists, else compiled.
+    """Run a kernel of `poplite.jit.kernels.locations`: interpreted on lists, else compiled.
 
-    Args:
-        segments: given to it first.
-        kernel: the kernel.
-        given: its other arguments: lists and numbers, or contiguous arrays and numbers.
+    It takes the segments, then the other arguments: lists, or contiguous arrays, and numbers.
     """
     if isinstance(segments.breaks, list):
         return int(kernel(*segments, *given))
     every = (*segments, *given)
     return native(kernel)(*[each if isinstance(each, int) else address(each) for each in every])
-
-
-def cross_tiles(homes: Locations, begin: Int64, end: Int64) -> bool:
-    """Tell whether any run has elements of several segments.
-
-    Args:
-        homes: of the graph.
-        begin: int64[n], first addresses.
-        end: int64[n], one past the last.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph()
-    >>> x = graph.add_variable(pl.INT, (6,), mapping=[[(0, 3)], [(3, 6)]])
-    >>> cross_tiles(locations_of(graph), np.array([0, 2]), np.array([3, 4]))
-    True
-    """
-    few = homes.few(begin.tolist(), end.tolist()) if len(begin) <= FEW else None
-    if few is not None:
-        return walk(few, crossing, begin.tolist(), end.tolist(), len(begin)) > 0
-    return walk(homes.many(begin), crossing, begin, end, len(begin)) > 0

@@ -1,20 +1,21 @@
-"""Copies on tiles: what a vertex reads as one vector, but lies in several places, is put together.
+"""Copies on tiles: a vector that a vertex reads, but that lies in several places, is gathered.
 
     on its tile              . . . a a a . . . b b b . . .      columns of a block
     from elsewhere           c                 d                a halo
                                   c a a a d b b b               what `self.x` is
 
-The compiler sees to it that what comes from elsewhere lands in its place.  The rest is copied, row
-by row, each time before the compute set runs; what a vertex writes to several places is copied
-back after it has.  A vector in one place costs nothing, and neither does one that comes from
-elsewhere as a whole.
+Exchange puts elements from other tiles directly in their places.  The others are copied, row by
+row, each time before the compute set runs; what a vertex writes to several places is copied back
+after it has run.  A vector in one place costs nothing, and neither does one that comes entirely
+from other tiles.
 
-    cycles of a tile = a call of its workers + so much a row + bytes / 8
+    cycles of a tile = call of its workers + cycles per row + bytes / 8
 
-Single elements at even distances are one strided copy.  With one fitted number, that for a row, it
-is within 6 % of the four copies of a Gaussian blur's largest tile (thorbenlouw/lbm-graphcore,
-experiments: 282 rows of up to 10 pixels, put together for six workers that share 45 columns, and
-282 of 8 taken apart) and of two copies that were measured alone (ipu-stack, cost.rs: 8 B, 8 KiB).
+Single elements at even distances are one strided copy.  With one fitted constant, the cycles per
+row, the model is within 6 % of the four copies on the largest tile of a Gaussian blur
+(thorbenlouw/lbm-graphcore, experiments: 282 rows of up to 10 pixels gathered for six workers that
+share 45 columns, and 282 of 8 scattered) and of two copies measured alone (ipu-stack, cost.rs: 8 B,
+8 KiB).
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ class Rows(NamedTuple):
     """What is copied on tiles, row by row.
 
     Attributes:
-        tile: int64[n], where.
-        group: int64[n], what belongs together: rows of one group follow each other.
+        tile: int64[n], the tile.
+        group: int64[n], a number for rows that belong together, which follow each other.
         at: int64[n], the place where each row lies.
-        into: int64[n], where it is put, counted as `at` is.
+        into: int64[n], the place where it is put, on the same scale as `at`.
         size: int64[n], elements.
         width: int64[n], bytes of an element.
     """
@@ -56,35 +57,24 @@ class Rows(NamedTuple):
 
     @property
     def bytes(self) -> Int64:
-        """int64[n], of each row."""
+        """int64[n], the bytes of each row."""
         return self.size * self.width
 
 
 def joined_rows(several: Sequence[Rows]) -> Rows:
-    """Return rows of several fields.
-
-    Args:
-        several: at least one.
-    """
+    """Return the rows of several fields."""
     numbers = np.cumsum([0, *(int(rows.group.max()) + 1 for rows in several)])
-    apart = [
+    distinct = [
         rows._replace(group=rows.group + number)
         for rows, number in zip(several, numbers.tolist(), strict=False)
     ]
-    return Rows(*(np.concatenate(column) for column in zip(*apart, strict=True)))
+    return Rows(*(np.concatenate(column) for column in zip(*distinct, strict=True)))
 
 
 def copy_phase(
     target: Target, rows: Rows, causes: tuple[Cause, ...], buffers: Spread = NOTHING
 ) -> Phase:
-    """Return the phase in which rows are copied.
-
-    Args:
-        target: the machine.
-        rows: at least one.
-        causes: what they are copied for.
-        buffers: bytes that tiles need to put them together in.
-    """
+    """Return the phase in which rows are copied; `buffers` are bytes to gather them in."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
     cycles[num_bytes > 0] += _row_costs(target)[0]
@@ -94,11 +84,7 @@ def copy_phase(
 
 
 def cycles_of(target: Target, rows: Rows) -> Int64:
-    """Return int64[n], the cycles that each row takes.
-
-    Args:
-        target: the machine.
-        rows: what is copied.
+    """Return int64[n], the cycles of each row.
 
     >>> from poplite.machine.target import Target
     >>> one = np.ones(4, np.int64)                   # four floats of a column, then a row of four
@@ -110,26 +96,21 @@ def cycles_of(target: Target, rows: Rows) -> Int64:
     [11]
     """
     num_bytes = rows.bytes
-    whole = _row_cycles(target, num_bytes)
+    separate = _row_cycles(target, num_bytes)
     word = int(target.cost("data_path_bytes"))
     alike = np.zeros(len(num_bytes), np.bool_)
     alike[1:] = (num_bytes[1:] <= word) & (num_bytes[1:] == num_bytes[:-1])
     alike[1:] &= (rows.group[1:] == rows.group[:-1]) & (rows.tile[1:] == rows.tile[:-1])
-    # The second of a series sets its distances, the others keep to them.
+    # The first two rows of a series set its distances; the others must have the same.
     steps, paces = np.diff(rows.at), np.diff(rows.into)
     goes_on = alike.copy()
     goes_on[2:] &= (steps[1:] == steps[:-1]) & (paces[1:] == paces[:-1]) | ~alike[1:-1]
     strided = -(-word // int(target.cost("strided_copy_bytes_per_cycle")))
-    return np.where(goes_on, strided, whole)
+    return np.where(goes_on, strided, separate)
 
 
 def one_row_cycles(target: Target, num_bytes: int) -> int:
-    """Return the cycles in which a tile copies one row.
-
-    Args:
-        target: the machine.
-        num_bytes: of the row.
-    """
+    """Return the cycles in which a tile copies one row of so many bytes."""
     return _row_costs(target)[0] + _row_cycles(target, num_bytes)
 
 

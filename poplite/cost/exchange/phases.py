@@ -1,17 +1,21 @@
-"""What moves between tiles, and what that takes.
+"""The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    what is put together on a tile, or  `on_tile_copies`
-                              kept as the vertex overwrites it
-                              what other tiles have               `internal`
-                              what other IPUs have                `between_ipus`
+    compute set     before    gathered on its tile, or copied     `rows_to_gather`, `on_tile_copies`
+                              because the vertex overwrites it
+                              received from other tiles           `remote_reads`, `within_ipu`
+                              received from other IPUs            `between_ipus`
                     vertices
-                    after     the same with what they wrote, to where it lives
-    Copy                      what stays on its tile, goes to others, to other IPUs
+                    after     the same in reverse, for what they wrote
+    Copy                      on its tile, to other tiles, to other IPUs
     StreamCopy ...            host exchange                       `host`
 
-Tiles wait for each other only where they exchange: what a compute set reads, writes and works on
-alone takes no sync.  (The maker's model adds one for every compute set; in its experiments each
-has an exchange too.)
+Data flow in one direction: runs of elements that vertices touch -> segments of the tile mapping,
+looked up once for each field (`locations`) -> pieces from tile to tile and rows to gather -> the
+load of each tile -> cycles.
+
+Tiles wait for each other only where they exchange: a compute set that uses only local elements has
+no sync.  (Graphcore's own model adds a sync to every compute set; in its experiments each has an
+exchange too.)
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, joined_rows
 from poplite.cost.exchange.pieces import Pieces, joined, sent_home
 from poplite.cost.exchange.remote_reads import RemoteElements, touched
 from poplite.cost.exchange.rows_to_gather import rows_to_gather, rows_to_keep
-from poplite.cost.exchange.within_ipu import FEW, exchange_phase, load_of
+from poplite.cost.exchange.within_ipu import exchange_phase, load_of
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.graph.compute_sets.vertex_block import VertexBlock
@@ -57,22 +61,16 @@ if TYPE_CHECKING:
     from poplite.view import View
 
 MOST_CAUSES = 3
-"""Causes of a phase that are kept."""
+"""Most causes that a phase keeps."""
 
 MOST_PIECES = 1 << 20
-"""Pieces that are looked at together, if they do not leave one tile."""
+"""Most pieces that are handled together, unless they all leave one tile."""
 
 
 def phases_of_compute_set(
     graph: Graph, compute_set: ComputeSet, table: EdgeTable
 ) -> tuple[tuple[Phase, ...], tuple[Phase, ...]]:
-    """Return what brings vertices their inputs, and what brings their results home.
-
-    Args:
-        graph: whose mapping says where variables live.
-        compute_set: the compute set.
-        table: its edges.
-    """
+    """Return the phases that bring vertices their inputs, and those that bring results home."""
     moved = list(_moved(graph, table))
     before = [each for each in moved if each.part.field.reads]
     after = [each for each in moved if each.part.field.writes]
@@ -80,12 +78,7 @@ def phases_of_compute_set(
 
 
 def phases_of_copy(graph: Graph, copy: TensorCopy | CrossReplicaCopy) -> tuple[Phase, ...]:
-    """Return what a Copy takes.
-
-    Args:
-        graph: whose mapping says where variables live.
-        copy: the program.
-    """
+    """Return the phases of a Copy."""
     homes, views = locations_of(graph), (copy.source.view, copy.destination.view)
     if not isinstance(copy, CrossReplicaCopy) and copy.num_elements:
         few = phases_of_few(graph.target, homes, copy, views)
@@ -105,7 +98,7 @@ def _phases_of_views(
     source: View,
     destination: View,
 ) -> Iterator[Phase]:
-    """Yield what part of a Copy takes."""
+    """Yield the phases of a part of a Copy."""
     width, target = copy.source.element_type.size_bytes, graph.target
     pieces, into = pieces_between(homes, source, destination, width)
     what = f"'{copy.source.name}' -> '{copy.destination.name}'"
@@ -123,18 +116,12 @@ def _phases_of_views(
         num_bytes -= here
     if num_bytes:
         cause = Cause(what, "goes to other tiles", copy.location, num_bytes)
-        once = len(pieces.to) > FEW and isinstance(source.space, Storage)
-        once = once and not contains_aliases(source)
+        once = isinstance(source.space, Storage) and not contains_aliases(source)
         yield from _exchanges(target, [pieces], once, lambda: ((cause,), NOTHING))
 
 
 def phases_of_host(graph: Graph, program: Program) -> tuple[Phase, ...]:
-    """Return what a program takes that moves data from or to the host, or remote buffers.
-
-    Args:
-        graph: whose mapping says where variables live.
-        program: a StreamCopy, a RemoteCopy, ...
-    """
+    """Return the phases of a program that moves data from or to the host or remote buffers."""
     return (host_phase(graph, program),)
 
 
@@ -142,11 +129,11 @@ class _Moved(NamedTuple):
     """What is moved for one field.
 
     Attributes:
-        family: whose field it is.
+        family: the family of the vertices.
         part: the field.
-        remote: of what vertices touch, what lives on other tiles.
-        rows: of what vertices touch, what must be put together or taken apart on their tile.
-        kept: of what they read, what is copied because they overwrite it.
+        remote: the elements that they touch and that live on other tiles.
+        rows: the elements on their own tile that must be gathered, or scattered; None without any.
+        kept: the elements that are copied because their vertex overwrites them; None without any.
     """
 
     family: Family
@@ -164,12 +151,12 @@ class _Moved(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """Which way things go.
+    """The direction in which data move.
 
     Attributes:
-        pieces: what is said of what moves.
-        rows: what is said of what is copied.
-        is_in: whether it is before the vertices run.
+        pieces: how messages describe what moves between tiles.
+        rows: how messages describe what is copied on its tile.
+        is_in: whether data move before the vertices run.
     """
 
     pieces: str
@@ -177,7 +164,7 @@ class _Way(NamedTuple):
     is_in: bool
 
     def needs_room(self, moved: _Moved) -> bool:
-        """Whether it takes memory; what is also read has got some."""
+        """Whether a field needs buffers: not after the vertices, if it had them before."""
         return self.is_in or not moved.part.field.reads
 
 
@@ -188,7 +175,7 @@ _KEPT = "keeps its values from before, as an Output of its vertex overwrites the
 
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
-    """Yield what is moved for each field, if anything is."""
+    """Yield what is moved for each field, for fields that need it."""
     home = None
     for family in table.families:
         tiles = None
@@ -202,15 +189,17 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
             if own is None and _is_at_home(part.edges, tiles, home):
                 continue
             seen = touched(part, tiles)
-            remote = RemoteElements(seen, home, part.field.element.size_bytes, graph.target.tiles)
-            rows = rows_to_gather(part, tiles, seen, home) if part.field.depth else None
-            kept = None if own is None else rows_to_keep(part, own, rows, tiles, home)
+            at = home.many(seen.begin)
+            width, depth = part.field.element.size_bytes, part.field.depth
+            remote = RemoteElements(seen, at, width, graph.target.tiles)
+            rows = rows_to_gather(part, tiles, seen, at, home) if depth else None
+            kept = None if own is None else rows_to_keep(part, own, rows, tiles, at, home)
             if rows is not None or kept is not None or remote.count:
                 yield _Moved(family, part, remote, rows, kept)
 
 
 def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
-    """Tell whether it is plain that a field lies in one place, on the tile of its one vertex."""
+    """Tell whether a field obviously lies in one place, on the tile of its only vertex."""
     if tiles.count > 1 or not isinstance(edges.start, Steps):
         return False
     size = edges.length.only
@@ -239,16 +228,16 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
         room = np.zeros(target.tiles, np.int64)
         found = [_Sums(each, way.pieces) for each in some]
         parts = _parts(found, way, room)
-        # What comes home comes from the one vertex that wrote it.
+        # A result leaves only the tile of the one vertex that wrote it.
         once = not way.is_in or (len(some) == 1 and some[0].part.edges.surely_disjoint())
         yield from _exchanges(target, parts, once, lambda: (_causes(found), Spread.of(room)))
 
 
 def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[Pieces]:
-    """Yield all pieces, those that live on some tiles at a time; add up bytes by field and tile."""
+    """Yield all pieces, those of some tiles at a time, and add up bytes by field and tile."""
     stops = [len(room)]
     if sum(sums.moved.remote.count for sums in found) > MOST_PIECES:
-        held = np.sum([sums.moved.remote.held() for sums in found], axis=0)
+        held = np.sum([sums.moved.remote.held for sums in found], axis=0)
         stops = [*(np.flatnonzero(np.diff(np.cumsum(held) // MOST_PIECES)) + 1).tolist(), *stops]
     for low, high in zip([0, *stops], stops, strict=False):
         several = []
@@ -270,12 +259,12 @@ def _exchanges(
     target: Target,
     parts: Iterable[Pieces],
     once: bool,
-    told: Callable[[], tuple[tuple[Cause, ...], Spread]],
+    described: Callable[[], tuple[tuple[Cause, ...], Spread]],
 ) -> Iterator[Phase]:
     """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
     others: list[Pieces] = []
     load = load_of(target, _within(target, parts, others), once)
-    causes, buffers = told()
+    causes, buffers = described()  # known only after all parts have been added up
     if len(load.tiles):
         yield exchange_phase(target, load, causes, buffers)
         buffers = NOTHING
@@ -285,7 +274,7 @@ def _exchanges(
 
 
 def _within(target: Target, parts: Iterable[Pieces], others: list[Pieces]) -> Iterator[Pieces]:
-    """Yield what stays in its IPU, and keep the others."""
+    """Yield the pieces that stay in their IPU; append the others to `others`."""
     for pieces in parts:
         if target.ipus == 1:
             yield pieces
@@ -298,23 +287,16 @@ def _within(target: Target, parts: Iterable[Pieces], others: list[Pieces]) -> It
 
 
 class _Sums:
-    """The bytes of a field, and the tile of the vertex that its largest piece is for.
-
-    Args:
-        moved: what is moved for the field.
-        why: what is said of it.
-    """
+    """The bytes of a field, why they move, and the tile of the vertex of its largest piece."""
 
     def __init__(self, moved: _Moved, why: str) -> None:
         self.moved, self.why, self.bytes = moved, why, 0
         self._most, self._tile = 0, 0
 
     def add(self, tile: Int64, num_bytes: Int64) -> None:
-        """Add pieces; of the largest, the first counts that is for the least tile.
+        """Add pieces by the tiles of their vertices; among the largest, the least tile counts.
 
-        Args:
-            tile: int64[n], of vertices; rising, or else all there are.
-            num_bytes: int64[n].
+        Both arrays are int64[n]; tiles are ascending, unless all pieces are added at once.
         """
         self.bytes += int(num_bytes.sum())
         largest = int(num_bytes.argmax())

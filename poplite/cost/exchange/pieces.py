@@ -1,4 +1,4 @@
-"""What moves from tile to tile: stretches of memory, each with the tile it leaves and reaches.
+"""What moves between tiles: stretches of memory, each with the tiles that it leaves and reaches.
 
 x on tiles 0 0 0 1 1 1      a vertex of tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
 and has                    x[3:5]
@@ -19,16 +19,16 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Pieces(NamedTuple):
-    """Stretches of elements that move, each at once.
+    """Stretches of elements that move, each in one go.
 
     Attributes:
         source: int64[n], the tile that each leaves.
-        to: int64[n], the tile that it reaches; rising, and in the order in which it lies there.
+        to: int64[n], the tile that it reaches; ascending, and in the order in which it lies there.
         at: int64[n], the place of the first element (`poplite.cost.exchange.locations`).
         size: int64[n], elements, at least one.
         width: int64[n], bytes of an element.
-        jumps: bool[n], whether it does not land right behind the piece before it; the first that
-            reaches a tile does not in any case.
+        jumps: bool[n], whether it does not land directly behind the previous piece; the first piece
+            that reaches a tile never does.
     """
 
     source: Int64
@@ -39,19 +39,11 @@ class Pieces(NamedTuple):
     jumps: Mask
 
     def ordered(self, order: Int64) -> Pieces:
-        """Return them in another order.
-
-        Args:
-            order: int64[n], their numbers.
-        """
+        """Return the pieces with these numbers, in this order."""
         return Pieces._make(column[order] for column in self)
 
     def kept(self, chosen: Mask) -> Pieces:
-        """Return some of them; one that lands behind one that is left out jumps.
-
-        Args:
-            chosen: bool[n].
-        """
+        """Return some of the pieces, bool[n]; one that lands behind an omitted one jumps."""
         kept = Pieces._make(column[chosen] for column in self)
         behind = np.zeros(len(chosen), np.bool_)
         behind[1:] = ~chosen[:-1] & (self.to[1:] == self.to[:-1])
@@ -59,11 +51,11 @@ class Pieces(NamedTuple):
 
     @property
     def bytes(self) -> Int64:
-        """int64[n], of each."""
+        """int64[n], the bytes of each piece."""
         return self.size * self.width
 
     def merged(self) -> Pieces:
-        """Return the fragments: what leaves a tile in one stretch and lands in one."""
+        """Return fragments: pieces joined where they leave in one stretch and land in one."""
         goes_on = np.zeros(len(self.to), np.bool_)
         if len(self.to) > 1:
             behind = self.at[1:] == self.at[:-1] + self.size[:-1]
@@ -76,11 +68,7 @@ class Pieces(NamedTuple):
 
 
 def joined(several: Sequence[Pieces]) -> Pieces:
-    """Return pieces together, by the tile that they reach, each element once.
-
-    Args:
-        several: at least one; of each, a tile receives an element once.
-    """
+    """Return pieces of several fields by receiving tile; a tile receives an element once."""
     if len(several) == 1:
         return several[0]
     every = Pieces._make(np.concatenate(column) for column in zip(*several, strict=True))
@@ -91,11 +79,7 @@ def joined(several: Sequence[Pieces]) -> Pieces:
 
 
 def by_source(pieces: Pieces) -> Pieces:
-    """Return pieces in an order in which a receiver seldom turns to another source.
-
-    Args:
-        pieces: by the tile that they reach; those that jump do so in any order.
-    """
+    """Return pieces in an order in which a receiver seldom turns to another source."""
     if not len(pieces.to):
         return pieces
     order = sorted_order(pieces.to * (int(pieces.source.max()) + 1) + pieces.source)
@@ -105,14 +89,8 @@ def by_source(pieces: Pieces) -> Pieces:
 def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
     """Return runs in the order of tiles and places, and what is new in each.
 
-    Args:
-        tile: int64[n], from 0.
-        at: int64[n], first places.
-        size: int64[n], elements, at least one.
-
-    Returns:
-        The order, and of each run in that order the elements that none before it has on its tile;
-        they are its last ones.
+    `tile`, `at` (first places) and `size` (elements, at least one) are int64[n]. Returns the order,
+    and for each run in that order the number of its last elements that no run before it has.
 
     >>> by_place(np.array([1, 0, 1]), np.array([6, 6, 4]), np.array([4, 2, 3]))[1].tolist()
     [2, 3, 3]
@@ -127,11 +105,7 @@ def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
 
 
 def sent_home(pieces: Pieces) -> Pieces:
-    """Return the pieces that go back to where elements live.
-
-    Args:
-        pieces: that came from there, each element to one tile.
-    """
+    """Return pieces, each element read by one tile, that go back to where they came from."""
     if not len(pieces.to):
         return pieces
     back = pieces._replace(source=pieces.to, to=pieces.source)

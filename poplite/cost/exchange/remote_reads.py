@@ -1,10 +1,10 @@
-"""What the vertices of each tile touch behind one field, and what of it lives on other tiles.
+"""What the vertices of each tile touch behind one field, and which of it lives on other tiles.
 
     edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
     touched         tile 5    x[0:6]                          once, whoever reads it
 
-Where edges are regular, what a tile touches follows from how many vertices it has: the columns of
-a matrix that it reads are, row by row, one run of so many elements.
+Where edges are regular, what a tile touches follows from its number of vertices: the columns of a
+matrix that it reads are one run of as many elements in each row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64, merge
 from poplite.arrays.progressions import split_run, strided_runs
 from poplite.arrays.series import Steps
 from poplite.arrays.sweep import sorted_order, union
-from poplite.cost.exchange.locations import FEW, Locations, walk
+from poplite.cost.exchange.locations import Segments, walk
 from poplite.cost.exchange.pieces import Pieces, by_source
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
 from poplite.jit.kernels.locations import away
@@ -30,22 +30,19 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edges import Edges
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
-"""What is found of a piece."""
-
-MOST_FEW = 2 * FEW
-"""Pieces of few runs that are listed; where there are more, compiled code finds them."""
+"""What the kernel finds of each piece."""
 
 MOST_SHAPES = 64
-"""Different sets of vertices that tiles have, of which what they touch is found at once."""
+"""Most different patterns of vertices on a tile for which runs are found pattern by pattern."""
 
 
 class Touched(NamedTuple):
     """Runs of elements that vertices touch, each element once for a tile.
 
     Attributes:
-        tile: int64[n], of the vertices; rising.
-        begin: int64[n], address of the first element; of one tile, rising.
-        end: int64[n], one past the last; the next begins behind it.
+        tile: int64[n], the tile of the vertices; ascending.
+        begin: int64[n], address of the first element; ascending for each tile.
+        end: int64[n], one past the last; the next run of the tile begins behind it.
     """
 
     tile: Int64
@@ -54,12 +51,7 @@ class Touched(NamedTuple):
 
 
 def touched(part: FieldEdges, tiles: VertexTiles) -> Touched:
-    """Return what vertices touch behind a field.
-
-    Args:
-        part: the field.
-        tiles: of its vertices.
-    """
+    """Return what the vertices on these tiles touch behind a field."""
     found = _in_a_row(part.edges, tiles)
     if found is None:
         regular = _regular(part.edges, tiles)
@@ -79,7 +71,7 @@ def touched(part: FieldEdges, tiles: VertexTiles) -> Touched:
 
 
 def _in_a_row(edges: Edges, tiles: VertexTiles) -> Touched | None:
-    """Return a run for each run of tiles where edges follow each other or are all the same."""
+    """Return a run for each run of tiles, where edges follow each other or are all the same."""
     start, size, rows = edges.start, edges.length.only, edges.rows.only
     if not isinstance(start, Steps) or not size or not rows:
         return None
@@ -92,7 +84,7 @@ def _in_a_row(edges: Edges, tiles: VertexTiles) -> Touched | None:
 
 
 def _regular(edges: Edges, tiles: VertexTiles) -> Touched | None:
-    """Return what tiles touch whose vertices are at even distances, and their edges too."""
+    """Return what tiles touch where both vertices and their edges are at even distances."""
     digits = _digits(edges)
     if digits is None:
         return None
@@ -152,9 +144,9 @@ def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
 
 
 def _pattern(digits: Sequence[Digit]) -> tuple[Int64, Int64] | None:
-    """Return the rising runs of a strided set from its least address on, or None.
+    """Return the ascending runs of a strided set, counted from its least address.
 
-    None where elements may meet.
+    None where elements may coincide.
 
     >>> [a.tolist() for a in _pattern([(2, 1), (3, 10)])]
     [[0, 10, 20], [2, 12, 22]]
@@ -170,81 +162,41 @@ def _pattern(digits: Sequence[Digit]) -> tuple[Int64, Int64] | None:
 
 
 def edge_tiles(edges: Edges, tiles: VertexTiles) -> Int64:
-    """Return int64[edges], the tile of each edge's vertex.
-
-    Args:
-        edges: of a field.
-        tiles: of its vertices.
-    """
+    """Return int64[edges], the tile of each edge's vertex."""
     every = tiles.array()
     return every if edges.rows.only == 1 else np.repeat(every, edges.rows.array())
 
 
 class RemoteElements:
-    """What vertices touch that lives on other tiles.
-
-    Args:
-        seen: what they touch.
-        homes: where elements are.
-        width: bytes of an element.
-        num_tiles: tiles of the graph.
+    """The elements that vertices touch and that live on other tiles.
 
     Attributes:
-        count: how many pieces of it there are.
+        count: how many pieces there are.
+        held: int64[tiles], how many of them live on each tile.
     """
 
-    def __init__(self, seen: Touched, homes: Locations, width: int, num_tiles: int) -> None:
-        self._seen, self._width, self._num_tiles = seen, width, num_tiles
-        self._few: Pieces | None = None
-        count = len(seen.tile)
-        if count <= FEW:
-            tile, begin, end = (column.tolist() for column in seen)
-            few = homes.few(begin, end)
-            if few is not None:
-                rows: list[list[int]] = [[0] * MOST_FEW for _ in _COLUMNS]
-                given = tile, begin, end, count
-                self.count = walk(few, away, *given, [], [], 0, num_tiles, *rows, MOST_FEW)
-                if self.count <= MOST_FEW:
-                    self._few = self._made(np.array(rows)[:, : self.count])
-                    return
-        self._segments = homes.many(seen.begin)
-        self._held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
-        none = [self._held[:0]] * len(_COLUMNS)
-        sums = self._held, self._least
-        self.count = walk(self._segments, away, *seen, count, *sums, 0, 0, *none, 0)
+    def __init__(self, seen: Touched, segments: Segments, width: int, num_tiles: int) -> None:
+        self._seen, self._segments, self._width = seen, segments, width
+        # The least source of all pieces that reach each tile.
+        self.held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
+        none = [self.held[:0]] * len(_COLUMNS)
+        self.count = self._walk(0, 0, none, 0)
 
-    def held(self) -> Int64:
-        """Return int64[tiles], how many pieces each tile has."""
-        if self._few is not None:
-            return np.bincount(self._few.source, minlength=self._num_tiles)
-        return self._held
+    def _walk(self, low: int, high: int, columns: Sequence[Int64], room: int) -> int:
+        seen, sums = self._seen, (self.held, self._least)
+        return walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *columns, room)
 
     def pieces(self, low: int, high: int) -> Pieces:
-        """Return what lives on some tiles, each element once for a tile that touches it.
-
-        Args:
-            low: the first of them.
-            high: one past the last.
-        """
-        if self._few is not None:
-            if high - low == self._num_tiles:
-                return self._few
-            chosen = (self._few.source >= low) & (self._few.source < high)
-            return Pieces._make(column[chosen] for column in self._few)
-        room = int(self._held[low:high].sum())
+        """Return the pieces that live on tiles [low, high), each once per tile that touches it."""
+        room = int(self.held[low:high].sum())
         found = np.empty((len(_COLUMNS), room), np.int64)
         if room:
-            seen, sums = self._seen, (self._held, self._least)
-            walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *found, room)
-        return self._made(found, self._least)
-
-    def _made(self, found: Int64, least: Int64 | None = None) -> Pieces:
-        """Return pieces; of each tile, `least` is the first source of all, not just of these."""
+            self._walk(low, high, [*found], room)
         source, to, at, size, jumps = found
-        width = np.full(len(to), self._width)
+        width = np.full(room, self._width)
         pieces = by_source(Pieces(source, to, at, size, width, jumps.astype(np.bool_)))
-        # What comes first for a tile does not land behind what another field wants.
+        # The first of all pieces of a tile, not just of these, does not land directly behind a
+        # piece of another field.
         is_first = np.diff(pieces.to, prepend=-1) != 0
-        if least is not None:
-            is_first &= pieces.source == least[pieces.to]
+        is_first &= pieces.source == self._least[pieces.to]
         return pieces._replace(jumps=pieces.jumps | is_first)

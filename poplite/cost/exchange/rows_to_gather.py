@@ -1,65 +1,57 @@
-"""Which elements of vectors must be put together on their tile, because they lie apart.
+"""Which elements of vectors must be gathered on their tile, because they lie apart.
 
     tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
     rows            a b to 0, c d to 3     x lands between them
 
-An edge that is one stretch of memory needs nothing, and neither does one that comes from
-elsewhere as a whole; but an Input that its own vertex overwrites through an Output is copied first
+An edge that is one stretch of memory needs nothing, and neither does one that comes entirely from
+other tiles; but an Input that its own vertex overwrites through an Output is copied first
 (`rows_to_keep`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import constant
-from poplite.cost.exchange.locations import FEW, Locations, cross_tiles, walk
+from poplite.cost.exchange.locations import Locations, Segments, walk
 from poplite.cost.exchange.on_tile_copies import Rows
 from poplite.cost.exchange.pieces import Mask
-from poplite.cost.exchange.remote_reads import MOST_FEW, Touched, edge_tiles
+from poplite.cost.exchange.remote_reads import Touched, edge_tiles
 from poplite.graph.compute_sets.edges import Runs, cut
 from poplite.graph.compute_sets.vertex_tiles import VertexTiles
-from poplite.jit.kernels.locations import stretches
+from poplite.jit.kernels.locations import crossing, stretches
 from poplite.view import View, num_runs, runs
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import FieldEdges
 
 _COLUMNS = "edge", "at", "within", "size"
-"""What is found of a row."""
+"""What the kernel finds of each row."""
 
 MOST_RUNS = 1 << 20
-"""Runs of a regular view that are looked at together."""
+"""Most runs of a regular view that are handled together."""
 
 
 def rows_to_gather(
-    part: FieldEdges, tiles: VertexTiles, seen: Touched, homes: Locations
+    part: FieldEdges, tiles: VertexTiles, seen: Touched, segments: Segments, homes: Locations
 ) -> Rows | None:
-    """Return what of a vector field lies on the tile of its vertex, but is not all there is.
+    """Return the parts of vectors that lie on the tile of their vertex, which must be gathered.
 
-    Edges that hold the same are put together once on a tile.
-
-    Args:
-        part: a field of vectors.
-        tiles: of its vertices.
-        seen: what they touch.
-        homes: where elements are.
-
-    Returns:
-        A row for each such run, grouped by edge; None where there is none.
+    A row for each such run, grouped by edge, or None without any. Edges with the same elements are
+    gathered once on a tile. `seen` is what the vertices touch, `segments` where it lies.
     """
     edges = part.edges
-    if edges.pieces is None and not cross_tiles(homes, seen.begin, seen.end):
-        return None
+    if edges.pieces is None and not walk(segments, crossing, seen.begin, seen.end, len(seen.begin)):
+        return None  # every run is in one segment, so on one tile
     tile = edge_tiles(edges, tiles)
     done, found = 0, []
     for some in _parts(part):
         count = len(some.first) - 1
-        found.append(_rows(some, tile[done : done + count], homes, done))
+        found.append(_rows(some, tile[done : done + count], segments, done))
         done += count
     edge, at, within, size = np.concatenate([rows for rows, *_ in found], axis=1)
     if not len(edge):
@@ -74,38 +66,33 @@ def rows_to_gather(
 
 
 def rows_to_keep(
-    part: FieldEdges, own: Mask, gathered: Rows | None, tiles: VertexTiles, homes: Locations
+    part: FieldEdges,
+    own: Mask,
+    gathered: Rows | None,
+    tiles: VertexTiles,
+    segments: Segments,
+    homes: Locations,
 ) -> Rows | None:
-    """Return the edges that are copied because their own vertex overwrites them.
+    """Return a row for each edge that is copied because its own vertex overwrites it, or None.
 
-    Those that are put together, or come from elsewhere, are copies as it is.
-
-    Args:
-        part: a field that only reads.
-        own: which of its edges overlap what their vertex writes.
-        gathered: what of the field is put together.
-        tiles: of its vertices.
-        homes: where elements are.
-
-    Returns:
-        A row for each edge; None where there is none.
+    `own` are the edges of a read-only field that overlap what their vertex writes. Those that are
+    gathered, or come from other tiles, are copies already.
     """
     first, begin, _ = part.runs
     chosen = own.copy()
     if gathered is not None:
         chosen[gathered.group] = False
     edge = np.flatnonzero(chosen)
-    # What needs no putting together lies on one tile, so that its first element says which.
+    # What needs no gathering lies on one tile, that of its first element.
     at = begin[first[edge]]
     if not len(edge):
         return None
-    segments = homes.many(at)
     segment = np.searchsorted(segments.breaks, at, side="right") - 1
     tile = edge_tiles(part.edges, tiles)[edge]
-    here = np.flatnonzero(np.asarray(segments.tiles)[segment] == tile)
+    here = np.flatnonzero(segments.tiles[segment] == tile)
     if not len(here):
         return None
-    place = homes.in_memory(at[here] + np.asarray(segments.places)[segment[here]])
+    place = homes.in_memory(at[here] + segments.places[segment[here]])
     size = part.edges.length.array()[edge[here]]
     width = np.full(len(here), part.field.element.size_bytes)
     return Rows(tile[here], edge[here], place, np.zeros(len(here), np.int64), size, width)
@@ -128,36 +115,24 @@ def _parts(part: FieldEdges) -> Iterator[Runs]:
         yield cut(*runs(some), constant(size, some.shape[0] * rows))
 
 
-def _rows(some: Runs, tile: Int64, homes: Locations, done: int) -> tuple[Int64, Int64, Int64]:
-    """Return the rows of edges, how many each has, and a number that tells it from others."""
+def _rows(some: Runs, tile: Int64, segments: Segments, first: int) -> tuple[Int64, Int64, Int64]:
+    """Return the rows of edges from number `first` on, how many each has, and its checksum."""
     count = len(tile)
-    if len(some.begin) <= FEW and count <= FEW:
-        few = homes.few(some.begin.tolist(), (some.begin + some.size).tolist())
-        if few is not None:
-            lists: list[Any] = [[0] * MOST_FEW for _ in _COLUMNS]
-            counts, sums = [0] * count, [0] * count
-            given = [column.tolist() for column in (*some, tile)]
-            found = walk(few, stretches, *given, count, counts, sums, *lists, MOST_FEW)
-            if found <= MOST_FEW:
-                out = np.array(lists)[:, :found]
-                out[0] += done
-                return out, np.array(counts), np.array(sums)
     columns = [np.ascontiguousarray(column) for column in (*some, tile)]
-    segments = homes.many(some.begin)
     held, mixed = np.empty((2, count), np.int64)
     room = len(some.begin)
     while True:
         out = np.empty((len(_COLUMNS), room), np.int64)
         found = walk(segments, stretches, *columns, count, held, mixed, *out, room)
         if found <= room:
-            out[0] += done
+            out[0] += first
             return out[:, :found].copy(), held, mixed
         room = found
 
 
 def _is_first_of_its_kind(tile: Int64, sums: Int64) -> Mask:
-    """Tell which edges no edge before them on their tile is equal to."""
-    # Edges of the same elements have the same sums; that others do is very unlikely.
+    """Tell which edges are equal to no edge before them on their tile."""
+    # Edges of the same elements have the same checksums; others are very unlikely to.
     order = np.lexsort((sums, tile))
     is_first = np.ones(len(order), np.bool_)
     same = (sums[order][1:] == sums[order][:-1]) & (tile[order][1:] == tile[order][:-1])

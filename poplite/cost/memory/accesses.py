@@ -1,7 +1,7 @@
 """Which elements each step of a program reads and writes, as pieces of variables.
 
-A variable is cut wherever what some step touches begins or ends, so that every step touches whole
-pieces, and sets of them are the bits of a number::
+A variable is cut wherever the elements that some step touches begin or end.  So every step touches
+complete pieces, and a set of pieces is the bits of a number::
 
     variable            x  0        8        16           y  0        4
     Copy(x[8:12], y)                -reads-               -- writes ---
@@ -9,8 +9,8 @@ pieces, and sets of them are the bits of a number::
 
     reads of the Copy  0b00010,  writes  0b10000         (piece 3 is the gap between variables)
 
-Vertices are taken to read all that their Inputs and InOuts are connected to, and to write all
-that their Outputs and InOuts are.
+Vertices are assumed to read everything that their Inputs and InOuts are connected to, and to write
+everything that their Outputs and InOuts are connected to.
 """
 
 from __future__ import annotations
@@ -42,36 +42,35 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
 
 MOST_PIECES = 1024
-"""Pieces that a variable is cut into; one that would need more is not cut."""
+"""Most pieces of a variable; one that would be cut into more is not cut."""
 
 FEW = 8
-"""So many intervals become bits one by one."""
+"""Most intervals that become bits one by one.
+
+Kept for benchmarks/building.py: `100,000 compute sets of one vertex, built and compiled`.
+"""
 
 BLOCK = 1 << 15
-"""About so many pieces are looked at together: sets of more would take long to copy."""
+"""About this many pieces are handled together: larger sets would take long to copy."""
 
 _Ranges = tuple[Int64, Int64, Int64]
-"""The number of a step, its first piece, and one past its last; each int64[n]."""
+"""Numbers of steps, their first pieces, and one past their last ones; each int64[n]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
-    """What a part of a program does to what is live; a set of pieces is the bits of a number.
+    """What a part of a program does to the live pieces; a set of pieces is the bits of a number.
 
     Attributes:
         reads: pieces that may be read before it writes them.
-        ends: pieces of which it certainly leaves nothing as it was.
+        ends: pieces that it certainly overwrites completely, or makes undefined.
     """
 
     reads: int
     ends: int
 
     def before(self, after: int) -> int:
-        """Return what is live before it.
-
-        Args:
-            after: what is live after it.
-        """
+        """Return the pieces that are live before it, from those that are live after it."""
         return self.reads | (after & ~self.ends)
 
 
@@ -81,7 +80,7 @@ class Access(Flow):
 
     Attributes:
         writes: pieces that it writes, wholly or in part.
-        is_undefining: whether what it writes is undefined from then on.
+        is_undefining: whether the values that it writes are undefined.
     """
 
     writes: int
@@ -89,17 +88,15 @@ class Access(Flow):
 
     @property
     def touched(self) -> int:
-        """Pieces whose values it needs, or makes."""
+        """Pieces whose values it reads or produces."""
         return self.reads | (0 if self.is_undefining else self.writes)
 
 
 class Pieces:
-    """What the steps of programs do with the variables of a graph.
+    """The pieces that the steps of programs read and write.
 
-    Args:
-        variables: those of the graph, by rising address.
-        leaves: the steps, each once.
-        edges_of: returns the edges of a compute set.
+    `variables` are those of the graph, by ascending address; each of `leaves`, the steps, comes
+    once.
     """
 
     def __init__(
@@ -144,8 +141,8 @@ class Pieces:
                 for n in sorted(reads.keys() | writes.keys())
             }
             first, last = self._first, self._last
-            mine = np.flatnonzero((first >= low) & (first < high))
-            ranges = np.stack([mine, first[mine] - low, last[mine] - low], axis=1).tolist()
+            own = np.flatnonzero((first >= low) & (first < high))
+            ranges = np.stack([own, first[own] - low, last[own] - low], axis=1).tolist()
             yield Block(access, variable[low:high].tolist(), ranges, self._scalar_in(low, high))
 
     def _scalar_in(self, low: int, high: int) -> Callable[[Program], int]:
@@ -158,7 +155,7 @@ class Pieces:
         return found
 
     def _cut(self, touched: Sequence[Int64]) -> Int64:
-        """Return the addresses at which variables are cut, rising."""
+        """Return the addresses at which variables are cut, ascending."""
         points = _rising(touched)
         owner = np.searchsorted(self._bases, points, side="right") - 1
         fine = np.bincount(owner, minlength=len(self._bases)) <= MOST_PIECES
@@ -171,7 +168,7 @@ class Pieces:
         return many.leaves(), first, np.searchsorted(self._cuts, end, side="left")
 
     def _whole_in(self, many: IntervalLists) -> _Ranges:
-        """Return the pieces that have all their elements in intervals."""
+        """Return the pieces all of whose elements are in intervals."""
         begin, end = many.ends()
         first = np.searchsorted(self._cuts, begin, side="left")
         last = np.searchsorted(self._cuts, end, side="right") - 1
@@ -180,20 +177,14 @@ class Pieces:
 
 
 class Block:
-    """What steps do with some variables; a piece is known by its number among theirs.
-
-    Args:
-        access: of each step that does something with them.
-        variable: the number of each piece's variable; a gap between variables counts as a piece
-            of the one before it.
-        ranges: the number of each variable, its first piece, and one past its last.
-        of_scalar: returns the piece of the scalar that decides what of a program runs next.
+    """What steps do with some of the variables; a piece is identified by its number in the block.
 
     Attributes:
-        access: as given.
-        variable: as given.
-        variables: the numbers of all variables, rising.
-        of_scalar: as given.
+        access: what each step does, if it does anything with these variables.
+        variable: the number of each piece's variable; a gap between variables counts as a piece of
+            the variable before it.
+        variables: the numbers of all variables, ascending.
+        of_scalar: returns the piece of the scalar that decides what a program runs next.
     """
 
     def __init__(
@@ -203,21 +194,18 @@ class Block:
         ranges: Iterable[tuple[int, int, int]],
         of_scalar: Callable[[Program], int],
     ) -> None:
+        # Each range: the number of a variable, its first piece, and one past its last.
         self.access, self.variable, self.of_scalar = access, variable, of_scalar
         self._range = {number: (first, last) for number, first, last in ranges}
         self.variables = tuple(self._range)
 
     def of_variable(self, number: int) -> int:
-        """Return the pieces of a variable.
-
-        Args:
-            number: its number.
-        """
+        """Return the pieces of the variable with this number."""
         first, last = self._range[number]
         return ((1 << (last - first)) - 1) << first
 
     def variables_of(self, bits: int) -> list[int]:
-        """Return the numbers of the variables that pieces belong to, rising."""
+        """Return the numbers of the variables that pieces belong to, ascending."""
         return sorted({self.variable[place] for place in places(bits)})
 
 
@@ -228,7 +216,10 @@ def _add(
     some: IntervalLists,
     every: IntervalLists | None = None,
 ) -> None:
-    """Add what a step touches of tensors, and what else: all, and what it touches for sure."""
+    """Add what a step touches of tensors and `others`.
+
+    `some` gets everything that it may touch, `every` what it certainly touches.
+    """
     views = [tensor.view for tensor in tensors if tensor.num_elements]
     if others is NOTHING and len(views) == 1 and (span := solid(views[0])) is not None:
         for intervals in (some, every):
@@ -254,7 +245,7 @@ def _by_block(ranges: _Ranges, blocks: Int64) -> list[_Ranges]:
 
 
 def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
-    """Return the pieces in ranges as bits, those of each step; `low` is the lowest."""
+    """Return, by step, the pieces in ranges as bits; bit 0 is the piece with the number `low`."""
     found: dict[int, int] = {}
     first, last = first - low, last - low
     stops = np.append(np.flatnonzero(np.diff(leaf)) + 1, len(leaf)).tolist()
@@ -276,13 +267,13 @@ def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
 
 
 def _rising(numbers: Sequence[Int64]) -> Int64:
-    """Return sorted numbers, each once."""
+    """Return the distinct numbers, ascending."""
     found = np.sort(np.concatenate(numbers))
     return found[np.flatnonzero(np.diff(found, prepend=-1))]
 
 
 def bits_of(mask: npt.NDArray[np.bool_]) -> int:
-    """Return the number whose bits are given, the lowest first.
+    """Return the number that has the bits of a mask, the lowest first.
 
     >>> bits_of(np.array([True, False, True]))
     5
@@ -291,7 +282,7 @@ def bits_of(mask: npt.NDArray[np.bool_]) -> int:
 
 
 def places(bits: int) -> list[int]:
-    """Return which bits of a number are set, rising.
+    """Return the positions of the bits of a number that are set, ascending.
 
     >>> places(0b101001)
     [0, 3, 5]

@@ -1,13 +1,13 @@
 """Where things lie in the memory of a tile: each at the lowest address that is free for it.
 
-What is always live comes first, one after the other; what is needed in some steps shares the rest.
-Things that were needed together in some step never overlap::
+Things that are always live come first, one after the other; those that are needed only in some
+steps share the rest.  Things that are needed in the same step never overlap::
 
     step 0   |always|  a  |        |
     step 1   |always|  a  |   b    |
     step 2   |always| c   |   b    |        c is put where a was
 
-Things that ask for interleaved memory lie in its region; the others may go there too, behind them.
+Things that need interleaved memory lie in its region; the others may go there too, behind them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from poplite.jit.kernels.allocation import ALWAYS, first_fit
 from poplite.jit.native import address, native
 
 FEW = 1000
-"""So many things are placed on a tile without loading compiled code; of several, as many pairs."""
+"""Most things on a tile that are placed without compiled code; on several tiles, as many squared.
+
+Kept for benchmarks/startup.py: `first engine on a machine / one @njit(parallel=True)`.
+"""
 
 
 class Placing:
     """Things to be placed, whatever their sizes on a tile.
 
-    Args:
-        aligns: bytes that the address of each is a multiple of.
-        interleaved: whether each asks for interleaved memory.
-        steps: the steps that each is needed in, rising; None for always.
-        border: the address at which interleaved memory begins.
-        limit: the bytes of a tile's memory.
+    `aligns` are bytes that each address must be a multiple of; `steps` are the steps in which each
+    thing is needed, ascending, or None for always. Interleaved memory begins at the address
+    `border`; `limit` is the bytes of a tile's memory.
 
     Attributes:
-        order: int64[things], the number of the thing that is placed first, of the next one, ...
+        order: int64[things], the numbers of the things in the order in which they are placed.
 
     >>> from poplite.arrays.series import counting
     >>> steps = [counting(0, 2), None, counting(2, 1)]
@@ -68,17 +68,12 @@ class Placing:
     def addresses(
         self, sizes: Int64, counts: Sequence[int], places: Int64 | None = None
     ) -> tuple[Int64, Int64]:
-        """Place things on tiles.
+        """Return addresses of things, int64[n], and bytes in use with gaps, int64[tiles].
 
-        Args:
-            sizes: int64[n], bytes of what is on the first tile, on the next one, and so on.
-            counts: how many things are on each tile.
-            places: int64[n], which things they are, as places in `order`, rising on each tile;
-                by default there is one tile, with all things.
-
-        Returns:
-            int64[n], their addresses, and int64[tiles], the bytes in use, with the gaps between
-            things.
+        `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
+        `counts` has the number of things on each tile. `places`, int64[n], says which things they
+        are, as positions in `order`, ascending on each tile; by default there is one tile, with all
+        things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
         is_compiled = sum([count * count for count in counts]) > FEW * FEW
@@ -101,14 +96,9 @@ class Placing:
 
 
 def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
-    """Find the tiles that have equal numbers in all of some spreads.
+    """Find the tiles that have equal numbers in each of some spreads.
 
-    Args:
-        spreads: numbers of tiles.
-        num_tiles: how many tiles there are.
-
-    Returns:
-        One tile of each kind, and int64[num_tiles], the kind of each tile.
+    Returns one tile of each kind, and int64[num_tiles], the kind of each tile.
 
     >>> halves, last = Spread.of(np.array([4, 4, 4, 4])), Spread.of(np.array([0, 0, 0, 8]))
     >>> [found.tolist() for found in alike([halves, last], 4)]
@@ -136,13 +126,7 @@ def alike(spreads: Sequence[Spread], num_tiles: int) -> tuple[Int64, Int64]:
 
 
 def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) -> None:
-    """Part tiles that have a number from those of their kind that have not, or another one.
-
-    Args:
-        kinds: of all tiles.
-        sizes: how many tiles are of each kind.
-        few: tiles and their numbers.
-    """
+    """Split kinds of tiles, and their sizes, by the numbers of a few of the tiles."""
     alike: dict[tuple[int, int], list[int]] = {}
     for tile, value in few:
         alike.setdefault((int(kinds[tile]), value), []).append(tile)

@@ -1,8 +1,8 @@
-"""An estimate of the code on tiles: nothing compiles programs for the machine here.
+"""An estimate of the size of code on tiles: poplite compiles no programs for the machine.
 
-Vertex code is counted in the operations of the text of `compute` and of the functions it calls;
-control and exchange code in what the tile does in each step.  How many instructions one such thing
-takes is assumed (`poplite.machine.facts`), and is the same for all.
+Vertex code is counted as operations in the source of `compute` and of the functions that it calls;
+control and exchange code as what the tile does in each step.  The number of instructions of each
+is an assumption (`poplite.machine.facts`), the same for all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPERATIONS = (
     *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
 )
-"""What is counted in the text of a function: it computes, loads, stores or branches."""
+"""Nodes that are counted in the source of a function: they compute, load, store or branch."""
 
 EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
     "exchange": "internal_exchange_code",
@@ -39,11 +39,7 @@ EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
 
 
 def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
-    """Return about how many bytes the code of a vertex class takes.
-
-    Args:
-        cls: the class.
-        target: the machine.
+    """Return an estimate of the bytes of code of a vertex class.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -56,7 +52,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
     try:
         functions = list(check(cls).functions())
     except VertexCompileError:
-        functions = []  # the engine refuses it, and says why
+        functions = []  # the engine refuses the class, and says why
     operations = sum(
         isinstance(node, OPERATIONS)
         for function in functions
@@ -68,11 +64,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
 
 
 class ControlCode:
-    """Adds up the code that brings tiles from step to step.
-
-    Args:
-        target: the machine.
-    """
+    """Adds up the code that takes tiles from step to step."""
 
     def __init__(self, target: Target) -> None:
         self._control = np.zeros(target.tiles, np.int64)
@@ -86,20 +78,11 @@ class ControlCode:
         }
 
     def branch(self, count: int) -> None:
-        """Add what decides or repeats, which all tiles do together.
-
-        Args:
-            count: how many programs that do.
-        """
+        """Add programs that decide or repeat, which all tiles do together."""
         self._on_all += count * self._bytes["branch"]
 
     def step(self, cost: StepCost, running: Int64) -> None:
-        """Add a step.
-
-        Args:
-            cost: of the step.
-            running: int64[n], the tiles that run vertices in it.
-        """
+        """Add a step; `running` is int64[n], the tiles that run vertices in it."""
         phases = (*cost.before, *cost.after)
         self._on_all += (1 + sum([phase.sync > 0 for phase in phases])) * self._bytes["sync"]
         if len(running):
@@ -113,13 +96,13 @@ class ControlCode:
                 phase.copied.add_each_to(self._control, self._bytes["run"])
 
     def found(self) -> dict[Category, Int64]:
-        """Return int64[tiles], bytes of each category."""
+        """Return the bytes of each category, int64[tiles]."""
         found: dict[Category, Int64] = {"control_code": self._control + self._on_all}
         for phase, times in self._exchanges.values():
             category = EXCHANGE_CODE[phase.kind]
             if category not in found:
                 found[category] = np.zeros_like(self._control)
-            # To send and to receive: set up each, and control what moves.
+            # Code that sets up to receive and to send, then code that controls what moves.
             for moved in (phase.received, phase.sent):
                 moved.add_each_to(found[category], times * self._bytes["exchange"])
             phase.controls.add_to(found[category], times * self._instruction)

@@ -1,9 +1,8 @@
-"""Everything that lies on tiles: variables, vertices, code, and what steps need on the side.
+"""Everything that lies on tiles: variables, vertices, code, and the buffers of steps.
 
 The bytes of variables come from their mapping, and the steps that need them from
-`poplite.cost.memory.liveness`; vertices are `poplite.cost.memory.vertex_size`, code is
-`poplite.cost.memory.code_size`.  The buffers of the phases of a step lie there for as long as it
-runs.
+`poplite.cost.memory.liveness`; vertices from `poplite.cost.memory.vertex_size`, code from
+`poplite.cost.memory.code_size`.  The buffers of a step's phases are live while the step runs.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ BUFFERS: Mapping[PhaseKind, Category] = {
     "host exchange": "host_message",
     "compute": "rearrangement",
 }
-"""What phases need memory for on the side."""
+"""The kind of buffer that a phase needs."""
 
 EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
 CostOf = Mapping[object, StepCost | None]
@@ -53,14 +52,10 @@ def contents(
     cost_of: CostOf,
     found: Lifetimes,
 ) -> Iterator[Held]:
-    """Yield all that lies on tiles, what is always live first.
+    """Yield everything that lies on tiles, starting with what is always live.
 
-    Args:
-        graph: its variables, constants and vertices.
-        programs: what can be run, by name.
-        edges_of: returns the edges of a compute set.
-        cost_of: what steps cost, by compute set, or by program.
-        found: when variables are needed.
+    `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
+    needed.
     """
     target = graph.target
     align = int(target.cost("align_bytes"))
@@ -103,12 +98,7 @@ def contents(
 
 
 def bytes_of(variable: Variable, num_tiles: int) -> Spread:
-    """Return what a variable takes on each tile.
-
-    Args:
-        variable: any.
-        num_tiles: tiles of the graph.
-    """
+    """Return the bytes of a variable on each tile."""
     tile = variable.only_tile
     if tile is not None:
         return _at_tile(tile, variable.num_elements * variable.element_type.size_bytes)
@@ -126,7 +116,7 @@ def bytes_of(variable: Variable, num_tiles: int) -> Spread:
 
 @lru_cache(maxsize=1 << 14)
 def _at_tile(tile: int, size: int) -> Spread:
-    """Return what lies on one tile; many variables are alike in that."""
+    """Return bytes on one tile; shared, as many variables have the same."""
     return Spread.at_tile(tile, size)
 
 
@@ -141,7 +131,7 @@ def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
 
 
 def _branches(programs: Iterable[Program]) -> Iterator[Program]:
-    """Yield the programs that decide what runs, or repeat it; one may come more than once."""
+    """Yield the programs that decide or repeat; one may come more than once."""
     for program in programs:
         for node in children_first(program):
             if isinstance(node, Repeat | Loop) or node.decided_by is not None:
@@ -154,7 +144,7 @@ def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
 
 
 def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
-    """Return what fields ask of the memory of variables, by the number of the variable."""
+    """Return the memory layouts that fields require of variables, by number of the variable."""
     asked: dict[int, Layout] = {}
     bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
     for part in (part for table in tables for part in table.fields):
@@ -171,7 +161,7 @@ def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
 
 
 def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Held]:
-    """Yield what steps need on the side, each for as long as it runs."""
+    """Yield the buffers of steps, each live while its step runs."""
     places: dict[Program, list[int]] = {}
     for number, (_, step) in enumerate(found.steps):
         places.setdefault(step.program, []).append(number)

@@ -4,19 +4,19 @@
     step 1   Execute 'add'       a, x -> b       b in steps 1 to 2
     step 2   Copy 'b' -> 'y'                     x and y always
 
-A variable is always live if a value of it outlasts a run, or may: it has initial values or a handle
-of the host, or is constant; a program may read what it has not written; a step writes what no later
-one reads, which can only be for the host; or no program uses it at all.  Any other lives from
-where it is written to where it is read for the last time, however control gets there, and shares
-its memory with what lives at other times.
+A variable is always live if one of its values outlasts a run, or may do so: it has initial values
+or a host handle, or is constant; a program may read it before writing it; a step writes it and no
+later step reads it, so that only the host can; or no program uses it at all.  Every other variable
+is live from where it is written to where it is last read, on whatever path control takes, and
+shares its memory with variables that are live at other times.
 
-Programs are trees, so one pass from their leaves up and one down find that.  For each sub-tree:
+Programs are trees, so a pass up from their leaves and a pass down find this.  For each sub-tree:
 
     reads     pieces (`poplite.cost.memory.accesses`) that may be read before it writes them
     ends      pieces that it certainly writes, or makes undefined
     before  = reads | (after & ~ends)            what is live before it, from what is live after
 
-A program that stands in several places is taken as if control went on from all of them.
+A program that stands in several places is treated as if control went on from all of them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 _IDLE = Flow(0, 0)
-"""Of what does nothing."""
+"""The flow of a program that does nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,10 +60,10 @@ class Lifetimes:
     """When variables are needed.
 
     Attributes:
-        steps: the steps of all programs, each with the name of its program; what stands in
-            several places of a program is one.
-        always: why variables are always live, by their number.
-        live: the steps in which the others are, rising, by number of the variable.
+        steps: the steps of all programs, each with the name of its program; a step that stands in
+            several places of a program comes once.
+        always: why variables are always live, by number of the variable.
+        live: the steps in which the other variables are live, ascending, by number of the variable.
     """
 
     steps: Sequence[tuple[str, Step]]
@@ -76,12 +76,7 @@ def lifetimes(
     programs: Mapping[str, Program],
     edges_of: Callable[[ComputeSet], EdgeTable],
 ) -> Lifetimes:
-    """Find when the variables of a graph are needed.
-
-    Args:
-        graph: the graph; its variables have tiles.
-        programs: what can be run, by name.
-        edges_of: returns the edges of a compute set.
+    """Find when the variables of a graph, which have tiles, are needed.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -117,7 +112,7 @@ def lifetimes(
 
 
 def _flow(node: Program, flows: Mapping[int, Flow], block: Block) -> Flow:
-    """Return what a program does to what is live, from what those below it do."""
+    """Return what a program does to the live pieces, from what its children do."""
     if not node.children:
         return block.access.get(node, _IDLE)
     if isinstance(node, Repeat) and node.count == 0:
@@ -137,7 +132,7 @@ def _flow(node: Program, flows: Mapping[int, Flow], block: Block) -> Flow:
 
 
 def _reached(nodes: Sequence[Program]) -> set[int]:
-    """Return which sub-trees of a program may run, by `id`; it is the last of them."""
+    """Return the `id`s of the sub-trees that may run; the last of `nodes` is the program itself."""
     reached = {id(nodes[-1])}
     for node in reversed(nodes):
         if id(node) in reached and not (isinstance(node, Repeat) and node.count == 0):
@@ -146,7 +141,7 @@ def _reached(nodes: Sequence[Program]) -> set[int]:
 
 
 def _after(nodes: Sequence[Program], flows: Mapping[int, Flow], block: Block) -> Mapping[int, int]:
-    """Return what is live after each sub-tree of a program, in any of its places."""
+    """Return, by `id`, the pieces that are live after each sub-tree, in any of its places."""
     after = {id(nodes[-1]): 0}
     for node in reversed(nodes):
         if not node.children or id(node) not in after:
@@ -203,12 +198,8 @@ def _always(
 ) -> dict[int, str]:
     """Return the variables of a block that are always live, and why.
 
-    Args:
-        block: the block.
-        exposed: pieces that a program may read before it writes them.
-        steps: of all programs.
-        after: what is live after each.
-        lasting: variables that are always live whatever programs do, and why.
+    `exposed` are pieces that a program may read before it writes them, `after` the pieces that are
+    live after each step, and `lasting` the variables that are always live whatever programs do.
     """
     used, unread = exposed, set[int]()
     for (_, step), then in zip(steps, after, strict=True):
@@ -238,13 +229,9 @@ def _live(
     steps: Sequence[tuple[str, Step]],
     after: Sequence[int],
 ) -> dict[int, Series]:
-    """Return the steps in which the other variables of a block are live, by rising number.
+    """Return the steps in which the variables of a block that are not `always` live are live.
 
-    Args:
-        block: the block.
-        always: variables that are not asked for.
-        steps: of all programs.
-        after: what is live after each.
+    `after` are the pieces that are live after each step. The steps are ascending.
     """
     kept = set(always)
     asked = reduce(or_, [block.of_variable(n) for n in block.variables if n not in kept], 0)

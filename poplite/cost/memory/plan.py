@@ -1,15 +1,14 @@
 """The memory of tiles: what lies there, when, and at which addresses.
 
-    always live      code, stack, constants, vertices, and the variables whose values are kept
-    not always live  variables and buffers that are needed in some steps: they share the rest
+    always live      code, stacks, constants, vertices, and variables that keep their values
+    not always live  variables and buffers that are needed only in some steps: they share the rest
 
     tile 3   |code|stack|vertices|weights|   scratch, steps 2-5   |
                                          | in, 0-1 | out, 1-4 |
 
-Bytes are told without the gaps between things unless a name says otherwise.  Memory is counted for
-one replica.
+Bytes do not include the gaps between things unless a name says so.  They are those of one replica.
 
-Source of the words: PopVision analysis library, "Memory".
+Source of the terms: PopVision analysis library, "Memory".
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ Category = Literal[
     "host_exchange_code",
     "stack",
 ]
-"""What something in memory is: elements of tensors; what is received, and what is rearranged, until
-a step ends; vertices; code; stacks."""
+"""What something in memory is: elements of tensors; buffers of a step that receive or rearrange
+data; vertices; code; stacks."""
 
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 NO_STEP = -1
-"""Stands where a tile needs nothing that is not always there."""
+"""Stands for the peak step of a tile on which everything is always live."""
 
 
 @dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
@@ -58,12 +57,12 @@ class Held:
     """Something that lies in the memory of some tiles.
 
     Attributes:
-        name: of the variable, or what it is.
+        name: the name of the variable, or what the thing is.
         category: what kind of thing it is.
-        bytes: what it takes on each tile.
+        bytes: its bytes on each tile.
         align: bytes that its address is a multiple of.
         interleaved: whether it is in interleaved memory.
-        steps: the steps that it is needed in, rising, as `MemoryPlan.steps` counts them; None
+        steps: the steps in which it is needed, ascending, as positions in `MemoryPlan.steps`; None
             where it is always live.
         why: why it is always live; empty where it is not.
         at: the user's line that made it; None where there is none.
@@ -81,13 +80,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveStep:
-    """A step of a program, as memory sees it: a step that stands in several places is one.
+    """A step of a program; a step that stands in several places of the program comes once.
 
     Attributes:
         program: the name of the program.
-        name: which step it is, as messages call it.
+        name: the name of the step, as in messages.
         at: the user's line.
-        most: bytes that are not always live in it, on the tile that has most of them.
+        most: bytes that are live in the step but not always, on the tile with the most of them.
         tile: that tile.
     """
 
@@ -103,10 +102,10 @@ class OnTile:
     """Something that lies in the memory of one tile.
 
     Attributes:
-        held: what it is.
-        bytes: what it takes there.
-        address: where it begins, from the beginning of the tile's memory.
-        element: the memory element that it begins in.
+        held: the thing.
+        bytes: its bytes there.
+        address: where it begins, counted from the beginning of the tile's memory.
+        element: the memory element in which it begins.
     """
 
     held: Held
@@ -121,15 +120,16 @@ class MemoryPlan:
 
     Attributes:
         num_tiles: how many tiles there are.
-        tile_bytes: the memory of a tile.
-        element_bytes: of a memory element.
-        interleaved_begin: where interleaved memory begins; at 0 where a tile has less than that.
-        held: all that lies in it; what is always live first.
+        tile_bytes: bytes of a tile's memory.
+        element_bytes: bytes of a memory element.
+        interleaved_begin: the address at which interleaved memory begins; 0 where a tile's memory
+            ends before it.
+        held: everything that lies there, starting with what is always live.
         steps: the steps of all programs, one program after the other.
-        peak: the most bytes of each tile that are not always live, in one step.
-        peak_step: int64[num_tiles], the first step in which they are; `NO_STEP` where there is
-            nothing.
-        including_gaps: the bytes of each tile, with the gaps between what lies there.
+        peak: the most bytes of each tile that are live in one step but not always.
+        peak_step: int64[num_tiles], the first step that has this peak; `NO_STEP` where there is
+            none.
+        including_gaps: the bytes of each tile, with the gaps between things.
     """
 
     num_tiles: int
@@ -143,23 +143,19 @@ class MemoryPlan:
     including_gaps: Spread
 
     def always_live(self) -> Int64:
-        """Return int64[num_tiles], bytes that each tile needs all the time."""
+        """Return int64[num_tiles], bytes that are always live on each tile."""
         return self._summed(held for held in self.held if held.steps is None)
 
     def not_always_live(self) -> Int64:
-        """Return int64[num_tiles], the most bytes that each tile needs for a while, in one step."""
+        """Return int64[num_tiles], the peak of bytes that are live in one step, but not always."""
         return self.peak.dense(self.num_tiles)
 
     def not_always_live_in(self, step: int) -> Int64:
-        """Return int64[num_tiles], bytes that each tile needs in a step, and not always.
-
-        Args:
-            step: its number in `steps`.
-        """
+        """Return int64[num_tiles], bytes that are live in a step, but not always."""
         return self._summed(held for held in self.held if _is_in(held.steps, step))
 
     def excluding_gaps(self) -> Int64:
-        """Return int64[num_tiles], bytes that each tile needs at most: always, and in a step."""
+        """Return int64[num_tiles], bytes that are always live, and the peak of the others."""
         return self.always_live() + self.not_always_live()
 
     def with_gaps(self) -> Int64:
@@ -167,11 +163,10 @@ class MemoryPlan:
         return self.including_gaps.dense(self.num_tiles)
 
     def by_category(self, *, always_live: bool) -> Mapping[Category, Spread]:
-        """Return the bytes of each category, of those that have some.
+        """Return the bytes of each category that is not empty.
 
-        Args:
-            always_live: whether what is always live is counted, or all else, as if it shared no
-                memory.
+        Only things that are always live are counted, or only all others, as if those shared no
+        memory.
         """
         found = {}
         for category in CATEGORIES:
@@ -185,11 +180,7 @@ class MemoryPlan:
         return found
 
     def on_tile(self, tile: int) -> tuple[OnTile, ...]:
-        """Return what lies on a tile, by rising address.
-
-        Args:
-            tile: its number.
-        """
+        """Return everything that lies on a tile, by ascending address."""
         here = [(held, size) for held in self.held if (size := held.bytes.at(tile))]
         placing = placing_of([held for held, _ in here], self.interleaved_begin, self.tile_bytes)
         placed = [here[number] for number in placing.order.tolist()]
@@ -202,18 +193,13 @@ class MemoryPlan:
         return tuple(sorted(found, key=lambda each: each.address))
 
     def live_in(self, step: int, tile: int) -> tuple[tuple[Held, int], ...]:
-        """Return what a tile holds in a step that it does not hold always, and its bytes.
-
-        Args:
-            step: its number in `steps`.
-            tile: its number.
-        """
+        """Return the things that a tile holds in a step but not always, and their bytes there."""
         found = [(held, held.bytes.at(tile)) for held in self.held if _is_in(held.steps, step)]
         return tuple((held, size) for held, size in found if size)
 
     @property
     def fullest(self) -> int:
-        """The tile that needs the most bytes, the first of several."""
+        """The tile that needs the most bytes; the first one of several."""
         return int(self.with_gaps().argmax())
 
     @property
@@ -229,13 +215,7 @@ class MemoryPlan:
 
 
 def placing_of(held: Sequence[Held], border: int, limit: int) -> Placing:
-    """Return how things are placed.
-
-    Args:
-        held: the things.
-        border: the address at which interleaved memory begins.
-        limit: the bytes of a tile's memory.
-    """
+    """Return how things are placed; `border` is the address at which interleaved memory begins."""
     return Placing(
         [each.align for each in held],
         [each.interleaved for each in held],

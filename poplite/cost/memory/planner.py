@@ -1,8 +1,8 @@
 """Plans the memory of tiles, and refuses what does not fit.
 
-contents of tiles (`contents`)  ->  most that lives at a time, step by step
+contents of tiles (`contents`)  ->  the most bytes that are live at a time, step by step
                                 ->  addresses, for each kind of tiles that hold the same
-                                ->  does it fit?
+                                ->  does everything fit?
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 UNEVEN = 1.25
-"""More than so many times the average is told to be less when it is spread evenly."""
+"""Beyond this many times the average, the advice is to spread a variable evenly."""
 
 
 def memory_of(
@@ -42,17 +42,10 @@ def memory_of(
     *,
     may_overflow: bool,
 ) -> MemoryPlan:
-    """Plan the memory of every tile.
+    """Plan the memory of every tile; the variables that programs use have tiles.
 
-    Args:
-        graph: its variables, constants and vertices; those that programs use have tiles.
-        programs: what can be run, by name.
-        edges_of: returns the edges of a compute set.
-        cost_of: what steps cost, by compute set, or by program.
-        may_overflow: whether it may be more than a tile has.
-
-    Raises:
-        GraphMemoryAllocationError: when a tile has not enough, and `may_overflow` is false.
+    `cost_of` has the costs of steps by compute set or by program. Raises GraphMemoryAllocationError
+    where a tile has too little memory, unless `may_overflow`.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -70,7 +63,7 @@ def memory_of(
     steps, peak, peak_step = _peaks(held, found.steps, target.tiles, several=len(programs) > 1)
     border = int(target.cost("interleaved_begin_bytes"))
     if border >= target.tile_memory_bytes:
-        border = 0  # a model of a small tile: all of its memory is alike
+        border = 0  # a model of a small tile: all of its memory is the same
     plan = MemoryPlan(
         num_tiles=target.tiles,
         tile_bytes=target.tile_memory_bytes,
@@ -90,7 +83,7 @@ def memory_of(
 def _peaks(
     held: Sequence[Held], steps: Sequence[tuple[str, Step]], num_tiles: int, *, several: bool
 ) -> tuple[tuple[LiveStep, ...], Int64, Int64]:
-    """Return the steps, the most bytes of each tile that live in one, and in which."""
+    """Return the steps, the peak of each tile, and the step of that peak, both int64[num_tiles]."""
     begins: dict[int, list[Spread]] = {}
     ends: dict[int, list[Spread]] = {}
     for each in held:
@@ -99,7 +92,7 @@ def _peaks(
             ends.setdefault(last + 1, []).append(each.bytes)
     live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
     peak_step = np.full(num_tiles, NO_STEP, np.int64)
-    told, most, tile = [], 0, 0
+    live_steps, most, tile = [], 0, 0
     for number, (name, step) in enumerate(steps):
         ended, begun = ends.get(number, ()), begins.get(number, ())
         for spread in ended:
@@ -111,12 +104,12 @@ def _peaks(
             most = int(live[tile])
             _raise(peak, peak_step, live, begun, number)
         what = f"{step}, of program '{name}'" if several else str(step)
-        told.append(LiveStep(name, what, step.program.location, most, tile))
-    return tuple(told), peak, peak_step
+        live_steps.append(LiveStep(name, what, step.program.location, most, tile))
+    return tuple(live_steps), peak, peak_step
 
 
 def _spans(steps: Series | None) -> Iterable[tuple[int, int]]:
-    """Return the first and the last of rising steps without a gap, again and again."""
+    """Return the first and the last step of each run of consecutive steps."""
     if steps is None:
         return ()
     if isinstance(steps, Steps) and (steps.step == 1 or steps.count == 1):
@@ -130,7 +123,7 @@ def _spans(steps: Series | None) -> Iterable[tuple[int, int]]:
 def _raise(
     peak: Int64, peak_step: Int64, live: Int64, begun: Iterable[Spread], number: int
 ) -> None:
-    """Note where more is live in a step than before; that can only be where something begins."""
+    """Note where more is live in a step than before: only where something begins in the step."""
     few: list[int] = []
     for spread in begun:
         some = spread.few()
@@ -145,7 +138,7 @@ def _raise(
 
 
 def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
-    """Return the bytes of each tile once everything has an address."""
+    """Return int64[tiles], the bytes of each tile when everything has an address."""
     tiles, kinds = alike([each.bytes for each in held], target.tiles)
     row = np.full(target.tiles, -1)
     row[tiles] = np.arange(len(tiles))
@@ -157,8 +150,8 @@ def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
 
 
 def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return rows, numbers of spreads and values of the tiles that have a row; by row first."""
-    few: list[int] = []  # row, number and value, again and again
+    """Return rows, numbers of spreads and values of the tiles that have a row, sorted by row."""
+    few: list[int] = []  # row, number and value of each, one after the other
     many = [np.zeros((3, 0), np.int64)]
     row_of = row.tolist()
     for number, spread in enumerate(spreads):
@@ -191,16 +184,13 @@ def _overflow_error(plan: MemoryPlan) -> GraphMemoryAllocationError:
       ...
       not enough on 1 of 4 tiles: 2
       try: spread 'weights' over more of the 4 tiles than 1; ...
-
-    Args:
-        plan: of which some tile overflows.
     """
     tile, overflowing = plan.fullest, plan.overflowing
     step = int(plan.peak_step[tile])
     always = [(held, held.bytes.at(tile)) for held in plan.held if held.steps is None]
     there = [pair for pair in (*always, *plan.live_in(step, tile)) if pair[1]]
     there.sort(key=lambda pair: -pair[1])
-    lines = [f"{size:,} B: {_told(held)}" for held, size in there[:SHOWN_FAULTS]]
+    lines = [f"{size:,} B: {_described(held)}" for held, size in there[:SHOWN_FAULTS]]
     if others := [size for _, size in there[SHOWN_FAULTS:]]:
         lines.append(f"{sum(others):,} B: {amount(len(others), 'other thing')}")
     needed = int(plan.with_gaps()[tile])
@@ -219,7 +209,7 @@ def _overflow_error(plan: MemoryPlan) -> GraphMemoryAllocationError:
     )
 
 
-def _told(held: Held) -> str:
+def _described(held: Held) -> str:
     what = held.category.replace("_", " ")
     if held.category in BUFFERS.values():
         return f"{what} buffer of {held.name} ({held.at})"
@@ -227,7 +217,7 @@ def _told(held: Held) -> str:
 
 
 def _advice(largest: Held, tile: int, num_tiles: int) -> str:
-    """Return what makes less of the largest thing of a tile."""
+    """Return a way to make the largest thing on a tile smaller."""
     tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
     name, category = f"'{largest.name}'", largest.category
     if category in BUFFERS.values():

@@ -1,10 +1,10 @@
-"""Which addresses a step touches, as few intervals, and which of them it touches for sure.
+"""Which addresses a step may touch, as few intervals, and which of them it certainly touches.
 
     x[2:6]                  touched [2, 6)      covered [2, 6)
     x[::2] of 10^6          touched [0, 10^6)   covered nothing
 
-What would take many intervals is told by those that hold it, and then covers nothing: who asks
-which values are needed still gets a safe answer.
+Addresses that would take many intervals are described by a few that contain them, of which none is
+certain to be touched: liveness computed from them is still safe.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
 
 LISTED = 4096
-"""Runs of one view, or one field, that are listed."""
+"""Most runs of a view or a field that are listed."""
 
 
 class Intervals(NamedTuple):
@@ -44,8 +44,8 @@ class Touched(NamedTuple):
     """Addresses that a step reads, or writes.
 
     Attributes:
-        some: intervals that hold them all.
-        all: intervals of which it touches every one.
+        some: intervals that contain all of them.
+        all: intervals in which it touches every address.
     """
 
     some: Intervals
@@ -57,7 +57,7 @@ NOTHING = Touched(NONE, NONE)
 
 
 def of_views(views: Iterable[View]) -> Touched:
-    """Return what some views touch.
+    """Return the addresses that some views touch.
 
     >>> from poplite.view import all_of
     >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
@@ -68,22 +68,18 @@ def of_views(views: Iterable[View]) -> Touched:
 
 
 def of_edges(table: EdgeTable) -> tuple[Touched, Touched]:
-    """Return what the vertices of a compute set read, and what they write.
-
-    Args:
-        table: edges of which no two write the same element.
-    """
+    """Return what vertices read, and what they write; no two edges write the same element."""
     reads, writes = [], []
     for part in table.fields:
         if part.field.reads:
-            reads.append(_of_edges(part, apart=False))
+            reads.append(_of_edges(part, disjoint=False))
         if part.field.writes:
-            writes.append(_of_edges(part, apart=True))
+            writes.append(_of_edges(part, disjoint=True))
     return joined(reads), joined(writes)
 
 
 def joined(parts: Sequence[Touched]) -> Touched:
-    """Return what any of several touches."""
+    """Return the addresses that any of several touches."""
     if not parts:
         return NOTHING
     if len(parts) == 1:
@@ -100,10 +96,7 @@ def _union(parts: Sequence[Intervals]) -> Intervals:
 
 
 def solid(view: View) -> tuple[int, int] | None:
-    """Return the one interval that a view touches all of, or None where it is not so plain.
-
-    Args:
-        view: of at least one element.
+    """Return the interval that a view of some elements touches completely, None where not obvious.
 
     >>> from poplite.view import all_of
     >>> solid(all_of(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
@@ -132,8 +125,8 @@ def _of_view(view: View) -> Touched:
     return Touched(Intervals(begin, end), NONE)
 
 
-def _of_edges(part: FieldEdges, *, apart: bool) -> Touched:
-    """Return what the edges of a field touch; `apart` where no two share an element."""
+def _of_edges(part: FieldEdges, *, disjoint: bool) -> Touched:
+    """Return what the edges of a field touch; `disjoint` where no two share an element."""
     edges = part.edges
     if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
         return _solid(edges.start.low, edges.start.low + edges.length.low)
@@ -141,7 +134,7 @@ def _of_edges(part: FieldEdges, *, apart: bool) -> Touched:
     if elements is not None and is_solid(elements.digits):
         return _solid(elements.low, elements.high + 1)
     low, high = edges.envelope()
-    if apart and edges.num_elements == high - low:
+    if disjoint and edges.num_elements == high - low:
         return _solid(low, high)
     if elements is not None and elements.count > LISTED:
         return Touched(Intervals(np.array([low]), np.array([high])), NONE)
@@ -165,10 +158,7 @@ def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
 
 
 def is_solid(digits: Sequence[Digit]) -> bool:
-    """Tell whether regular addresses have no gaps.
-
-    Args:
-        digits: (extent, stride) of each.
+    """Tell whether regular addresses, of digits (extent, stride), have no gaps.
 
     >>> is_solid([(3, 4), (4, 1)]), is_solid([(3, 4), (2, 1)]), is_solid([(3, 4), (6, 1)])
     (True, False, True)
@@ -183,31 +173,20 @@ def is_solid(digits: Sequence[Digit]) -> bool:
 
 
 class IntervalLists:
-    """Intervals of many steps, one behind the other."""
+    """Intervals of many steps, one after the other."""
 
     def __init__(self) -> None:
         self._leaf, self._begin, self._end = array("q"), array("q"), array("q")
 
     def add(self, leaf: int, intervals: Intervals) -> None:
-        """Add those of a step.
-
-        Args:
-            leaf: the number of the step.
-            intervals: what it touches.
-        """
+        """Add the intervals of a step."""
         begin, end = intervals
         self._begin.frombytes(np.ascontiguousarray(begin).data.cast("B"))
         self._end.frombytes(np.ascontiguousarray(end).data.cast("B"))
         self._leaf.extend(repeat(leaf, len(begin)))
 
     def add_one(self, leaf: int, begin: int, end: int) -> None:
-        """Add one interval of a step.
-
-        Args:
-            leaf: the number of the step.
-            begin: its first address.
-            end: one past the last.
-        """
+        """Add one interval, [begin, end), of a step."""
         self._leaf.append(leaf)
         self._begin.append(begin)
         self._end.append(end)
@@ -217,7 +196,7 @@ class IntervalLists:
         return _int64(self._begin), _int64(self._end)
 
     def leaves(self) -> Int64:
-        """Return the number of the step of each."""
+        """Return the number of the step of each interval."""
         return _int64(self._leaf)
 
 

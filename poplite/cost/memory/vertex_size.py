@@ -1,4 +1,4 @@
-"""What vertices take in the memory of their tile, besides the elements that they are connected to.
+"""The bytes of vertices on their tile, besides the elements that they are connected to.
 
     class Dot(Vertex):                                     bytes of a vertex
         x: Input[Vector[FLOAT]]                            8   pointer and count
@@ -8,8 +8,8 @@
         taps: State[Vector[HALF]]                          8   pointer and count, and the values
         total: Output[FLOAT]                               4   pointer
 
-Fields lie in the order of the class, each at a multiple of its own size, as in C++.  The class's
-code is there once a tile, and the tile's table names the state and the code of each vertex.
+Fields lie in the order of the class, each at a multiple of its own size, as in C++.  A tile has the
+code of a class once, and a table that points to the state and the code of each of its vertices.
 
 Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 """
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 
 
 class VertexBytes:
-    """Adds up what vertices take, class by class.
-
-    Args:
-        target: the machine.
+    """Adds up the bytes of vertices, class by class.
 
     Attributes:
         found: int64[tiles], bytes of each category, by class.
@@ -55,14 +52,7 @@ class VertexBytes:
         self._instances: dict[type[Vertex], int] = {}
 
     def add(self, table: EdgeTable) -> Int64:
-        """Add the vertices of a compute set.
-
-        Args:
-            table: its edges.
-
-        Returns:
-            int64[n], the tiles that run some.
-        """
+        """Add the vertices of a compute set; return int64[n], the tiles that run some of them."""
         running = [np.zeros(0, np.int64)]
         for family in table.families:
             cls, tiles, made = family.cls, family.tiles(self._target.tiles), family.vertices
@@ -85,7 +75,7 @@ class VertexBytes:
     def _add(
         self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
     ) -> None:
-        """Add what vertices have some numbers of, each of so many bytes."""
+        """Add bytes of vertices that have these numbers of things of `size` bytes."""
         found = self.found.setdefault(cls, {})
         if category not in found:
             found[category] = np.zeros(self._target.tiles, np.int64)
@@ -112,7 +102,7 @@ class VertexBytes:
         return aligned(end, max(widest, 1))
 
     def _pointer(self, field: Field, *, of_row: bool = False) -> int:
-        """Return what is stored of an edge, a vector, or a row of a list of vectors."""
+        """Return the bytes stored for an edge, a vector, or a row of a list of vectors."""
         pointer, count = (int(self._target.cost(name)) for name in ("pointer_bytes", "count_bytes"))
         if field.depth == 0:
             return pointer
@@ -130,11 +120,7 @@ class VertexBytes:
 
 
 def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
-    """Return int64[tiles], the sum of the numbers of the vertices of each tile.
-
-    Args:
-        tiles: of each vertex.
-        numbers: of each vertex.
+    """Return int64[tiles], the sum over each tile of a number for each vertex.
 
     >>> from poplite.arrays.series import compact
     >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
