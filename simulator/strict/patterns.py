@@ -16,7 +16,7 @@ sixteen variants, so that comparing two such elements shows as well::
 
     integer     -24001 and 24000,  24052 and -24053,  -24105 and 24104 ...
     unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
-    float       -inf and 24576,  24608 and -inf,  -inf and 24640 ...
+    float       -inf and 24577,  24609 and -inf,  -inf and 24641 ...
 
 Loops may count with them, so they are no larger.  In loops in each other about a hundred turns of
 each are enough.  Where data decide how often a loop turns, floats are finite; where a `while` may
@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from poplite.jit.kernels.written import VARIANTS
 from poplite.simulator.strict.class_text import NO_LOOPS, Loops
-from poplite.types import ElementType
+from poplite.types import QUARTER, ElementType
 
 Values = npt.NDArray[np.int64]
 """The bits of elements of any size."""
@@ -52,7 +52,10 @@ FILLS = FIRST, SECOND
 
 _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
-_TRUTHS = True, False
+_TRUTHS = (True, False), (True, False)
+_FALSE = (True, False), (False, False)
+"""Other truth values than these, for half of the variants; the others hold False the second time,
+so that comparing two elements shows."""
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
@@ -72,9 +75,10 @@ _SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
 _ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
 _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
+_QUARTERS = _table((128 + _ODD, 128 + _OTHER), (127 - _ODD, 127 - _OTHER))  # codes; 128 is the sign
 
-# A HALF holds all of them.
-_LARGE = 24576 + 32 * _NTH
+# Odd; a HALF rounds them to even ones, all of which differ.
+_LARGE = 24577 + 32 * _NTH
 _INFINITE = _table((-np.inf, -32768), (_LARGE, _LARGE + 16))
 _FINITE = _table((-961.5 - 4 * _NTH, -959.5 - 4 * _NTH), (_LARGE, _LARGE + 16))
 _SHORT_FINITE = _table((-0.5 - _SHORT, 1.5 - _SHORT), (_SHORT - 1, _SHORT - 3))
@@ -91,12 +95,15 @@ def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOO
 
     >>> from poplite.types import HALF
     >>> numbers_of(HALF, SECOND)[:2].tolist()
-    [[24576.0, 24592.0], [-inf, -32768.0]]
+    [[24577.0, 24593.0], [-inf, -32768.0]]
     """
     kind = element.dtype.kind
-    if kind == "b" or fill == OUTPUT:
-        both = _TRUTHS if kind == "b" else _OUTPUTS["f" if kind == "f" else "i"]
-        return np.broadcast_to(np.array(both), (VARIANTS, 2))
+    if kind == "b":
+        return np.array(_FALSE if fill == SECOND else _TRUTHS).repeat(VARIANTS // 2, axis=0)
+    if fill == OUTPUT:
+        return np.broadcast_to(np.array(_OUTPUTS["f" if kind == "f" else "i"]), (VARIANTS, 2))
+    if element is QUARTER:
+        return np.asarray(_QUARTERS[(fill + _NTH) % 2, _NTH])
     may_be_negative = loops.ends != "perhaps"
     if kind != "f":
         has_sign = kind == "i" and may_be_negative

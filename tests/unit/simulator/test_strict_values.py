@@ -206,8 +206,32 @@ class TurnsUnsigned(pl.Vertex):
         self.y = count
 
 
+class IsOddFloat(pl.Vertex):
+    x: pl.Input[pl.FLOAT]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.y = int(self.x) % 2
+
+
+class Differ(pl.Vertex):
+    x: pl.Input[pl.Vector[pl.BOOL]]
+    y: pl.Output[pl.BOOL]
+
+    def compute(self) -> None:
+        self.y = self.x[0] != self.x[1]
+
+
+class IsNegativeQuarter(pl.Vertex):
+    x: pl.Input[pl.QUARTER]
+    y: pl.Output[pl.INT]
+
+    def compute(self) -> None:
+        self.y = 1 if self.x < 0 else 0
+
+
 USES = [
-    AddZero, TimesOne, TurnsUnsigned,
+    AddZero, TimesOne, TurnsUnsigned, IsOddFloat, Differ, IsNegativeQuarter,
     IsNegative, IsLarge, IsOdd, Turns, TurnsBack, TurnsInEachOther, Bits, Digits, Asserts,
     CountNegative, Larger, Smaller, Turned, Differences, AddHuge, AddTo, AddUp,
 ]  # fmt: skip
@@ -224,8 +248,10 @@ def engine_of(cls: type[pl.Vertex], interpret: bool, **values: Any) -> tuple[pl.
             name,
             mapping=0,
             initial_value=values.get(name),
+            metadata=pl.QuarterMetadata("F143", 0) if field.element is pl.QUARTER else None,
         )
         for name, field in cls.fields.items()
+        if not field.is_implicit  # the metadata of a QUARTER
     }
     graph.add_vertex(step, cls, tile=0, **fields)
     return pl.Engine(graph, pl.Execute(step), interpret=interpret), fields
@@ -238,7 +264,7 @@ def test_a_use_is_found(interpret: bool, cls: type[pl.Vertex]) -> None:
     name = next(iter(cls.fields))
     with pytest.raises(pl.UninitializedReadError, match=f"reads '{cls.__name__}.{name}'"):
         engine.run()
-    engine.write(fields[name], 1)
+    engine.write(fields[name], True if fields[name].element_type is pl.BOOL else 1)
     engine.run()
 
 
