@@ -11,6 +11,7 @@ import numpy as np
 
 from poplite.compile.checks import EdgesOf, check_program
 from poplite.compile.emit import Emitter
+from poplite.compile.garbage import no_collection
 from poplite.compile.host_steps import host_tensor
 from poplite.compile.interpreting import interpreted_classes
 from poplite.compile.lower import origins_of, stored
@@ -51,6 +52,7 @@ STRICT_LIMIT = 1_000_000
 """Connected elements up to which strict checks are on by default."""
 
 
+@no_collection()
 def compile_graph(
     graph: Graph,
     programs: Programs,
