@@ -24,7 +24,7 @@ from poplite.display import Displayed
 from poplite.errors import TensorIndexError
 from poplite.graph.storage.copies import refuse_copies
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, fitted
+from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ class FieldRef:
             )
         if row < 0:
             raise TensorIndexError(
-                f"{self.vertex}: field '{self.field.name}' has no row {row}",
+                f"{self.vertex}: field '{self.field.name}' has no row {number_text(row)}",
                 at=here(),
                 found="rows count from 0; the list grows with the rows connected",
                 fix=f"vertex['{self.field.name}'][0]",
