@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed
-from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.errors import GraphConnectionError
 from poplite.graph import variables
 from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
@@ -58,7 +58,7 @@ from poplite.graph.variables import Declaration, MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 from poplite.vertex.vertex import Vertex, field_of
 from poplite.view import Storage
@@ -674,15 +674,7 @@ class Graph(Displayed):
         ([Interval(begin=3, end=6)], [0, 0])
         """
         check_own(self, tensor, "sorted_contiguous_regions", here())
-        if not isinstance(report_aliases, bool | np.bool_ | list):
-            raise ElementTypeError(
-                f"sorted_contiguous_regions: report_aliases is {clipped(report_aliases)}, "
-                "neither a bool nor a list",
-                at=here(),
-                found=of_type(report_aliases),
-                fix="pass an empty list, which is filled, or True",
-            )
-        report = isinstance(report_aliases, list) or report_aliases
+        report = memory_regions.reports_aliases(report_aliases)
         groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
         if isinstance(report_aliases, list) and groups.aliases is not None:
             report_aliases[:] = groups.aliases.tolist()
