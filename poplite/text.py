@@ -10,10 +10,14 @@ integer_or_none(value)                 an integer as users give one; None, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log10
 from operator import index
 
 LINE = 100
 """Characters of the longest repr."""
+
+MOST_DIGITS = 10**30
+"""The least whole number that is not written with all its digits."""
 
 LEAST_NAME = 12
 """Characters that are left of a name, however little room there is."""
@@ -30,7 +34,32 @@ def amount(number: int, noun: str, plural: str = "") -> str:
     >>> amount(1, "step"), amount(2000, "step"), amount(0, "vertex", "vertices")
     ('1 step', '2,000 steps', '0 vertices')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number_text(number, ',')} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number_text(number: int, form: str = "") -> str:
+    """Return a whole number of any size as text, that of a very large one as a power of ten.
+
+    Args:
+        number: any whole number.
+        form: how a smaller one is written, as in an f-string.
+
+    >>> number_text(2000, ","), number_text(-(10**5000)), number_text(10**400 + 1)
+    ('2,000', '-about 10^5000', 'about 10^400')
+    """
+    if abs(number) < MOST_DIGITS:
+        return f"{number:{form}}"
+    # Python refuses to write more than 4,300 digits.
+    return f"{'-' if number < 0 else ''}about 10^{round(log10(abs(number)))}"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Return a shape as text, however large its extents are.
+
+    >>> shape_text((2, 3)), shape_text((10**400,)), shape_text(())
+    ('(2, 3)', '(about 10^400,)', '()')
+    """
+    return f"({', '.join(map(number_text, shape))}{',' if len(shape) == 1 else ''})"
 
 
 def shortened(name: str, length: int) -> str:
@@ -75,7 +104,12 @@ def clipped(value: object, length: int = 40) -> str:
     >>> clipped([1, 2]), clipped("x" * 99, 10)
     ('[1, 2]', "'xxxxxx...")
     """
-    text = " ".join(repr(value).split())
+    if isinstance(value, int) and abs(value) >= MOST_DIGITS:
+        return number_text(value)
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a whole number in it has more digits than Python writes
+        text = of_type(value).removeprefix("it is ") + " with very large numbers"
     return text if len(text) <= length else text[: length - len("...")] + "..."
 
 

@@ -659,6 +659,7 @@ class Graph(Displayed):
         Raises:
             TensorIndexError: for an interval outside the tensor.
             GraphConnectionError: for a tensor of another graph.
+            ElementTypeError: when `report_aliases` is neither a bool nor a list.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -673,7 +674,7 @@ class Graph(Displayed):
         ([Interval(begin=3, end=6)], [0, 0])
         """
         check_own(self, tensor, "sorted_contiguous_regions", here())
-        report = isinstance(report_aliases, list) or report_aliases
+        report = memory_regions.reports_aliases(report_aliases)
         groups = memory_regions.sorted_regions(tensor, intervals, remove_aliased, report)
         if isinstance(report_aliases, list) and groups.aliases is not None:
             report_aliases[:] = groups.aliases.tolist()
@@ -805,7 +806,7 @@ class Graph(Displayed):
             name: name within the current scopes; a number is added if the name is in use.
 
         Raises:
-            ControlProgramError: when it is not a program.
+            ControlProgramError: when it is not a program, or calls a function of another graph.
             TensorCreationError: when the name is not a string.
 
         >>> from poplite.program import Call, Program

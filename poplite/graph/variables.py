@@ -52,7 +52,7 @@ from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import by_replica
 from poplite.source import SourceLocation
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, shape_text
 from poplite.types import (
     QUARTER,
     QUARTER_METADATA,
@@ -269,7 +269,7 @@ def _declared(
     size = math.prod(extents)
     if space.next_base + size >= MAX_ADDRESS:
         raise SizeOverflowError(
-            f"'{title}': shape {extents} has {amount(size, 'element')}, "
+            f"'{title}': shape {shape_text(extents)} has {amount(size, 'element')}, "
             "more than addresses are left",
             at=at,
             found=f"a graph has {MAX_ADDRESS:,} addresses; {space.next_base:,} are used",

@@ -39,7 +39,7 @@ from poplite.machine.facts import (
     PoplarArchitecture,
 )
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none
+from poplite.text import amount, clipped, integer_or_none, number_text
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
 
 MOST_TILES = 2**22
@@ -108,7 +108,7 @@ class Target:
         if self.tiles > MOST_TILES:
             most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
             raise InvalidMachineModel(
-                f"Target: {self.tiles:,} tiles, but the most is {MOST_TILES:,}",
+                f"Target: {amount(self.tiles, 'tile')}, but the most is {MOST_TILES:,}",
                 at=here(),
                 found=f"on {amount(self.ipus, 'IPU')}; tiles counts those of all IPUs",
                 fix=f"Target({most})",
@@ -216,7 +216,7 @@ class Target:
         on = f" on {self.ipus} IPUs" if self.ipus > 1 else ""
         own = f", {amount(len(self.costs), 'own cost')}" if self.costs else ""
         return (
-            f"<Target {self.tiles:,} tiles{on}, {self.workers} workers, "
+            f"<Target {self.tiles:,} tiles{on}, {number_text(self.workers)} workers, "
             f"{self.tile_memory_bytes:,} B a tile, {self.clock_hz / 1e9:.3f} GHz{own}>"
         )
 
@@ -343,12 +343,12 @@ def _costs(
                 f"Target: costs has {name!r}, which is an argument of its own",
                 at=here(),
                 found=f"given as {clipped(value)}",
-                fix=f"Target({name}={value!r})",
+                fix=f"Target({name}={clipped(value)})",
             )
         number = _number(value)
         if not 0 <= number < math.inf:
             raise InvalidMachineModel(
-                f"Target: costs[{name!r}]={value!r} is not a finite number from 0",
+                f"Target: costs[{name!r}]={clipped(value)} is not a finite number from 0",
                 at=here(),
                 found=f"{FACTS[architecture][name]} of '{architecture}'",
                 fix=f"costs={{{name!r}: {default:g}}}",
@@ -362,16 +362,16 @@ def _count(name: str, value: object, default: Any) -> int:
     if count is None:
         number = _number(value)
         nearest = max(1, round(number)) if math.isfinite(number) else default
-        raise _refused(name, f"{value!r} is not a whole number", nearest)
+        raise _refused(name, f"{clipped(value)} is not a whole number", nearest)
     if count < 1:
-        raise _refused(name, f"{count} but at least 1 is needed", 1)
+        raise _refused(name, f"{number_text(count)} but at least 1 is needed", 1)
     return count
 
 
 def _positive(name: str, value: object, default: Any) -> float:
     number = _number(value)
     if not 0 < number < math.inf:
-        raise _refused(name, f"{value!r} is not a finite number above 0", default)
+        raise _refused(name, f"{clipped(value)} is not a finite number above 0", default)
     return number
 
 

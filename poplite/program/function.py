@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError
 from poplite.graph.host.remote import HostFunction
-from poplite.program.base import Program, child, set_once
+from poplite.graph.storage.copies import refuse_copies
+from poplite.program.base import Program, checked, child, set_once
 from poplite.program.walk import children_first
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from poplite.program.host import HostCall
 
 
+@refuse_copies("graph.add_function(function.program) makes another function")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A program that `Call` runs; made by `graph.add_function`.
@@ -81,7 +83,16 @@ class FunctionBuffer:
 
 def function_of(graph: Graph, name: str, program: object, at: SourceLocation) -> Function:
     """Return a function of a graph; see `graph.add_function`."""
-    return Function(graph, name, child(program, "add_function"), at)
+    part = checked(program, "add_function")
+    for node in children_first(part):
+        if isinstance(node, FunctionCall) and node.function.graph is not graph:
+            raise ControlProgramError(
+                f"add_function '{name}': it calls function '{node.function.name}' of another graph",
+                at=at,
+                found=f"that is of {node.function.graph!r} ({node.function.location})",
+                fix="graph.add_function(program), with the same graph for both",
+            )
+    return Function(graph, name, child(part, "add_function"), at)
 
 
 def buffer_of(graph: Graph, function: object, at: SourceLocation) -> FunctionBuffer:

@@ -49,9 +49,9 @@ class Repeat(Program):
             times = -1
         if not 0 <= times <= MOST_TIMES:
             raise ControlProgramError(
-                f"Repeat: {clipped(count)} times, but a whole number from 0 is needed",
+                f"Repeat: {clipped(count)} times, but a whole number from 0 to 2**32 - 1 is needed",
                 at=here(),
-                found=f"{of_type(count)}; counts are 0 to 2**32 - 1",
+                found=of_type(count),
                 fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
                 if isinstance(given, Tensor)
                 else "Repeat(2**16, Repeat(2**16, body)), one inside the other"

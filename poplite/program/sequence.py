@@ -12,12 +12,14 @@ from typing import Self
 
 from poplite.errors import ControlProgramError, GraphRecursionError
 from poplite.graph.graph import Graph
+from poplite.graph.storage.copies import refuse_copies
 from poplite.program.base import Program, checked, parts, set_once
 from poplite.program.function import functions_between
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, of_type
 
 
+@refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Growing(Program):
     """Base of programs with an `add`.

@@ -23,6 +23,7 @@ import numpy as np
 from poplite.arrays.digits import Digit, coalesce, locate, place_values, regroup
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
+from poplite.source import here
 from poplite.view.contiguous.chunks import chunks
 from poplite.view.contiguous.regions import address_at
 from poplite.view.parts import cut, flat, levels, opened
@@ -32,6 +33,9 @@ Pair = tuple[View, View]
 
 STEPS = 2**12
 """Comparisons of parts before runs are compared: about 20 ms."""
+
+MOST_STEPS = 2**21
+"""Comparisons of parts of views too long for that: at most about ten seconds."""
 
 MOST_STREAMED = 2**30
 """Elements of views whose runs are compared: at most about ten seconds."""
@@ -64,6 +68,9 @@ def same_elements(a: View, b: View) -> bool:
 
     Views without elements are the same if their shapes are equal.
 
+    Raises:
+        SizeOverflowError: when they are too long to compare.
+
     >>> from poplite.view.concat import concat
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 2), (2,))
@@ -87,10 +94,18 @@ def same_elements(a: View, b: View) -> bool:
             return _same_runs(one, other)
         except SizeOverflowError:  # a space below has too many runs to be listed
             pass
-    return bool(_compared(one, other, None)) if found is None else found
+    found = _compared(one, other, MOST_STEPS) if found is None else found
+    if found is None:
+        raise SizeOverflowError(
+            f"two views of {one.shape[0]:,} elements are too long to compare",
+            at=here(),
+            found=f"they are made differently; {MOST_STEPS:,} parts of them were compared",
+            fix="compare slices of them",
+        )
+    return found
 
 
-def _compared(a: View, b: View, most: int | None) -> bool | None:
+def _compared(a: View, b: View, most: int) -> bool | None:
     """Compare part by part; None if that would take more than `most` steps."""
     stack: list[Iterator[Pair]] = [iter([(a, b)])]
     steps = 0
@@ -107,7 +122,12 @@ def _compared(a: View, b: View, most: int | None) -> bool | None:
             continue
         if isinstance(one.space, Storage) and isinstance(other.space, Storage):
             return False
-        stack.append(_ordered(one, other) or _columns(one, other) or _opened(one, other))
+        stack.append(
+            _periodic(one, other)
+            or _ordered(one, other)
+            or _columns(one, other)
+            or _opened(one, other)
+        )
     return True
 
 
@@ -190,18 +210,48 @@ def _opened(a: View, b: View) -> Iterator[Pair]:
 
 def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
     """Cut two lists of views, with equally many elements, into pairs of views of equal sizes."""
-    left, right = left[::-1], right[::-1]
-    while left:
-        one, other = left.pop(), right.pop()
-        size, others = one.shape[0], other.shape[0]
-        if size > others:
-            left += (cut(one, 0, others) + cut(one, others, size))[::-1]
-            right.append(other)
-        elif size < others:
-            right += (cut(other, 0, size) + cut(other, size, others))[::-1]
-            left.append(one)
-        else:
+    # Each view with the position up to which it is compared: cut there it would lose its period.
+    lefts, rights = ([(view, 0) for view in reversed(views)] for views in (left, right))
+    while lefts:
+        (one, i), (other, j) = lefts.pop(), rights.pop()
+        size, others = one.shape[0] - i, other.shape[0] - j
+        count = min(size, others)
+        if i == j and size == others == one.shape[0]:
             yield one, other
+            continue
+        if size > count:
+            lefts.append((one, i + count))
+        if others > count:
+            rights.append((other, j + count))
+        enough = _enough(one, other, count)
+        if enough is not None:
+            yield from _merged(cut(one, i, i + enough), cut(other, j, j + enough))
+        else:
+            lefts += [(part, 0) for part in reversed(cut(one, i, i + count))]
+            rights += [(part, 0) for part in reversed(cut(other, j, j + count))]
+
+
+def _periodic(a: View, b: View) -> Iterator[Pair] | None:
+    """If both repeat something, each over and over, compare as much as decides."""
+    enough = _enough(a, b, a.shape[0])
+    return None if enough is None else _merged(cut(a, 0, enough), cut(b, 0, enough))
+
+
+def _enough(a: View, b: View, count: int) -> int | None:
+    """Return how many of `count` elements decide, if that is fewer.
+
+    Sequences of periods p and q that agree in p + q elements agree everywhere (Fine and Wilf).
+    """
+    sizes = [_period(view) for view in (a, b)]
+    return sum(sizes) if all(sizes) and sum(sizes) < count else None
+
+
+def _period(view: View) -> int:
+    """Return after how many elements a view starts anew, over and over; 0 if it does not."""
+    digits = view.flat_digits()
+    if not digits or digits[0][1]:
+        return 0
+    return view.shape[0] // digits[0][0]
 
 
 def _same_runs(a: View, b: View) -> bool:

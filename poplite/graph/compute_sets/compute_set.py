@@ -24,7 +24,7 @@ from poplite.display import Displayed
 from poplite.errors import TensorIndexError
 from poplite.graph.storage.copies import refuse_copies
 from poplite.source import SourceLocation, here
-from poplite.text import amount, clipped, fitted
+from poplite.text import amount, clipped, fitted, number_text
 from poplite.vertex.vertex import Field, MultiVertex, Vertex, field_of
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class VertexList(Sequence["VertexInstance"]):
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+@refuse_copies("graph.add_vertex, with the same class and tensors")
 class VertexInstance:
     """One vertex of a compute set.
 
@@ -305,12 +306,31 @@ class FieldRef:
             )
         if row < 0:
             raise TensorIndexError(
-                f"{self.vertex}: field '{self.field.name}' has no row {row}",
+                f"{self.vertex}: field '{self.field.name}' has no row {number_text(row)}",
                 at=here(),
                 found="rows count from 0; the list grows with the rows connected",
                 fix=f"vertex['{self.field.name}'][0]",
             )
+        size = self.vertex.sizes.get(self.field.name)
+        if size is not None and row >= size:
+            raise TensorIndexError(
+                f"{self.vertex}: field '{self.field.name}' has {amount(size, 'row')}, and no row "
+                f"{number_text(row, ',')}",
+                at=here(),
+                found=f"declared {self.field}",
+                fix=f"a row from 0 to {size - 1:,}, or a larger size in graph.set_field_size"
+                if size
+                else "a larger size in graph.set_field_size",
+            )
         return FieldRef(self.vertex, self.field, row)
+
+    def __iter__(self) -> Iterator[FieldRef]:
+        from poplite.graph.compute_sets.field_sizes import size_of  # it imports this module
+
+        if self.field.depth != 2 or self.index is not None:
+            self[0]  # refuses
+        rows = range(size_of(self, here()))
+        return iter([FieldRef(self.vertex, self.field, row) for row in rows])
 
     @property
     def is_indexed(self) -> bool:

@@ -178,9 +178,9 @@ def no_such_tile(
       tiles are 0-3
       try: a smaller tile number, or a graph of 5 tiles, such as Graph(Target(tiles=5))
     """
-    larger = isinstance(tile, int) and tile >= 0
+    larger = isinstance(tile, int) and 0 <= tile < 2**32
     return InvalidTileMapping(
-        f"{what}: tile {tile}, but the graph has {amount(num_tiles, 'tile')}",
+        f"{what}: tile {clipped(tile)}, but the graph has {amount(num_tiles, 'tile')}",
         at=at,
         found=f"tiles are {ranges(range(num_tiles))}",
         fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]

@@ -24,7 +24,7 @@ import numpy as np
 from poplite.arrays.intervals import Interval
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError
 from poplite.source import here
-from poplite.text import amount, clipped
+from poplite.text import amount, clipped, number_text
 
 if TYPE_CHECKING:
     from poplite.view import View
@@ -79,7 +79,7 @@ def number(value: object, what: str, tensor: NamedView) -> int:
         ) from None
     if result < 0:
         raise TensorIndexError(
-            f"{what} is {result}, but the least is 0",
+            f"{what} is {number_text(result)}, but the least is 0",
             at=here(),
             found=described(tensor),
             fix="count from 0; only t[...] takes negative indices",
@@ -103,7 +103,7 @@ def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") ->
     """Refuse more elements than a tensor may have."""
     if size > MOST_ELEMENTS:
         raise SizeOverflowError(
-            f"a tensor of {size:,} elements, but the most is {MOST_ELEMENTS:,}",
+            f"a tensor of {number_text(size, ',')} elements, but the most is {MOST_ELEMENTS:,}",
             at=here(),
             found=described(tensor),
             fix=fix,
@@ -140,7 +140,7 @@ def dimension(value: object, tensor: NamedView) -> int:
     if dim < len(tensor.view.shape):
         return dim
     rank = len(tensor.view.shape)
-    raise outside(f"dimension {dim} of a tensor of rank {rank}", tensor, rank, "dim")
+    raise outside(f"dimension {number_text(dim)} of a tensor of rank {rank}", tensor, rank, "dim")
 
 
 def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
@@ -148,7 +148,9 @@ def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
     i = number(value, "index", tensor)
     if i < size:
         return i
-    raise outside(f"index {i} in dimension {dim} of size {size}", tensor, size, "index")
+    raise outside(
+        f"index {number_text(i)} in dimension {dim} of size {size}", tensor, size, "index"
+    )
 
 
 def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
@@ -164,7 +166,7 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
     if first <= last <= size:
         return first, last
     raise TensorIndexError(
-        f"slice [{first}, {last}) in dimension {dim} of size {size}",
+        f"slice [{number_text(first)}, {number_text(last)}) in dimension {dim} of size {size}",
         at=here(),
         found=described(tensor),
         fix=f"0 <= begin <= end <= {size}; t[begin:end] clamps instead",
@@ -316,7 +318,7 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
     if -size <= i < size:
         return i + size if i < 0 else i
     raise TensorIndexError(
-        f"index {i} in dimension {dim} of size {size}",
+        f"index {number_text(i)} in dimension {dim} of size {size}",
         at=here(),
         found=described(tensor),
         fix=f"use an index from {-size} to {size - 1}" if size else "there is nothing to index",

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from poplite.arrays.intervals import Int64, place
+from poplite.errors import ElementTypeError
 from poplite.graph.mapping.tile_mapping import NO_TILE
 from poplite.graph.tensor.indexing import is_sequence, no_interval
 from poplite.graph.tensor.placement import complete_mapping
 from poplite.graph.tensor.slices import slices_of
-from poplite.source import SourceLocation
-from poplite.text import amount
+from poplite.source import SourceLocation, here
+from poplite.text import amount, clipped, of_type
 from poplite.view import Cat, Intervals, View, contains_aliases, storages
 from poplite.view.address_sets import Part, Runs, ranges_of
 from poplite.view.memory_order import (
@@ -165,6 +166,18 @@ class TileRegions(Sequence[SortedRegions]):
             f"{amount(len(self.tiles), 'tile')}, {amount(len(self.groups), 'group')}, "
             f"{amount(len(self.groups.begin), 'interval')}>"
         )
+
+
+def reports_aliases(given: object) -> bool:
+    """Return whether aliases are reported: True, or a list to be filled."""
+    if isinstance(given, bool | np.bool_ | list):
+        return isinstance(given, list) or bool(given)
+    raise ElementTypeError(
+        f"sorted_contiguous_regions: report_aliases is {clipped(given)}, neither a bool nor a list",
+        at=here(),
+        found=of_type(given),
+        fix="pass an empty list, which is filled, or True",
+    )
 
 
 def sorted_regions(

@@ -34,7 +34,7 @@ from poplite.graph.tensor.indexing import (
     outside,
 )
 from poplite.source import here
-from poplite.text import amount
+from poplite.text import amount, shape_text
 from poplite.types import ElementType
 from poplite.view import MOST_LEVELS, View, one_level
 
@@ -103,7 +103,8 @@ def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
     new = tuple(_sizes(given, "shape", count, tensor))  # type: ignore[arg-type]
     if math.prod(new) != count:
         raise TensorCreationError(
-            f"reshape to {new}: {amount(math.prod(new), 'element')}, but the tensor has {count:,}",
+            f"reshape to {shape_text(new)}: {amount(math.prod(new), 'element')}, "
+            f"but the tensor has {count:,}",
             at=here(),
             found=described(tensor),
             fix=f"a shape of {amount(count, 'element')}, such as ({count},)",

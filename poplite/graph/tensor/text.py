@@ -11,7 +11,7 @@ of few runs, or of an entire variable.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,9 @@ FEW_RUNS = 10_000
 
 MANY_RUNS = 1_000_000
 """Number of runs above which an error does not look for the elements at fault."""
+
+LONGEST_EXPRESSION = 100_000
+"""Characters of an expression that are written."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
@@ -232,7 +235,7 @@ def _shuffled(view: View) -> list[int]:
 
 
 def expression(tensor: Tensor) -> str:
-    """Return the view of a tensor as an expression, down to its variables.
+    """Return the view of a tensor as an expression, down to its variables, cut off if very long.
 
     >>> import poplite as pl
     >>> expression(pl.Graph().add_variable(pl.INT, (2, 3), "t").T.flatten())
@@ -242,16 +245,40 @@ def expression(tensor: Tensor) -> str:
 
 
 def _expression(tensor: Tensor, view: View) -> str:
+    words: list[str] = []
+    room = LONGEST_EXPRESSION
+    # What is shared by many parts is written at each place: 2^n times below n concatenations.
+    stack: list[Iterator[str | View]] = [iter([view])]
+    while stack:
+        word = next(stack[-1], None)
+        if word is None:
+            stack.pop()
+        elif isinstance(word, View):
+            stack.append(_words(tensor, word))
+        else:
+            words.append(word)
+            room -= len(word)
+            if room < 0:
+                return "".join(words)[:LONGEST_EXPRESSION] + "..."
+    return "".join(words)
+
+
+def _words(tensor: Tensor, view: View) -> Iterator[str | View]:
+    """Yield the text of a view, with the views below it where theirs stands."""
     if not view.num_elements:
-        return "no elements"
+        yield "no elements"
+        return
     if isinstance(view.space, Storage):
-        source = tensor.graph.variable_of(view.space).name
+        yield tensor.graph.variable_of(view.space).name
     else:
-        kids = "; ".join([_expression(tensor, kid) for kid in view.space.kids])
-        source = f"{view.space.outer} x [{kids}]"
+        yield f"{view.space.outer} x ["
+        for k in range(len(view.space.kids)):
+            yield "; " if k else ""
+            yield view.space.kids[k]
+        yield "]"
     numbers = [
         ", ".join(f"{extent}:{stride}" for extent, stride in digits_of(size, dim)) or "1"
         for size, dim in zip(view.shape, view.dims, strict=True)
     ]
     digits = " ".join(f"({number})" for number in numbers)
-    return f"{source} from {view.off}, extent:stride {digits}".rstrip()
+    yield f" from {view.off}, extent:stride {digits}".rstrip()

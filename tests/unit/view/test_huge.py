@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import poplite as pl
 from poplite import FLOAT, Graph, SizeOverflowError, concat
 from poplite.view import (
     Storage,
@@ -153,3 +154,29 @@ def test_more_elements_than_an_index_can_count_are_refused() -> None:
         most.broadcast(2, 1)
     with pytest.raises(SizeOverflowError, match=r"13,835,058,055,282,163,712 elements"):
         most.upsample(3, 1)
+
+
+def test_repetitions_of_different_lengths_or_phases_are_compared_once() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    a, b = graph.add_variable(pl.INT, (7,), "a"), graph.add_variable(pl.INT, (5,), "b")
+    s, many = pl.concat([a, b]), 2**40
+
+    def shifted(t: pl.Tensor, times: int) -> pl.Tensor:
+        turned = pl.concat([t[3:], t[:3]])
+        return pl.concat([t[:3], turned.broadcast(times - 1, 0), t[3:]])
+
+    assert a.broadcast(many, 0) == shifted(a, many)
+    assert s.broadcast(2**26, 0) == shifted(s, 2**26)
+    assert s.broadcast(many, 0) == pl.concat([a, b, a, b]).broadcast(many // 2, 0)
+    other = pl.concat([a[:6], a[:1]])
+    assert a.broadcast(many, 0) != pl.concat([shifted(a, many - 1), other])
+    assert s.broadcast(many, 0) != pl.concat([a, b, other, b]).broadcast(many // 2, 0)
+
+
+def test_views_too_long_to_compare_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("poplite.view.equality.STEPS", 0)
+    monkeypatch.setattr("poplite.view.equality.MOST_STEPS", 0)
+    monkeypatch.setattr("poplite.view.equality.MOST_STREAMED", 0)
+    a = pl.Graph(pl.Target(tiles=1)).add_variable(pl.INT, (2,), "a")
+    with pytest.raises(pl.SizeOverflowError, match="too long to compare"):
+        assert pl.concat([a.reverse(0), a]) == pl.concat([a[1:2], a[:1], a])

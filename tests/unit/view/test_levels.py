@@ -91,3 +91,13 @@ def test_levels_that_cannot_be_joined_are_refused_when_they_are_made() -> None:
     t = pl.Graph().add_variable(pl.FLOAT, (701, 1103))
     with pytest.raises(pl.SizeOverflowError, match=rf"more than {MOST_LEVELS} concat.*\n.*773,203"):
         reshaped(t, t, 2 * MOST_LEVELS)
+
+
+def test_the_text_of_parts_within_parts_is_cut_off() -> None:
+    t = pl.Graph(pl.Target(tiles=1)).add_variable(pl.INT, (60,), "t")
+    for _ in range(100):
+        t = pl.concat([t[::2], t[1::2]])
+    stream = io.StringIO()
+    t.output(stream)
+    assert len(stream.getvalue()) < 101_000
+    assert stream.getvalue().endswith("...\n")
