@@ -315,6 +315,5 @@ def test_functions_of_another_graph_are_refused_though_they_use_nothing_of_it() 
     empty = other.add_function(Sequence(), "empty")
     with pytest.raises(ControlProgramError, match="Call 'empty': the function belongs to anoth"):
         check_program(graph, {"main": Repeat(2, Sequence(Call(empty)))}, edge_table)
-    outer = graph.add_function(Sequence(Call(empty)))
     with pytest.raises(ControlProgramError, match=r"(?s)Call 'empty'.*program 'two'"):
-        check_program(graph, {"one": Sequence(), "two": Call(outer)}, edge_table)
+        check_program(graph, {"one": Sequence(), "two": Sequence(Call(empty))}, edge_table)
