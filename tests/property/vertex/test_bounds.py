@@ -40,6 +40,7 @@ NUMBERS = st.sampled_from(
     + ["len(self.rows[0])", "self.long"]
 )
 KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store", "assert", "place"]
+KINDS += ["set", "sum", "exchange", "row local", "row of local"]
 STEPS = st.sampled_from(["", "", ", 1", ", 2", ", 3", ", -1", ", -2"])
 
 
@@ -78,6 +79,16 @@ def bodies(draw: st.DrawFn) -> str:
             elif kind == "local" and names:
                 lines.append(f"{indent}t{len(lines)} = {index}")
                 lines.append(f"{indent}total += self.x[t{len(lines) - 1}]")
+            elif kind == "set":
+                lines.append(f"{indent}s = {index}")
+            elif kind == "sum":
+                lines.append(f"{indent}s {draw(st.sampled_from(['+=', '-=']))} {draw(NUMBERS)}")
+            elif kind == "exchange":
+                lines.append(f"{indent}s, u = u, {index}")
+            elif kind == "row local":
+                lines.append(f"{indent}r = self.rows[{index}]")
+            elif kind == "row of local":
+                lines.append(f"{indent}total += r[{index}]")
             elif kind == "row":
                 other = draw(indices(names)) if names else draw(NUMBERS)
                 lines.append(f"{indent}total += self.rows[{index}][{other}]")
@@ -95,7 +106,8 @@ def bodies(draw: st.DrawFn) -> str:
             else:
                 lines.append(f"{indent}total += self.x[{index}]")
 
-    block(0, [], "        ")
+    lines.append("        s, u, r = 0, 1, self.rows[0]")
+    block(0, ["s", "u"], "        ")
     return "\n".join([*lines, "        self.total = total"])
 
 
@@ -211,6 +223,35 @@ def test_lengths_are_compared_once_before_the_loop(tmp_path: Path) -> None:
     assert "@fits(self.x, 3, (self.n + -1) * 3 + 8)" in before
     assert "@fits(self.y, 0, self.n + -2)" in before
     assert needed == ["@fits(self.x, 3, (self.n + -1) * 3 + 8)", "@fits(self.y, 0, self.n + -2)"]
+
+
+def test_locals_are_what_was_assigned_last(tmp_path: Path) -> None:
+    body = (
+        "        a, b = self.rows[0], self.rows[1]\n        for i in range(self.n):\n"
+        "            c = self.rows[i]\n            to = i * 3\n            a[to] = b[to]\n"
+        "            to += 5\n            total += c[2] + self.x[to]\n"
+        "            to, k = 0, to - 1\n            total += self.x[to] + self.y[k]"
+    )
+    found, needed = text(tmp_path, body)
+    before, _, _ = found.partition("for i")
+    assert "@fits(self.x, 5, (self.n + -1) * 3 + 5)" in before
+    assert "@fits(self.y, 4, (self.n + -1) * 3 + 4)" in before
+    assert "@rows_fit(self.rows, 2, 2)" in before
+    assert "@fits(a, 0, (self.n + -1) * 3)" in before
+    assert needed is not None
+    assert "@row_fits(self.rows, 1, 0, (self.n + -1) * 3)" in needed
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["if i > 2:\n                t = 9", "for j in range(i):\n                t += 1"]
+    + ["while t < self.m:\n                t += 2", "t = self.place[i]"],
+)
+def test_locals_that_may_have_changed_are_not_known(tmp_path: Path, change: str) -> None:
+    body = f"for i in range(self.n):\n            t = 1\n            {change}\n"
+    found, needed = text(tmp_path, f"        {body}            total += self.x[t]")
+    assert "@fits(self.x" not in found
+    assert needed is None
 
 
 def test_what_only_some_turns_access_does_not_slow_down_the_others(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Guards:
             if not self._is_proved(site, owner, index):
                 conditions = self._of_owner(owner, index, site.path, self._sites.body)
                 if conditions is None:
+                    conditions = self._of_even_rows(owner, index, site.path, self._sites.body)
+                if conditions is None:
                     return None
                 found.update({ast.dump(each): each for each in conditions})
         return list(found.values())
@@ -142,12 +144,13 @@ class Guards:
         self, owner: ast.expr, index: ast.expr, path: Path, level: Part
     ) -> list[ast.expr] | None:
         """Return what makes an access safe if its vector or list stays the same in a loop."""
+        owner, of_row = self._row(owner, path, level)
         if not self._stays(owner, level) or (span := self._span(index, path, level)) is None:
             return None
         if not isinstance(owner, ast.Subscript):
             return [*span.needs, call("fits", owner, span.least, span.most)]
         # One row of the list is looked up: its number must not change in the loop.
-        row = self._span(owner.slice, path, level)
+        row = self._span(owner.slice, of_row, level)
         if row is None or not row.is_exact or isinstance(owner.value, ast.Subscript):
             return None
         found = call("row_fits", owner.value, row.least, span.least, span.most)
@@ -157,11 +160,21 @@ class Guards:
         self, owner: ast.expr, index: ast.expr, path: Path, level: Part
     ) -> list[ast.expr] | None:
         """Return the same for another row in each iteration, if all rows have one length."""
+        owner, _ = self._row(owner, path, level)
         if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
             return None
         if (span := self._span(index, path, level)) is None:
             return None
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
+
+    def _row(self, owner: ast.expr, path: Path, level: Part) -> tuple[ast.expr, Path]:
+        """Return what a local stands for that is assigned within a loop, and where it was."""
+        while isinstance(owner, ast.Name) and owner.id in level.assigned:
+            made = self._sites.assignments.get(owner)
+            if made is None or level not in made.path:
+                break
+            owner, path = made.node, made.path
+        return owner, path
 
     # The limits of numbers
 
@@ -180,7 +193,7 @@ class Guards:
         if (constant := self._sites.constant(node)) is not None:
             number = ast.Constant(constant)
             return Span(number, number, constant.bit_length())
-        if self._facts.kinds.get(node) is not Kind.INT:
+        if self._facts.kinds.get(node) is not Kind.INT and node not in self._sites.sums:
             return None
         match node:
             case ast.Name():
@@ -206,14 +219,10 @@ class Guards:
         loop = self._loop_of(node, path)
         if loop is not None and path.index(loop) >= path.index(level):
             return self._of_loop(loop, path[: path.index(loop)], level)
-        made = self._sites.assignments[node.id]
-        if len(made) != 1 or (only := made[0]) is None:
+        made = self._sites.assignments.get(node)
+        if made is None or level not in made.path:
             return None
-        # Typing has refused locals that may be unset here.
-        is_before = only.path == path[: len(only.path)] and only.node.lineno < node.lineno
-        if not is_before or level not in only.path:
-            return None
-        return self._span(only.node, only.path, level)
+        return self._span(made.node, made.path, level)
 
     def _of_loop(self, loop: Loop, path: Path, level: Part) -> Span | None:
         begin, stop = (self._span(each, path, level) for each in loop.limits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,17 +64,19 @@ class Sites:
     Attributes:
         body: all of the function.
         found: the accesses, in the order of the text.
-        assignments: for each local, what is assigned where; None for what is no expression.
+        assignments: for each place where a local is read, what was assigned to it last; no entry
+            where that is not known.
+        sums: what `local += number` assigns, as expressions of our own.
     """
 
     def __init__(self, checked: Checked) -> None:
         self._facts = checked.facts
         self.found: list[Site] = []
-        self.assignments: dict[str, list[Site | None]] = defaultdict(list)
+        self.assignments: dict[ast.Name, Site] = {}
+        self.sums: set[ast.expr] = set()
+        self._last: dict[str, Site] = {}
         tree = checked.text.tree
         parameters = [argument.arg for argument in tree.args.args if argument.arg != "self"]
-        for name in parameters:
-            self.assignments[name].append(None)
         self.body = Part(tree, frozenset([*assigned(tree), *parameters]))
         self._statements(tree.body, (self.body,))
 
@@ -85,37 +86,60 @@ class Sites:
                 case ast.For():
                     self._expressions(node.iter, path)
                     inner = self._loop(node) or node
-                    for name in assigned(node.target):
-                        self.assignments[name].append(None)
+                    self._forget(node)  # an iteration may follow another
                     self._statements(node.body, (*path, inner))
+                    self._forget(node)
                     self._statements(node.orelse, (*path, node))
+                    self._forget(node)
                 case ast.While():
+                    self._forget(node)
                     self._expressions(node.test, (*path, node))
                     self._statements(node.body, (*path, node))
+                    self._forget(node)
                     self._statements(node.orelse, (*path, node))
+                    self._forget(node)
                 case ast.If():
                     self._expressions(node.test, path)
+                    before = dict(self._last)
                     self._statements(node.body, (*path, (node, True)))
+                    self._last = before
                     self._statements(node.orelse, (*path, (node, False)))
+                    self._forget(node)
                 case ast.Raise():
                     pass  # its exception is not compiled
                 case ast.Assert():
                     self._expressions(node.test, path)
                 case _:
-                    self._note_assignment(node, path)
                     self._expressions(node, path)
+                    self._note_assignment(node, path)
 
     def _note_assignment(self, node: ast.stmt, path: Path) -> None:
+        made: dict[str, ast.expr] = {}
         match node:
             case ast.Assign(targets=[ast.Name(name)], value=value):
-                self.assignments[name].append(Site(value, path))
-            case _:
-                for name in assigned(node):
-                    self.assignments[name].append(None)
+                made[name] = value
+            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(values)):
+                pairs = zip(names, values, strict=True)
+                made = {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+            case ast.AugAssign(target=ast.Name(name), op=op, value=value):
+                old = ast.Name(name, ast.Load())
+                if name in self._last:
+                    self.assignments[old] = self._last[name]
+                made[name] = ast.BinOp(old, op, value)
+                self.sums |= {old, made[name]}
+        self._forget(node)
+        self._last.update((name, Site(value, path)) for name, value in made.items())
+
+    def _forget(self, node: ast.AST) -> None:
+        """Forget what was assigned to the names that a node assigns."""
+        for name in assigned(node):
+            self._last.pop(name, None)
 
     def _expressions(self, node: ast.AST, path: Path) -> None:
         if isinstance(node, ast.Subscript):
             self.found.append(Site(node, path))
+        if isinstance(node, ast.Name) and node.id in self._last:
+            self.assignments[node] = self._last[node.id]
         children = list(ast.iter_child_nodes(node))
         sometimes: list[ast.AST] = []
         if isinstance(node, ast.IfExp):
