@@ -8,7 +8,6 @@ Names are strict: one that means nothing here is refused, with the reason where 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -181,6 +180,8 @@ def _of_environment() -> dict[str, Any]:
     text = os.environ.get(ENVIRONMENT, "")
     if not text.strip():
         return {}
+    import json  # seldom needed
+
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:

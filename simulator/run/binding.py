@@ -30,7 +30,6 @@ from poplite.simulator.counting.data_dependent import counting_candidates
 from poplite.simulator.progress import Progress, announcer
 from poplite.simulator.run import threads
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.checked_classes import checked_classes
 from poplite.simulator.run.faults import Record
 from poplite.simulator.run.interpreted_steps import InterpretedSteps
 from poplite.simulator.run.interpreted_vertices import Compute
@@ -73,6 +72,8 @@ class CompiledSteps:
         self.interpreted = interpreted
         self.spoiled: str | None = None
         phases = [phases_of(step) for step in executable.steps]
+        from poplite.simulator.run.checked_classes import checked_classes  # needs `bounds`
+
         checked = checked_classes(executable, arena)
         with Builds() as builds:
             _add_first(executable, interpreted, checked, builds)

@@ -18,7 +18,8 @@ from poplite.executable.descriptor import COUNT, Column, positions
 from poplite.executable.executable import Executable
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import Arena
-from poplite.vertex.compute import conditions, remembered
+from poplite.vertex.compute import remembered
+from poplite.vertex.compute.bounds import conditions
 from poplite.vertex.compute.bounds.functions import NUMBER_BITS
 from poplite.vertex.vertex import Vertex
 

@@ -6,7 +6,6 @@ the operations, `interpreted` runs the method as Python, `compiled` prepares it 
 Both forms compute the same bits; docs/arithmetic.md is the table.
 """
 
-from poplite.vertex.compute.bounds import conditions
 from poplite.vertex.compute.compiled import compiled_form
 from poplite.vertex.compute.identity import ClassCode, check, code_identity, code_of, remembered
 from poplite.vertex.compute.interpreted.fields import InterpretedSelf, OutsideField
@@ -23,7 +22,6 @@ __all__ = [
     "code_identity",
     "code_of",
     "compiled_form",
-    "conditions",
     "interpreted",
     "remembered",
 ]

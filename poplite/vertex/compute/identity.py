@@ -22,7 +22,6 @@ What is made from it is kept as long as the class computes the same::
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
@@ -260,6 +259,8 @@ def _identity(checked: Checked) -> tuple[object, ...]:
 
 
 def _function(checked: Checked) -> FunctionCode:
+    import hashlib  # 3 ms, which graphs without code do without
+
     facts = checked.facts
     text = repr(
         (
