@@ -17,8 +17,8 @@ import poplite
 from helpers.source_tree import ROOT, imports_of, modules, tree_of
 
 LAYERS = (
-    "source errors text files display types | jit | arrays | machine | view | vertex | graph"
-    " | vertices | program | report | cost | ops | executable | compile | simulator | viz"
+    "source errors text files display types | jit | arrays | machine | view | vertex | expr"
+    " | graph | vertices | program | report | cost | ops | executable | compile | simulator | viz"
     " | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""

@@ -1,0 +1,35 @@
+"""Expressions: formulas over tensors, without any graph, that operations turn into vertices.
+
+    operand      what takes part in formulas: tensors and expressions, with Python's operators
+    tree         the nodes of an expression
+    operations   every elementwise operation: its types, and how `compute` writes it
+    build        from operands to nodes: types, numbers, shapes
+    formula      an expression as text
+
+A tensor is a leaf of an expression: what is needed of it is its shape, element type and name.
+"""
+
+from poplite.expr.build import apply, argument, as_expr, bind, cast, iota, reduction
+from poplite.expr.operand import Operand
+from poplite.expr.operations import OPERATIONS, Operation
+from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction
+
+__all__ = [
+    "OPERATIONS",
+    "Applied",
+    "Argument",
+    "Expr",
+    "Iota",
+    "Leaf",
+    "Number",
+    "Operand",
+    "Operation",
+    "Reduction",
+    "apply",
+    "argument",
+    "as_expr",
+    "bind",
+    "cast",
+    "iota",
+    "reduction",
+]

@@ -1,0 +1,1 @@
+from poplite.tmp_from_source import vertex_from_source as vertex_from_source
