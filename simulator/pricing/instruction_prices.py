@@ -53,6 +53,12 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
     **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
     "tanh": ("aux", "slot_tanh"),
+    # The nearest of those that the machine has, or that its library calls.
+    **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
+    **dict.fromkeys(("log10", "log1p"), ("aux", "slot_log")),
+    **dict.fromkeys(("erf", "erfc"), ("aux", "slot_tanh")),
+    **dict.fromkeys(("asin", "acos", "atan"), ("aux", "slot_tan")),
+    **dict.fromkeys(("atan2", "cbrt"), ("aux", "slot_pow")),
     **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
     "tan": ("aux", "slot_tan"),
     "pow": ("aux", "slot_pow"),
