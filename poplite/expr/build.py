@@ -39,7 +39,7 @@ def as_expr(value: object, what: str) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, Operand):
-        return Leaf(value)
+        return Leaf(value.read_as())
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | int | float):

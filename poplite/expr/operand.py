@@ -41,6 +41,10 @@ class Operand:
 
     element_type: type[ElementType[Any]]
 
+    def read_as(self) -> Operand:
+        """Return the tensor that an expression reads for this operand: itself, mostly."""
+        return self
+
     def __add__(self, other: Operand | float) -> Expr:
         return _of("add", self, other)
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from poplite.graph.virtual import VirtualGraph
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer
+    from poplite.program.recording import Steps
 
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
@@ -796,6 +797,26 @@ class Graph(Displayed):
         full_name = self._parts.names.unique("compute set", name or f"cs{len(made)}")
         made.append(ComputeSet(self.top_level_graph, full_name, at))
         return made[-1]
+
+    def steps(self, name: str = "") -> Steps:
+        """Return a program whose `with` block takes the steps of operations.
+
+        Args:
+            name: for messages and drawings.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=2))
+        >>> x = graph.add_variable("float32", (4,), "x", mapping="linear", initial_value=3)
+        >>> with graph.steps("update") as update:
+        ...     y = pl.ops.map(x * 0.5)
+        >>> engine = pl.Engine(graph, update)
+        >>> engine.run()
+        >>> engine.read(y)
+        array([1.5, 1.5, 1.5, 1.5], dtype=float32)
+        """
+        from poplite.program.recording import Steps  # it imports this module
+
+        return Steps(self.top_level_graph, checked_name(name, "program", here(), "graph.steps()"))
 
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` can run from many places.

@@ -153,6 +153,21 @@ from poplite.ops.comparisons import (
 from poplite.ops.comparisons import (
     not_equal as not_equal,
 )
+from poplite.ops.control import (
+    if_ as if_,
+)
+from poplite.ops.control import (
+    repeat as repeat,
+)
+from poplite.ops.control import (
+    switch as switch,
+)
+from poplite.ops.control import (
+    together as together,
+)
+from poplite.ops.control import (
+    while_ as while_,
+)
 from poplite.ops.fuse.lowering import Note as Note
 from poplite.ops.fuse.lowering import Root as Root
 from poplite.ops.mathematics import (

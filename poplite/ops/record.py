@@ -19,7 +19,8 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.program import Sequence as Steps
-from poplite.program.sequence import check_appended
+from poplite.program.recording import recorder
+from poplite.program.recording import target as append_to
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -180,24 +181,17 @@ def _lower(
     graph = graph or _graph(roots, usage)
     for root in roots:
         _check(graph, root, usage)
-    target = _target(graph, program, usage)
+    target = append_to(graph, program, usage)
     roots = [_named(root) for root in roots]
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out)
-    work = Lowering(graph)
+    work = Lowering(recorder(graph))
     made = work.lower(roots)
-    for step in work.steps:
-        target.add(step)
+    work.recorder.finish(target, roots[0].name if roots else "")
     for each in made:
         NOTES.setdefault(graph, {})[each] = work.notes
     return made
-
-
-def _target(graph: Graph, program: Steps | None, usage: str) -> Steps:
-    check_appended(usage, graph, program)
-    assert program is not None
-    return program
 
 
 def _graph(roots: Sequence[Root], usage: str) -> Graph:

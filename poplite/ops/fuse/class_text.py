@@ -61,7 +61,7 @@ def map_class(
     >>> from poplite.ops.fuse.straight import straight
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
     >>> print(map_class(straight(x * 2, {}), [Part.ELEMENTS], pl.FLOAT, None).text.split("class")[1])
-     Map_6e0a7c1f(Vertex):
+     Map_430fb31f(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
         k0: State[FLOAT]

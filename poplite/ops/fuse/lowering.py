@@ -21,9 +21,9 @@ from poplite.ops.fuse.placement import like, place
 from poplite.ops.fuse.storing import decide, interned
 from poplite.ops.fuse.straight import straight
 from poplite.ops.reduce.fused import reduce_fused
-from poplite.ops.reduce.reduce import reduce
-from poplite.program import Copy, Execute, Program
-from poplite.program import Sequence as Steps
+from poplite.ops.reduce.reduce import reduce_into
+from poplite.program import Copy
+from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
 from poplite.text import clipped_text
 
@@ -77,16 +77,19 @@ class Lowering:
     """Makes the steps of some roots.
 
     Attributes:
-        graph: the graph of all tensors.
-        steps: what runs, in order.
+        recorder: what takes the steps.
         stored: the tensors of what has been stored so far.
         notes: what was done.
     """
 
-    graph: Graph
-    steps: list[Program] = field(default_factory=list)
+    recorder: Recorder
     stored: dict[Expr, Tensor] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of all tensors."""
+        return self.recorder.graph
 
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
         """Store the roots, one after the other: each sees what those before it stored."""
@@ -152,9 +155,8 @@ class Lowering:
         elif root.mapping is None:
             where = place(self.graph, out, shape, body.tensors)
         if out.num_elements:
-            compute_set = self.graph.add_compute_set(f"{root.name}[{where}]")
+            compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
             vertex = add_map(self.graph, compute_set, body, out)
-            self.steps.append(Execute(compute_set))
             self._note("stored", expr, f"a result, {where}", vertex, out)
         return out
 
@@ -169,15 +171,11 @@ class Lowering:
             if fused is not None:
                 return fused
             source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
-        program = Steps()
         kept = tuple(size for d, size in enumerate(source.shape) if d not in expr.dims)
         out = root.out
         is_direct = out is not None and out.shape == expr.shape and not out.intersects_with(source)
         target = out.reshape(kept) if is_direct and out is not None else None
-        made = reduce(
-            self.graph, source, expr.dims, expr.how, program, output=target, name=root.name
-        )
-        self.steps.append(program)
+        made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
         self._note("reduced", expr, "a reduction", "", made)
         made = made.reshape(expr.shape)
         if out is not None and not is_direct:
@@ -197,18 +195,16 @@ class Lowering:
             each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
-        made, program = reduce_fused(
-            self.graph,
+        made = reduce_fused(
+            self.recorder,
             body,
             operand.element_type,
             main,
             operands,
             expr.dims,
             expr.how,
-            None,
             root.name,
         )
-        self.steps.append(program)
         self._note("reduced", expr, "with its operand, which is not stored", "", made)
         return made.reshape(expr.shape)
 
@@ -220,7 +216,7 @@ class Lowering:
             if root.mapping is None:
                 place(self.graph, out, source.shape, [source])
         if out.num_elements and out != source:
-            self.steps.append(Copy(broadcast_to(source, out.shape), out))
+            self.recorder.add(Copy(broadcast_to(source, out.shape), out))
         self._note("copied", Leaf(source), "as it is", "", out)
         return out
 

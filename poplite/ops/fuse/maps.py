@@ -49,6 +49,8 @@ def add_map(graph: Graph, compute_set: ComputeSet, body: Straight, out: Tensor) 
     """
     in_place = next((n for n, each in enumerate(body.tensors) if each == out), None)
     grid = _grid(body.tensors, out.shape)
+    if in_place is not None and grid.parts[in_place] is Part.NUMBER:
+        grid.parts[in_place] = Part.ELEMENTS  # one element, which is changed
     mapping = graph.tile_mapping(out)
     found = cuts(*held(mapping), graph.target.workers, grain_of(out.element_type))
     if grid.sizes[:2] != (1, 1):

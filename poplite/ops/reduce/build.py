@@ -26,7 +26,7 @@ from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage
-from poplite.program import Execute
+from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
@@ -86,10 +86,8 @@ class Builder:
         way: the operation.
         order: the tensor, and its result.
         has_tiles: whether the result is on tiles already.
+        recorder: what takes the steps.
         fused: an expression that is reduced, which lies as the tensor; None for the tensor itself.
-
-    Attributes:
-        steps: what runs, one step after the other.
     """
 
     def __init__(
@@ -98,18 +96,19 @@ class Builder:
         way: Operation,
         order: Order,
         has_tiles: bool,
+        recorder: Recorder,
         fused: Fused | None = None,
     ) -> None:
+        self._recorder = recorder
         self.graph, self.way, self.order, self.has_tiles = graph, way, order, has_tiles
         self._fused = fused
-        self.steps: list[Execute] = []
         self._open: ComputeSet | None = None
         self._source = order.tensor
         self._homes: list[Int64] = []
         element = order.tensor.element_type if fused is None else fused.element_type
         self._partial_type = FLOAT if element is HALF and way.widens else element
 
-    def build(self) -> list[Execute]:
+    def build(self) -> None:
         """Make them, and put the result on tiles."""
         order, graph, workers = self.order, self.graph, self.graph.target.workers
         mapping = graph.tile_mapping(order.tensor)
@@ -144,7 +143,6 @@ class Builder:
             first = np.argsort(low)
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(order.result, found)
-        return self.steps
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
@@ -197,8 +195,7 @@ class Builder:
                     continue
                 assert target is not None, "vertices that write partial results have some"
                 if self._open is None:
-                    self._open = self.graph.add_compute_set(name)
-                    self.steps.append(Execute(self._open))
+                    self._open = self._recorder.compute_set(name)
                 source, copy = repeated(np.diff(work.ptr)[chosen])
                 reads = work.ptr[chosen][source] + copy
                 first = np.searchsorted(source, np.arange(len(chosen) + 1))

@@ -13,13 +13,12 @@ from collections.abc import Collection
 from typing import Any
 
 from poplite.expr.tree import ElementClass
-from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.class_text import reduction_class
 from poplite.ops.fuse.straight import Straight
 from poplite.ops.reduce.build import OPERATIONS, Builder
 from poplite.ops.reduce.order import Order, ordered
-from poplite.program import Sequence as Steps
+from poplite.program.recording import Recorder
 from poplite.vertex.from_source import vertex_from_source
 from poplite.vertex.vertex import Vertex
 
@@ -68,26 +67,24 @@ class Fused:
 
 
 def reduce_fused(
-    graph: Graph,
+    recorder: Recorder,
     body: Straight,
     element_type: ElementClass,
     main: Tensor,
     operands: list[Tensor],
     dims: Collection[int],
     how: str,
-    output: Tensor | None,
     name: str,
-) -> tuple[Tensor, Steps]:
-    """Return the result of a reduction of an expression, and its steps.
+) -> Tensor:
+    """Reduce an expression, and return the result.
 
     The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them.
     """
     kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
-    result = output
-    if result is None:
-        result = graph.add_variable(element_type, kept, name)
+    graph = recorder.graph
+    result = graph.add_variable(element_type, kept, name)
     with graph.scope(name):
         order = ordered(main, dims, result)
         fused = Fused(body, element_type, how, order, operands)
-        steps = Builder(graph, OPERATIONS[how], order, output is not None, fused).build()
-    return result, Steps(*steps, name=name)
+        Builder(graph, OPERATIONS[how], order, False, recorder, fused).build()
+    return result
