@@ -9,8 +9,6 @@ Ten million FLOAT elements on 1,472 tiles. The numbers of rows are those of the 
 from __future__ import annotations
 
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -90,13 +88,33 @@ def maps(small: bool, samples: int, warm_up: float) -> list[Row]:
     six_by_hand(x, y, out)
     same("fused map", engine.read(result), out)
     ours, hand = in_turn(engine.run, lambda: six_by_hand(x, y, out), samples, warm_up=warm_up)
-    made = [Row("1 six operations, 10^7: poplite / prange", least(ours, hand), "x", "<=", 1.25, ours, hand)]
+    made = [
+        Row(
+            "1 six operations, 10^7: poplite / prange",
+            least(ours, hand),
+            "x",
+            "<=",
+            1.25,
+            ours,
+            hand,
+        )
+    ]
 
     def numpy() -> None:
         np.sqrt((x - y) * (x - y) + np.float32(0.25) * abs(y))
 
     ours, theirs = in_turn(engine.run, numpy, samples, warm_up=warm_up)
-    made.append(Row("2 six operations, 10^7: poplite / NumPy", least(ours, theirs), "x", "<=", 0.3, ours, theirs))
+    made.append(
+        Row(
+            "2 six operations, 10^7: poplite / NumPy",
+            least(ours, theirs),
+            "x",
+            "<=",
+            0.3,
+            ours,
+            theirs,
+        )
+    )
     columns = 100 if small else 1000
     matrix = x.reshape(-1, columns)
     b, c = y[:columns].copy(), y[: len(matrix)].copy()
@@ -107,20 +125,45 @@ def maps(small: bool, samples: int, warm_up: float) -> list[Row]:
     fused.run()
     rows_by_hand(matrix, b, c, out)
     same("broadcast map", fused.read(result), out)
-    ours, hand = in_turn(fused.run, lambda: rows_by_hand(matrix, b, c, out), samples, warm_up=warm_up)
-    made.append(Row("3 (x - b) * c, 10^4 x 10^3: poplite / prange", least(ours, hand), "x", "<=", 1.25, ours, hand))
+    ours, hand = in_turn(
+        fused.run, lambda: rows_by_hand(matrix, b, c, out), samples, warm_up=warm_up
+    )
+    made.append(
+        Row(
+            "3 (x - b) * c, 10^4 x 10^3: poplite / prange",
+            least(ours, hand),
+            "x",
+            "<=",
+            1.25,
+            ours,
+            hand,
+        )
+    )
     graph, program = pl.Graph(target(small)), pl.Sequence()
     tensors = [
         graph.add_variable(pl.FLOAT, v.shape, name, mapping="linear", initial_value=v)
         for name, v in {"x": matrix, "b": b, "c": c[:, None]}.items()
     ]
-    wide = [graph.add_variable(pl.FLOAT, matrix.shape, n, mapping="linear") for n in ("wide_b", "wide_c")]
+    wide = [
+        graph.add_variable(pl.FLOAT, matrix.shape, n, mapping="linear")
+        for n in ("wide_b", "wide_c")
+    ]
     for one, other in zip(tensors[1:], wide, strict=True):
         ops.copy(one, other, program=program)
     ops.map((tensors[0] - wide[0]) * wide[1], program=program)
     stored = pl.Engine(graph, program, checks="fast")
     ours, theirs = in_turn(fused.run, stored.run, samples, warm_up=warm_up)
-    made.append(Row("4 the same: fused / operands stored first", least(ours, theirs), "x", "<=", 0.5, ours, theirs))
+    made.append(
+        Row(
+            "4 the same: fused / operands stored first",
+            least(ours, theirs),
+            "x",
+            "<=",
+            0.5,
+            ours,
+            theirs,
+        )
+    )
     return made
 
 
@@ -142,7 +185,15 @@ def sums(small: bool, samples: int, warm_up: float) -> list[Row]:
         sys.exit("the sums differ")
     ours, hand = in_turn(engine.run, lambda: squares_by_hand(x, y), samples, warm_up=warm_up)
     return [
-        Row("9 sum((x - y) ** 2), 10^7: poplite / fast-math prange", least(ours, hand), "x", "<=", 1.4, ours, hand),
+        Row(
+            "9 sum((x - y) ** 2), 10^7: poplite / fast-math prange",
+            least(ours, hand),
+            "x",
+            "<=",
+            1.4,
+            ours,
+            hand,
+        ),
         Row("10 the same: extra bytes / input bytes", extra, "x", "<=", 0.002, [0.0], [0.0]),
     ]
 

@@ -8,28 +8,3 @@
 
 A tensor is a leaf of an expression: what is needed of it is its shape, element type and name.
 """
-
-from poplite.expr.build import apply, argument, as_expr, bind, cast, iota, reduction
-from poplite.expr.operand import Operand
-from poplite.expr.operations import OPERATIONS, Operation
-from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction
-
-__all__ = [
-    "OPERATIONS",
-    "Applied",
-    "Argument",
-    "Expr",
-    "Iota",
-    "Leaf",
-    "Number",
-    "Operand",
-    "Operation",
-    "Reduction",
-    "apply",
-    "argument",
-    "as_expr",
-    "bind",
-    "cast",
-    "iota",
-    "reduction",
-]

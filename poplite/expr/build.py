@@ -116,12 +116,12 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 fix=f"ops.cast({_shown(other)}, {element!r})",
             )
     kind = kind_of(element)
-    if kind is None or kind not in operation.text:
+    if operation.text_for(element) is None:
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
-            found=f"it takes {' and '.join(accepted[each] for each in operation.text)}",
+            found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
             fix="ops.cast(x, FLOAT) first" if kind is None else operation.fix or "ops.cast first",
         )
     return element
@@ -179,7 +179,7 @@ def number(value: bool | int | float, element: ElementClass, what: str) -> Numbe
 
 def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | None:
     """Return a number in an element type; None where it does not fit."""
-    dtype = element.dtype
+    dtype: np.dtype[Any] = element.dtype
     if dtype.kind == "f":
         try:
             exact = float(value)
@@ -187,12 +187,12 @@ def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | No
             return None
         with np.errstate(over="ignore"):
             # As a store does: float32 first, then HALF.
-            rounded = np.float32(exact).astype(dtype)
+            rounded: np.generic = np.float32(exact).astype(dtype)
         return None if math.isfinite(exact) and not np.isfinite(rounded) else rounded
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return dtype.type(value) if limits.min <= value <= limits.max else None
-    return dtype.type(value)
+        return np.array(value, dtype)[()] if limits.min <= value <= limits.max else None
+    return np.array(value, dtype)[()]
 
 
 def _range_text(element: ElementClass) -> str:
@@ -406,3 +406,15 @@ def _check_reducible(how: str, operand: Expr) -> None:
             found=repr(operand),
             fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",
         )
+
+
+def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
+    """Return the error of `x += y` and the like."""
+    what = f"'{symbol}='"
+    one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
+    return ElementTypeError(
+        f"{what}: nothing is changed while a graph is built",
+        at=here(),
+        found=f"{one} {symbol}= {two}",
+        fix=f"ops.assign({one}, {one} {symbol} {two}) records the change",
+    )

@@ -178,6 +178,6 @@ class Operand:
 
 
 def _in_place(operand: Operand, symbol: str, other: object) -> Exception:
-    from poplite.expr.refused import in_place
+    from poplite.expr.build import in_place
 
     return in_place(operand, symbol, other)

@@ -1,7 +1,7 @@
 """Every elementwise operation: which types it takes, what it gives, and how `compute` writes it.
 
-The text of an operation is an expression of `compute`, with `{0}`, `{1}`, ... for its operands, which
-are locals, and `{T}` for the element type of the result. What it gives is stored in that type
+The text of an operation is an expression of `compute`, with `{0}`, `{1}`, ... for its operands,
+which are locals, and `{T}` for the element type of the result. What it gives is stored in that type
 again before anything else sees it: integers wrap, HALF rounds, so that an expression has the same
 bits in one vertex and in many.
 
@@ -44,7 +44,8 @@ class Operation:
     Attributes:
         name: as in `poplite.ops`.
         arity: how many operands it has.
-        text: what `compute` writes, by the kind of its operands.
+        text: what `compute` writes, by the kind of its operands; "unsigned" and "LONGLONG" stand
+            for those integers, where they differ.
         symbol: an operator of Python, where one stands for it.
         gives: "same" type as its operands, or BOOL.
         is_exact: whether its result is one of the type already, which nothing rounds or cuts.
@@ -54,12 +55,20 @@ class Operation:
 
     name: str
     arity: int
-    text: dict[Kind, str]
+    text: dict[str, str]
     symbol: str = ""
     gives: Literal["same", "bool"] = "same"
     is_exact: bool = False
     helpers: tuple[str, ...] = ()
     fix: str = ""
+
+    def text_for(self, element: ElementClass) -> str | None:
+        """Return what `compute` writes for operands of a type; None for one it does not take."""
+        kind = kind_of(element)
+        for key in (element.__name__, "unsigned" if element.dtype.kind == "u" else "", kind):
+            if kind is not None and key in self.text:
+                return self.text[key]
+        return None
 
 
 HELPERS = {
@@ -135,14 +144,36 @@ def _arithmetic() -> None:
         _add(name, 2, _NUMBERS, f"{{0}} {symbol} {{1}}", symbol=symbol, fix=cast)
     fix = "`//` rounds down, ops.divide_trunc towards zero; or ops.cast to FLOAT first"
     _add("divide", 2, ["float"], "{0} / {1}", symbol="/", fix=fix)
-    _add("floor_divide", 2, _NUMBERS, "{0} // {1}", symbol="//")
+    # The least integer of 64 bits by -1 wraps, as in NumPy, where `//` of `compute` gives 0.
+    OPERATIONS["floor_divide"] = Operation(
+        "floor_divide",
+        2,
+        {
+            **dict.fromkeys(_NUMBERS, "{0} // {1}"),
+            "LONGLONG": "-{0} if {1} == -1 else {0} // {1}",
+        },
+        symbol="//",
+    )
     _add("remainder", 2, _NUMBERS, "{0} % {1}", symbol="%")
-    helper = ("_divide_trunc",)
-    _add("divide_trunc", 2, ["int"], "_divide_trunc({0}, {1})", helpers=helper, fix="x / y")
+    OPERATIONS["divide_trunc"] = Operation(
+        "divide_trunc",
+        2,
+        {
+            "int": "_divide_trunc({0}, {1})",
+            "unsigned": "{0} // {1}",
+            "LONGLONG": "-{0} if {1} == -1 else _divide_trunc({0}, {1})",
+        },
+        helpers=("_divide_trunc",),
+        fix="x / y",
+    )
     OPERATIONS["remainder_trunc"] = Operation(
         "remainder_trunc",
         2,
-        {"float": "_fmod({0}, {1})", "int": "_remainder_trunc({0}, {1})"},
+        {
+            "float": "_fmod({0}, {1})",
+            "int": "_remainder_trunc({0}, {1})",
+            "unsigned": "{0} % {1}",
+        },
         helpers=("_fmod", "_remainder_trunc"),
     )
     OPERATIONS["power"] = Operation(
@@ -231,10 +262,12 @@ def _logic() -> None:
     # As in NumPy: past the width nothing is left, or the sign; a negative amount is past it.
     text = "({0} << ({1} & 63)) if 0 <= {1} < {bits} else 0"
     _add("shift_left", 2, ["int"], text, symbol="<<")
-    text = "{0} >> (({1} if 0 <= {1} < {bits} else {bits} - 1) & 63)"
-    _add("shift_right", 2, ["int"], text, symbol=">>", is_exact=True)
-    text = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
-    _add("shift_right_logical", 2, ["int"], text)
+    logical = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
+    signed = "{0} >> (({1} if 0 <= {1} < {bits} else {bits} - 1) & 63)"
+    OPERATIONS["shift_right"] = Operation(
+        "shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True
+    )
+    _add("shift_right_logical", 2, ["int"], logical)
     _add("popcount", 1, ["int"], "_popcount({U}({0}))", helpers=("_popcount",), is_exact=True)
     text = "{bits} - _bit_length({U}({0}))"
     helpers = ("_popcount", "_bit_length")
@@ -242,7 +275,18 @@ def _logic() -> None:
 
 
 def _functions() -> None:
-    names = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos")
+    names: tuple[str, ...] = (
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "cbrt",
+    )
+    names += ("sin", "cos")
     names += ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc")
     for name in names:
         _add(name, 1, ["float"], f"math.{name}({{0}})", fix="ops.cast(x, FLOAT) first")

@@ -26,8 +26,8 @@ Shape = tuple[int, ...]
 class Expr(Operand):
     """A formula over tensors: a shape, an element type, and operands.
 
-    It is computed where it is given to `ops.map`, `ops.assign` or `ops.lower`; by itself it takes no
-    memory and no time on a device. Two expressions are the same only if they are one object.
+    It is computed where it is given to `ops.map`, `ops.assign` or `ops.lower`; by itself it takes
+    no memory and no time on a device. Two expressions are the same only if they are one object.
 
     Attributes:
         operands: the expressions that it is made of.
@@ -124,7 +124,7 @@ class Expr(Operand):
         raise _refused(
             self,
             "an expression has no truth value",
-            "ops.select(a, b, predicate) chooses by element; `with ops.if_(ops.all(x > 0)):` branches",
+            "ops.where(p, a, b) chooses by element; `with ops.if_(ops.all(x > 0)):` branches",
         )
 
     def __len__(self) -> NoReturn:

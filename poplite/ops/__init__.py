@@ -4,9 +4,9 @@
         ops.assign(w, w - rate * gradient)           one vertex class, in place
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
-Operators of tensors and most functions here return an expression: a formula, which takes no time and
-no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, and `matmul` record steps.
-Tensors may have any shape and lie on any tiles.
+Operators of tensors and most functions here return an expression: a formula, which takes no time
+and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, and `matmul` record
+steps. Tensors may have any shape and lie on any tiles.
 """
 
 from poplite.ops.arithmetic import (

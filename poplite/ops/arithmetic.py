@@ -13,7 +13,9 @@ Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 
 from __future__ import annotations
 
-from poplite.expr import Expr, Operand, apply
+from poplite.expr.build import apply
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 
 
 def add(a: Operand | float, b: Operand | float) -> Expr:

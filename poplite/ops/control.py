@@ -18,7 +18,7 @@ from poplite.errors import ControlProgramError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.loop import CountedIndex
+from poplite.ops.loop import LoopIndex
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
 from poplite.program.recording import TOGETHER, Steps, Together, innermost, open_steps
@@ -30,7 +30,7 @@ Predicate = Operand | Callable[[], Operand]
 
 
 @contextmanager
-def repeat(count: int) -> Iterator[CountedIndex]:
+def repeat(count: int) -> Iterator[LoopIndex]:
     """Record steps that run a number of times.
 
     Args:
@@ -54,7 +54,7 @@ def repeat(count: int) -> Iterator[CountedIndex]:
     6
     """
     outer = innermost("ops.repeat(n)")
-    index = CountedIndex(outer.graph, count)
+    index = LoopIndex(outer.graph, count)
     body = Steps(outer.graph, "repeat")
     with body:
         yield index

@@ -115,7 +115,7 @@ def _loop(
     return Sequence(Execute(first), loop, name=name)
 
 
-class CountedIndex(Operand):
+class LoopIndex(Operand):
     """The index of a loop from 0, which is counted only if somebody asks for it.
 
     Attributes:

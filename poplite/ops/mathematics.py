@@ -1,15 +1,17 @@
 """Functions of FLOAT and HALF, as expressions.
 
 HALF is computed in float32 and rounded once. Results are those of `compute`
-(docs/arithmetic.md): `sqrt` and the functions that round are exact, the others within 2 units in the
-last place of float32. Operands and errors are those of `poplite.ops.arithmetic`.
+(docs/arithmetic.md): `sqrt` and the functions that round are exact, the others within 2 units in
+the last place of float32. Operands and errors are those of `poplite.ops.arithmetic`.
 
 Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 """
 
 from __future__ import annotations
 
-from poplite.expr import Expr, Operand, apply
+from poplite.expr.build import apply
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 
 
 def sqrt(x: Operand) -> Expr:
@@ -388,7 +390,9 @@ def swish(x: Operand) -> Expr:
 
 
 def gelu(x: Operand) -> Expr:
-    """Return the Gaussian error linear unit by tanh: `x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2`.
+    """Return the Gaussian error linear unit, by its approximation with tanh.
+
+    `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))`
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")

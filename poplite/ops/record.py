@@ -10,9 +10,10 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr import Applied, Expr, Leaf, Reduction, as_expr, bind
+from poplite.expr.build import as_expr, bind
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
+from poplite.expr.tree import Applied, Expr, Leaf, Reduction
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -21,6 +22,7 @@ from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.program.recording import target as append_to
+from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -141,6 +143,7 @@ def lower(
         the errors of `ops.map`, but that an `out` which shares elements with a tensor of the
         expression is stored through a temporary tensor.
     """
+    check_graph("lower(graph, roots, program)", graph)
     made = [
         each if isinstance(each, Root) else Root(as_expr(each, "ops.lower"), at=here())
         for each in roots

@@ -4,9 +4,9 @@
     x - ops.mean(x, 1, keepdims=True)             each row less its mean
 
 `dims` is a dimension, a list of them, or left out for all; negative ones count from the last. A
-dimension that is reduced disappears, or stays with size 1 with `keepdims`. Sums and products of HALF are
-made in FLOAT and rounded once; those of integers wrap. In which order floats are added follows from
-the mapping and the target, so that the bits of a result are the same in every run.
+dimension that is reduced disappears, or stays with size 1 with `keepdims`. Sums and products of
+HALF are made in FLOAT and rounded once; those of integers wrap. In which order floats are added
+follows from the mapping and the target, so that the bits of a result are the same in every run.
 
 All raise TensorIndexError for a dimension that does not exist or is listed twice, and
 ElementTypeError for elements that cannot be reduced so.
@@ -20,7 +20,9 @@ import math
 from collections.abc import Sequence
 
 from poplite.errors import ElementTypeError
-from poplite.expr import Expr, Operand, apply, as_expr, reduction
+from poplite.expr.build import apply, as_expr, reduction
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Expr
 from poplite.source import here
 
 Dims = int | Sequence[int] | None

@@ -5,8 +5,8 @@
         update.add(Execute(by_hand))
 
 The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
-none does. Blocks may stand in each other; each is a program of its own. They are open for the thread,
-or the asynchronous task, that entered them.
+none does. Blocks may stand in each other; each is a program of its own. They are open for the
+thread, or the asynchronous task, that entered them.
 """
 
 from __future__ import annotations

@@ -250,9 +250,7 @@ def accessors(
     return str(module)
 
 
-def _define_number(
-    module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool
-) -> None:
+def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool) -> None:
     """Define a function of floats: in double where it runs, in float32 where it is priced."""
     of, single, double = name.removeprefix(NUMBER), ir.FloatType(), ir.DoubleType()
     count = 2 if of in ("atan2", "pow") else 1

@@ -40,12 +40,13 @@ EXCEPTIONS = {
     ("graph.host.remote", "graph.graph"): "types: `buffer.graph` likewise",
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
     ("graph.graph", "program.function"): "inside the two methods that make functions",
+    ("graph.graph", "program.recording"): "inside the method that makes steps",
     ("graph.graph", "graph.virtual"): "inside create_virtual_graph, which makes another graph",
 }
 """Imports against the order, each with its reason."""
 
 LARGEST_ROOM = 16
-MOST_ENTRIES = 25
+MOST_ENTRIES = 26
 LONGEST_FILE = 550
 LONGEST_CODE = 450
 """Lines without docstrings, comments and blank lines, of any file."""

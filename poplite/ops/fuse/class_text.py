@@ -7,7 +7,8 @@ broadcast or the elements of a tile lie in several places::
     Rows        x0       a list of rows, as out     x1   one row for all rows
                 x2       one number for each row    x3   one number
 
-Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary code of a
+Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary code
+of a
 vertex: it can be read, interpreted, and exported.
 """
 
@@ -60,7 +61,8 @@ def map_class(
     >>> import poplite as pl
     >>> from poplite.ops.fuse.straight import straight
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
-    >>> print(map_class(straight(x * 2, {}), [Part.ELEMENTS], pl.FLOAT, None).text.split("class")[1])
+    >>> made = map_class(straight(x * 2, {}), [Part.ELEMENTS], pl.FLOAT, None)
+    >>> print(made.text.split("class")[1])
      Map_430fb31f(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
@@ -212,7 +214,7 @@ class _Elements:
 
 
 def _rows_reduced(write: _Elements) -> list[str]:
-    a, *others = LANES
+    a, others = LANES[0], LANES[1:]
     lanes = [line for k, lane in enumerate(others, 1) for line in write.first(lane, f"first + {k}")]
     each = [line for k, lane in enumerate(LANES) for line in write.joined(lane, f"i + {k}")]
     tree = [write.both(*pair) for pair in ("ab", "cd", "ac", "ef", "gh", "eg", "ae")]

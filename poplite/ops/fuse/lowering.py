@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from poplite.expr import Applied, Expr, Iota, Leaf, Number, Reduction
 from poplite.expr.formula import formula
+from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
@@ -34,7 +34,8 @@ class Root:
 
     Attributes:
         expr: what is stored.
-        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new one.
+        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
+            one.
         mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
         name: of a new tensor and of its steps.
         at: the user's line.
@@ -95,7 +96,7 @@ class Lowering:
         """Store the roots, one after the other: each sees what those before it stored."""
         exprs = interned([root.expr for root in roots])
         parts = dict.fromkeys(node for root in exprs for node in _all(root))
-        kept = {node for node in parts if isinstance(node, Reduction | Iota)}
+        kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
         for decision in decide(groups, kept):

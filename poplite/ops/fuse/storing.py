@@ -8,8 +8,8 @@ is stored if computing it again would take longer, in slots of a worker for a ve
     n   how many readers there are             g   how many times more elements they have
     c   the operations of the part             l   its tensors, one load each
 
-So `x - y` that is read three times is computed three times; `exp(x - b)` read by a sum and a division is
-stored, as is whatever is broadcast to many rows.
+So `x - y` that is read three times is computed three times; `exp(x - b)` read by a sum and a
+division is stored, as is whatever is broadcast to many rows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from poplite.expr import Applied, Expr, Leaf, Number, Reduction
-from poplite.expr.tree import ElementClass
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Reduction
 from poplite.machine.library_facts import BINARY, UNARY, Loop
 
 _NAMES = {
@@ -93,7 +92,8 @@ class Decision(NamedTuple):
 def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
     """Add to `stored` what is stored besides, and return what was decided of each part.
 
-    `groups` are the roots and the operands of reductions: each is computed by one class of vertices.
+    `groups` are the roots and the operands of reductions: each is computed by one class of
+    vertices.
     """
     made: list[Decision] = []
     decided: set[Expr] = set()

@@ -4,8 +4,8 @@
                                 v1 = v0 * v0
                                 v2 = v1 * k0
 
-What differs between expressions of one structure stands outside: tensors `a0`, `a1`, ... and numbers
-`k0`, `k1`, ..., which are fields of the vertex. So another learning rate compiles nothing.
+What differs between expressions of one structure stands outside: tensors `a0`, `a1`, ... and
+numbers `k0`, `k1`, ..., which are fields of the vertex. So another learning rate compiles nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from poplite.expr import Applied, Expr, Leaf, Number
-from poplite.expr.operations import CAST, HELPERS, cast_text, kind_of
-from poplite.expr.tree import ElementClass
+from poplite.expr.operations import CAST, HELPERS, cast_text
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number
 from poplite.graph.tensor.tensor import Tensor
 from poplite.types import BOOL, FLOAT, LONGLONG, UNSIGNED_LONGLONG
 
@@ -115,9 +114,9 @@ def _text(node: Applied, operands: list[str], made: Straight) -> str:
     if operation is CAST:
         text, is_exact = cast_text(source, element), True
     else:
-        kind = kind_of(source)
-        assert kind is not None
-        text, is_exact = operation.text[kind], operation.is_exact
+        found = operation.text_for(source)
+        assert found is not None
+        text, is_exact = found, operation.is_exact
     unsigned = UNSIGNED.get(source.__name__, source.__name__)
     bits = str(source.size_bytes * 8)
     written = text.format(*operands, U=unsigned, bits=bits)

@@ -31,7 +31,8 @@ class Fused:
         element_type: of its elements.
         how: the reduction.
         order: in which its elements are joined.
-        operands: the tensors of `body`, stretched to the shape of the expression, or of one element.
+        operands: the tensors of `body`, stretched to the shape of the expression, or of one
+            element.
 
     Attributes:
         tensors: the operands of many elements by field, flattened in that order.

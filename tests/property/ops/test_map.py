@@ -148,8 +148,8 @@ def test_fused_is_unfused_is_numpy(drawn: tuple[pl.Graph, Drawn, list[Drawn]]) -
     program = pl.Sequence()
     result = ops.map(last.expr, program=program)
     each = [ops.map(part.expr, program=program) for part in parts]
-    for options in ({}, {"interpret": True}):
-        engine = pl.Engine(graph, program, **options)
+    for interpret in (False, True):
+        engine = pl.Engine(graph, program, interpret=interpret)
         engine.run()
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(engine.read(result), last.value)

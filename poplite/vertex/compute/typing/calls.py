@@ -53,7 +53,6 @@ _CALLS: tuple[tuple[object, str], ...] = (
     (dict, "use a State[Vector[...]] field, indexed by number"),
     (list, "use an InOut[Vector[...]] field for working memory"),
     (pow, "multiply, or write ** with a literal"),
-    (math.pow, "multiply, or write ** with a literal"),
     (round, "math.floor(x + 0.5), which rounds halves up"),
 )
 
