@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +82,7 @@ def contents(
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     asked, variables = _asked(tables.values(), graph), graph.variables
-    for number, steps in [*dict.fromkeys(found.always).items(), *found.live.items()]:
+    for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
         variable, layout = variables[number], asked.get(number, PLAIN)
         if variable.num_elements:
             yield Held(
