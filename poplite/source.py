@@ -99,7 +99,7 @@ def here() -> SourceLocation:
     frame = sys._getframe(1)
     while True:
         module, code = frame.f_globals.get("__name__", ""), frame.f_code
-        if module[:7] == "poplite" and module[7:8] in (".", ""):
+        if module[:8] in ("poplite", "poplite."):
             is_outside = code.co_name == "<module>"  # it is being imported
         else:
             is_outside = not _is_standard(code.co_filename)
@@ -111,8 +111,9 @@ def here() -> SourceLocation:
         function = function.f_back
     caller = None if function.f_code.co_name == "<module>" else function.f_back
     instruction = frame.f_lasti
-    key: tuple[int, int, int, int] = (id(code), instruction, 0, 0)
-    if caller is not None:
+    if caller is None:
+        key = id(code), instruction, 0, 0
+    else:
         key = id(code), instruction, id(caller.f_code), caller.f_lasti
     known = _known.get(key)
     if known is not None:
