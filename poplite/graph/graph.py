@@ -198,17 +198,9 @@ class Graph(Displayed):
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
+        space, tiles, replicas, at = self.space, self._tiles, self.replication_factor, here()
         variable = variables.add_variable(
-            self.space,
-            self._tiles,
-            element_type,
-            shape,
-            name,
-            mapping,
-            initial_value,
-            metadata,
-            self.replication_factor,
-            here(),
+            space, tiles, element_type, shape, name, mapping, initial_value, metadata, replicas, at
         )
         return of_variable(self.top_level_graph, variable)
 
