@@ -29,6 +29,8 @@ ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 
 _SEQUENCES = tuple, list, Sequence  # common ones first
 
+_INT = frozenset({int})
+
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -125,9 +127,12 @@ class Variable(Storage):
 
 def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
     """Return a shape as a tuple after checking it."""
+    sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
+    extents: tuple[int, ...]
     try:
-        sizes = shape if isinstance(shape, _SEQUENCES) else (shape,)
-        extents = tuple(map(whole_number, sizes))
+        # A tuple is kept where it can be: a million variables may have the same.
+        is_kept = type(sizes) is tuple and _INT.issuperset(map(type, sizes))
+        extents = sizes if is_kept else tuple(map(whole_number, sizes))
     except TypeError:
         extents = (-1,)
     if extents and min(extents) < 0:
