@@ -110,8 +110,11 @@ def lifetimes(
         found = _always(block, exposed, steps, then, lasting)
         why |= found
         live |= _live(block, found, steps, then)
-    others = (number for number in range(len(variables)) if number not in live)
-    always = {number: why.get(number, "used by no program") for number in others}
+    always = {
+        number: why.get(number, "used by no program")
+        for number in range(len(variables))
+        if number not in live
+    }
     return Lifetimes(steps, always, live)
 
 
