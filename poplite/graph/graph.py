@@ -54,7 +54,7 @@ from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pa
 from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.graph.variables import Declaration, MappingLike
+from poplite.graph.variables import MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
@@ -198,9 +198,10 @@ class Graph(Displayed):
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
-        new = Declaration(element_type, shape, name, mapping, metadata, here())
-        value, replicas = initial_value, self.replication_factor
-        variable = variables.add_variable(self.space, self._tiles, new, value, replicas)
+        space, tiles, replicas, at = self.space, self._tiles, self.replication_factor, here()
+        variable = variables.add_variable(
+            space, tiles, element_type, shape, name, mapping, initial_value, metadata, replicas, at
+        )
         return of_variable(self.top_level_graph, variable)
 
     def add_constant(
@@ -237,8 +238,10 @@ class Graph(Displayed):
         >>> graph.add_constant("int32", (3,), [1, 2, 3], "taps", mapping=0).contains_constant()
         True
         """
-        new = Declaration(element_type, shape, name, mapping, metadata, here())
-        variable = variables.add_constant(self.space, self._tiles, new, value)
+        at = here()
+        variable = variables.add_constant(
+            self.space, self._tiles, element_type, shape, name, mapping, value, metadata, at
+        )
         return of_variable(self.top_level_graph, variable)
 
     def add_replication_index_constant(
