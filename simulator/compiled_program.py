@@ -14,33 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.executable.opcodes import (
-    CALLBACK,
-    CALLED,
-    CHUNK_ARENA,
-    CHUNK_FALSE,
-    COLLECT,
-    COMPUTE,
-    DONE,
-    END,
-    EXPECT,
-    FALLING,
-    FAULTED,
-    LAUNCH,
-    STATE_CALLBACK,
-    STATE_CUT,
-    STATE_DEADLINE,
-    STATE_DEPTH,
-    STATE_ENTRIES,
-    STATE_FLOATS,
-    STATE_REASON,
-    STATE_REPLICAS,
-    STATE_ROW,
-    STATE_STRIDE,
-    STATE_TRACE,
-    STATE_WORDS,
-    Code,
-)
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
 from poplite.simulator.run import threads
@@ -88,11 +63,11 @@ class CompiledProgram:
             self._rows = rows_to_look_at(code)
             checks.on_armed.append(self._arm)
             self._arm()
-        self._state = np.zeros(STATE_WORDS, np.int64)
-        self._state[STATE_ENTRIES] = threads.entries().ctypes.data
-        self._state[STATE_FLOATS] = steps.arena.floats.address
+        self._state = np.zeros(op.STATE_WORDS, np.int64)
+        self._state[op.STATE_ENTRIES] = threads.entries().ctypes.data
+        self._state[op.STATE_FLOATS] = steps.arena.floats.address
         layout = steps.executable.layout
-        self._state[[STATE_REPLICAS, STATE_STRIDE]] = layout.replicas, layout.size_bytes
+        self._state[[op.STATE_REPLICAS, op.STATE_STRIDE]] = layout.replicas, layout.size_bytes
         self._loops = np.zeros(max(1, code.num_loops), np.int64)
         self._returns = np.zeros(max(1, code.num_functions), np.int64)
         tables = self._ops, steps.table.words, steps.arena.bytes
@@ -106,22 +81,22 @@ class CompiledProgram:
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
         self._ops[...] = code.ops
-        op, launches = code.ops[:, 0], self._steps.launches
-        for row in np.flatnonzero(op == LAUNCH).tolist():
+        kinds, launches = code.ops[:, 0], self._steps.launches
+        for row in np.flatnonzero(kinds == op.LAUNCH).tolist():
             self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
-        for row in np.flatnonzero((op == EXPECT) | (op == COLLECT)).tolist():
-            self._ops[row, 1] = launches[int(code.ops[row, 1]), COMPUTE]
+        for row in np.flatnonzero((kinds == op.EXPECT) | (kinds == op.COLLECT)).tolist():
+            self._ops[row, 1] = launches[int(code.ops[row, 1]), op.COMPUTE]
         for row in self._rows_in_python(code):
-            self._ops[row, :2] = CALLBACK, IN_PYTHON
+            self._ops[row, :2] = op.CALLBACK, IN_PYTHON
 
     def _rows_in_python(self, code: Code) -> list[int]:
         """Return the rows that are about vertices that are interpreted."""
         steps = list(self._steps.interpreted)
         if not steps:
             return []
-        op, number, phase = code.ops[:, :3].T
-        vertices = (op == LAUNCH) & ((phase == COMPUTE) | (phase == FALLING))
-        asked = vertices | (op == EXPECT) | (op == COLLECT)
+        kinds, number, phase = code.ops[:, :3].T
+        vertices = (kinds == op.LAUNCH) & ((phase == op.COMPUTE) | (phase == op.FALLING))
+        asked = vertices | (kinds == op.EXPECT) | (kinds == op.COLLECT)
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
@@ -131,7 +106,7 @@ class CompiledProgram:
             recording: where; None for nowhere.
         """
         self._recording = recording
-        self._state[STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
+        self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
         """Run to the end.
@@ -146,13 +121,13 @@ class CompiledProgram:
         """
         self._watch = watch
         state = self._state
-        state[:STATE_DEADLINE] = 0
+        state[: op.STATE_DEADLINE] = 0
         begin = time.perf_counter_ns()
         try:
             enter = self._entry()
-            while (reason := enter()) != DONE:
-                if reason == CALLED:
-                    if (action := self._words[STATE_CALLBACK]) >= 0:
+            while (reason := enter()) != op.DONE:
+                if reason == op.CALLED:
+                    if (action := self._words[op.STATE_CALLBACK]) >= 0:
                         actions[action]()
                     else:
                         self._do_own(action, watch)
@@ -161,7 +136,7 @@ class CompiledProgram:
                     except BaseException:
                         self._finish_step()
                         raise
-                elif reason == FAULTED:
+                elif reason == op.FAULTED:
                     self._raise_fault()
                 else:
                     now = time.perf_counter_ns()
@@ -170,26 +145,26 @@ class CompiledProgram:
                     watch()
         # Also KeyboardInterrupt, wherever Python notices it.
         except BaseException:
-            if state[STATE_CUT] or state[STATE_REASON] == FAULTED:
-                self._steps.settle(self._code, int(state[STATE_ROW]))
+            if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
+                self._steps.settle(self._code, int(state[op.STATE_ROW]))
             raise
         if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
             self._steps.share_slow(ran_ns)
 
     def _finish_step(self) -> None:
         """Run what is left of the step that called Python, such as moving what a stream gave."""
-        row = end = int(self._state[STATE_ROW])
+        row = end = int(self._state[op.STATE_ROW])
         while self._goes_on[end]:
             end += 1
         if end == row:
             return
         behind = self._ops[end].copy()
-        self._ops[end, 0] = END
+        self._ops[end, 0] = op.END
         try:
             enter = self._entry()
-            while (reason := enter()) != DONE:
-                if reason == CALLED:
-                    self._do_own(self._words[STATE_CALLBACK], lambda: None)
+            while (reason := enter()) != op.DONE:
+                if reason == op.CALLED:
+                    self._do_own(self._words[op.STATE_CALLBACK], lambda: None)
         finally:
             self._ops[end] = behind
             if self._checks is not None:  # they may have armed it meanwhile
@@ -217,16 +192,16 @@ class CompiledProgram:
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
         """Do what a row does about vertices that are interpreted, and about others of its step."""
-        row = int(self._state[STATE_ROW]) - 1
-        op, number, *words = self._code.ops[row].tolist()
-        if op == LAUNCH:
+        row = int(self._state[op.STATE_ROW]) - 1
+        kind, number, *words = self._code.ops[row].tolist()
+        if kind == op.LAUNCH:
             self._run_vertices(row, number, words[0], watch)
             self._counts[row] += 1
             if self._recording is not None:
                 self._recording.add((row,))
             return
         parts = self._steps.arena.parts
-        if op == EXPECT:
+        if kind == op.EXPECT:
             self.set_returned(number, [True] * len(parts))
             return
         for memory, returned in zip(parts, self.returned(number), strict=True):
@@ -237,7 +212,7 @@ class CompiledProgram:
         code, step = self._called(), steps.executable.steps[number]
         assert isinstance(step, ComputeStep), "nothing else has vertices"
         try:
-            fault = steps.interpreted.run(number, watch, is_falling=phase == FALLING)
+            fault = steps.interpreted.run(number, watch, is_falling=phase == op.FALLING)
             if steps.table.launches[steps.launches[number, phase]].parts:
                 self._run_compiled(code, row, fault, watch)
         except BaseException:  # KeyboardInterrupt above all
@@ -259,7 +234,7 @@ class CompiledProgram:
         """
         launch = Place(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
-        program._ops[0] = LAUNCH, self._steps.launch_of(launch, 0), 0, 0
+        program._ops[0] = op.LAUNCH, self._steps.launch_of(launch, 0), 0, 0
         program._fault = fault
         program.run((), watch)
 
@@ -267,11 +242,11 @@ class CompiledProgram:
 
     def _arm(self) -> None:
         """Let Python look at rows before they run."""
-        self._ops[self._rows, :2] = CALLBACK, LOOK
+        self._ops[self._rows, :2] = op.CALLBACK, LOOK
 
     def _look(self) -> None:
         assert self._checks is not None
-        row, depth = self._words[STATE_ROW] - 1, self._words[STATE_DEPTH]
+        row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         try:
             end = self._checks.look(self._code, row, calls, self)
@@ -282,7 +257,7 @@ class CompiledProgram:
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))
-        self._words[STATE_ROW] = end
+        self._words[op.STATE_ROW] = end
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -299,11 +274,11 @@ class CompiledProgram:
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
-        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         false: set[int] = set()
         for chunks in (launch.chunks, launch.shares):
-            if np.count_nonzero(chunks[:, CHUNK_FALSE]):
-                false.update(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
+            if np.count_nonzero(chunks[:, op.CHUNK_FALSE]):
+                false.update(chunks[chunks[:, op.CHUNK_FALSE] != 0, op.CHUNK_ARENA].tolist())
         compiled = [address not in false for address in self._addresses]
         pairs = zip(compiled, self._steps.interpreted.returned(step), strict=True)
         return [one and other for one, other in pairs]
@@ -311,12 +286,12 @@ class CompiledProgram:
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Let it be as if the vertices had returned this."""
         self._steps.interpreted.set_returned(step, returned)
-        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         for chunks in (launch.chunks, launch.shares):
-            chunks[:, CHUNK_FALSE] = 0
+            chunks[:, op.CHUNK_FALSE] = 0
             for address, own in zip(self._addresses, returned, strict=True):
                 if not own:
-                    chunks[chunks[:, CHUNK_ARENA] == address, CHUNK_FALSE] = 1
+                    chunks[chunks[:, op.CHUNK_ARENA] == address, op.CHUNK_FALSE] = 1
 
     # ----------------------------------------------------------------------------------------
 
@@ -329,21 +304,21 @@ class CompiledProgram:
         """
         code = self._called()
         return code.step_text(
-            int(code.step_numbers[self._state[STATE_ROW] - 1]), what, decides=decides
+            int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides
         )
 
     def acting(self) -> int | None:
         """Return the number of the action that Python is running; None when it runs none."""
-        is_called = self._state[STATE_REASON] == CALLED and self._state[STATE_CALLBACK] >= 0
-        return int(self._state[STATE_CALLBACK]) if is_called else None
+        action = int(self._state[op.STATE_CALLBACK])
+        return action if self._state[op.STATE_REASON] == op.CALLED and action >= 0 else None
 
     def _called(self) -> Code:
         """Return the code with the step numbers of the functions that are running."""
-        calls = self._returns[: self._state[STATE_DEPTH]] - 1
+        calls = self._returns[: self._state[op.STATE_DEPTH]] - 1
         return self._code.called_from(calls.tolist())
 
     def _raise_fault(self) -> None:
-        row, steps = int(self._state[STATE_ROW]), self._steps
+        row, steps = int(self._state[op.STATE_ROW]), self._steps
         record = steps.take_fault(*self._code.ops[row, 1:3].tolist())
         code, before = self._called(), self._fault
         if before is not None and before.place < (record.replica, record.vertex):

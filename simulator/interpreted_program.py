@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, SCATTER, SUM_SLOTS, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes
@@ -163,24 +164,24 @@ class InterpretedProgram:
     def launch(self, row: int, calls: Sequence[int]) -> None:
         """Run the launch of a row, of a function that is called from these rows."""
         number, phase = self._code.ops[row, 1:3].tolist()
-        step, is_falling = self._executable.steps[number], phase == FALLING
-        phase = COMPUTE if is_falling else phase
+        step, is_falling = self._executable.steps[number], phase == op.FALLING
+        phase = op.COMPUTE if is_falling else phase
         first: interpreted_vertices.VertexFault | None = None
         try:
-            if phase == COUNT:
+            if phase == op.COUNT:
                 self._slots.count(number, self._watch)
-            elif phase == SUM_SLOTS:
+            elif phase == op.SUM_SLOTS:
                 self._slots.add_up(self._code, row)
-            if isinstance(step, ComputeStep) and phase == COMPUTE:
+            if isinstance(step, ComputeStep) and phase == op.COMPUTE:
                 first = self._steps.run(number, self._watch, is_falling=is_falling)
             else:
                 self._move(step, phase)
         except BaseException:  # KeyboardInterrupt above all
-            if isinstance(step, ComputeStep) and phase >= COMPUTE:
+            if isinstance(step, ComputeStep) and phase >= op.COMPUTE:
                 interpreted_vertices.move(
-                    step.restore if phase == COMPUTE else step.scatter, self._arena
+                    step.restore if phase == op.COMPUTE else step.scatter, self._arena
                 )
-                if phase == SCATTER:
+                if phase == op.SCATTER:
                     self._slots.add_up(self._code, row)
             raise
         if first is not None:

@@ -23,9 +23,10 @@ from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, PhaseTotal, StepCost, StepTotal, VertexCosts, VertexType
 from poplite.cost.workers import tile_cycles
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CALLBACK, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
@@ -176,10 +177,10 @@ class Accounts:
 
     def _costly(self, code: Code) -> Iterator[tuple[int, _Priced]]:
         costs, action_costs = self._executable.costs, self._executable.action_costs
-        callbacks = np.flatnonzero(code.ops[:, 0] == CALLBACK)
+        callbacks = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
         for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
-            op, number = code.ops[row, :2].tolist()
-            if op == CALLBACK:
+            kind, number = code.ops[row, :2].tolist()
+            if kind == op.CALLBACK:
                 cost = action_costs[number] if action_costs else None
                 if cost is not None:
                     yield row, self._priced(self._actions, number, cost)
@@ -193,7 +194,7 @@ class Accounts:
 
     def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
         code = self._executable.programs[program]
-        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == CALLBACK
+        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == op.CALLBACK
         counted = self._slot_totals(program, row)
         return StepTotal(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,

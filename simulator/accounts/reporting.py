@@ -16,9 +16,9 @@ from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import PhaseTotal, StepTotal
 from poplite.errors import ControlProgramError
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import SUM_SLOTS
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (
@@ -42,7 +42,7 @@ from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here
 from poplite.vertex.vertex import Vertex
 
-LAUNCHES = SUM_SLOTS + 1
+LAUNCHES = op.SUM_SLOTS + 1
 """Rows of an Execute that run, at most: one for each phase."""
 
 

@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import (
     COUNT,
     NUMBER,
@@ -31,14 +32,6 @@ from poplite.executable.descriptor import (
     forms_of,
     positions,
     width,
-)
-from poplite.executable.opcodes import (
-    CHUNK_FALSE,
-    CHUNK_FLOATS,
-    FAULT_WORD,
-    FLOAT_MODE,
-    RAISED,
-    TRAPPED,
 )
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
@@ -94,7 +87,7 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
         if len(modes) < 2:  # nothing to choose
             emitter.emit()
             continue
-        place = builder.gep(floats_of(builder, function.args[-1]), [INDEX(FLOAT_MODE)])
+        place = builder.gep(floats_of(builder, function.args[-1]), [INDEX(op.FLOAT_MODE)])
         now = builder.and_(builder.load(place), INDEX(bits))
         with builder.if_then(builder.icmp_unsigned("==", now, INDEX(mode))):
             emitter.emit()
@@ -109,7 +102,7 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
 
 def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
     """Emit the address of the floating-point state, which stands in the chunk before the fault."""
-    place = builder.gep(faults, [INDEX(CHUNK_FLOATS - FAULT_WORD)])
+    place = builder.gep(faults, [INDEX(op.CHUNK_FLOATS - op.FAULT_WORD)])
     return builder.inttoptr(builder.load(place), INDEX.as_pointer())
 
 
@@ -262,14 +255,14 @@ class DriverEmitter(VertexWalk):
             stopped = builder.icmp_signed(">=", status, NARROW(USER_EXCEPTION))
             with builder.if_then(stopped):
                 trapped = builder.icmp_signed("==", status, NARROW(TRAPPED_STATUS))
-                field = builder.select(trapped, INDEX(TRAPPED), INDEX(RAISED))
+                field = builder.select(trapped, INDEX(op.TRAPPED), INDEX(op.RAISED))
                 record_fault(builder, self.faults, vertex, field, INDEX(0), INDEX(0))
             if self._before_it_ends is not None:
                 self._before_it_ends()
             builder.ret_void()
         if self._returns:  # no other thread has this chunk
             with builder.if_then(builder.not_(returned)):
-                place = builder.gep(self.faults, [INDEX(CHUNK_FALSE - FAULT_WORD)])
+                place = builder.gep(self.faults, [INDEX(op.CHUNK_FALSE - op.FAULT_WORD)])
                 builder.store(INDEX(1), place)
 
     def _argument(self, argument: Argument, parts: Mapping[tuple[int, str], Any]) -> Any:

@@ -19,40 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    CALLED,
-    COLLECT,
-    DONE,
-    EXPECT,
-    FAULTED,
-    FLOATS,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    LAUNCH_WORDS,
-    MARK,
-    OP_WORDS,
-    PAUSED,
-    REPEAT,
-    RETURN,
-    SAME,
-    STATE_CALLBACK,
-    STATE_DEADLINE,
-    STATE_DEPTH,
-    STATE_FLOATS,
-    STATE_REASON,
-    STATE_RECENT,
-    STATE_REPLICAS,
-    STATE_ROW,
-    STATE_STRIDE,
-    STATE_TRACE,
-    SWITCH,
-)
+from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Bytes, Int64s
 from poplite.simulator.codegen.launcher import (
@@ -100,8 +67,8 @@ def _scalar(arena: Bytes, position: int, size: int) -> int:
 def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
     """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
     first = _scalar(arena, position, size)
-    for replica in range(1, state[STATE_REPLICAS]):
-        other = _scalar(arena, position + replica * state[STATE_STRIDE], size)
+    for replica in range(1, state[op.STATE_REPLICAS]):
+        other = _scalar(arena, position + replica * state[op.STATE_STRIDE], size)
         if other != first and (same or other == 0 or first == 0):
             return False
     return True
@@ -109,15 +76,15 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
 
 def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     """Return the row that a SWITCH goes on with."""
-    first = at // OP_WORDS + 1
+    first = at // op.OP_WORDS + 1
     low, high = 0, ops[at + 1]
     while low < high:
         middle = (low + high) // 2
-        if ops[(first + middle) * OP_WORDS + 1] < value:
+        if ops[(first + middle) * op.OP_WORDS + 1] < value:
             low = middle + 1
         else:
             high = middle
-    case = (first + low) * OP_WORDS
+    case = (first + low) * op.OP_WORDS
     found = low < ops[at + 1] and ops[case + 1] == value
     return ops[case + 2] if found else ops[at + 3]
 
@@ -145,86 +112,86 @@ def interpret(
     Returns:
         DONE, PAUSED, CALLED or FAULTED.
     """
-    row, now = state[STATE_ROW], clock(state)
+    row, now = state[op.STATE_ROW], clock(state)
     deadline = now + SLICE_NS
-    state[STATE_DEADLINE] = deadline
+    state[op.STATE_DEADLINE] = deadline
     while now < deadline:
         looked, budget, recent = now, LOOK_NS, 0
         while budget > 0:
-            at = row * OP_WORDS
-            op = ops[at]
+            at = row * op.OP_WORDS
+            kind = ops[at]
             budget -= OP_NS
-            if op == LAUNCH:
-                launch = address(launches) + 8 * LAUNCH_WORDS * ops[at + 1]
+            if kind == op.LAUNCH:
+                launch = address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1]
                 cost = run_launch(launch, state)
                 if cost < 0:
-                    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
-                    return PAUSED
+                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
+                    return op.PAUSED
                 if faulted(launch):
-                    state[STATE_ROW], state[STATE_REASON] = row, FAULTED
-                    return FAULTED
-                state[STATE_RECENT + recent] = launch
+                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.FAULTED
+                    return op.FAULTED
+                state[op.STATE_RECENT + recent] = launch
                 recent += 1
                 counts[row] += 1
-                if state[STATE_TRACE] != 0:
-                    record(state[STATE_TRACE], row)
+                if state[op.STATE_TRACE] != 0:
+                    record(state[op.STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
                 if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
                     budget = max(budget, 1)
-            elif op == AGAIN:
+            elif kind == op.AGAIN:
                 loops[ops[at + 1]] -= 1
                 row = ops[at + 2] if loops[ops[at + 1]] > 0 else row + 1
-            elif op == JUMP_IF_NONZERO:
+            elif kind == op.JUMP_IF_NONZERO:
                 row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) != 0 else row + 1
-            elif op == JUMP_IF_ZERO:
+            elif kind == op.JUMP_IF_ZERO:
                 row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) == 0 else row + 1
-            elif op == JUMP:
+            elif kind == op.JUMP:
                 row = ops[at + 1]
-            elif op == REPEAT:
+            elif kind == op.REPEAT:
                 loops[ops[at + 1]] = ops[at + 2]
                 row = row + 1 if ops[at + 2] > 0 else ops[at + 3]
-            elif op == CALL:
-                returns[state[STATE_DEPTH]] = row + 1
-                state[STATE_DEPTH] += 1
+            elif kind == op.CALL:
+                returns[state[op.STATE_DEPTH]] = row + 1
+                state[op.STATE_DEPTH] += 1
                 row = ops[at + 1]
-            elif op == RETURN:
-                state[STATE_DEPTH] -= 1
-                row = returns[state[STATE_DEPTH]]
-            elif op == SWITCH:
+            elif kind == op.RETURN:
+                state[op.STATE_DEPTH] -= 1
+                row = returns[state[op.STATE_DEPTH]]
+            elif kind == op.SWITCH:
                 row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
-            elif op == CALLBACK:
+            elif kind == op.CALLBACK:
                 if ops[at + 1] >= 0:  # not a look of strict checks
                     counts[row] += 1
-                    if state[STATE_TRACE] != 0:
-                        record(state[STATE_TRACE], row)
-                state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
-                state[STATE_REASON] = CALLED
-                return CALLED
-            elif op in (AGREE, SAME):
-                is_equal = _agree(arena, ops[at + 2], ops[at + 3], op == SAME, state)
+                    if state[op.STATE_TRACE] != 0:
+                        record(state[op.STATE_TRACE], row)
+                state[op.STATE_CALLBACK], state[op.STATE_ROW] = ops[at + 1], row + 1
+                state[op.STATE_REASON] = op.CALLED
+                return op.CALLED
+            elif kind in (op.AGREE, op.SAME):
+                is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
                 row = ops[at + 1] if is_equal else row + 1
-            elif op == FLOATS:
-                change_floats(state[STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
+            elif kind == op.FLOATS:
+                change_floats(state[op.STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
                 row += 1
-            elif op == MARK:
+            elif kind == op.MARK:
                 counts[row] += 1
                 row += 1
-            elif op == EXPECT:
-                expect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1])
+            elif kind == op.EXPECT:
+                expect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1])
                 row += 1
-            elif op == COLLECT:
-                collect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1], ops[at + 2])
+            elif kind == op.COLLECT:
+                collect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1], ops[at + 2])
                 row += 1
             else:
-                state[STATE_REASON] = DONE
-                return DONE
+                state[op.STATE_REASON] = op.DONE
+                return op.DONE
         now = clock(state)
         if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
             for number in range(recent):
-                forget_cost(state[STATE_RECENT + number])
-    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
-    return PAUSED
+                forget_cost(state[op.STATE_RECENT + number])
+    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
+    return op.PAUSED
 
 
 def _emit_enter(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
+from poplite.executable import opcodes as op
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import NAN_CODE
 from poplite.vertex.compute.interpreted.stores import (
@@ -36,7 +36,8 @@ def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
         floats: address of the words of the floating-point state.
     """
     seed, executions = (
-        builder.load(builder.gep(floats, [WORD(word)])) for word in (FLOAT_SEED, FLOAT_EXECUTIONS)
+        builder.load(builder.gep(floats, [WORD(word)]))
+        for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS)
     )
     return _mixed(builder, builder.add(seed, builder.mul(executions, WORD(GOLDEN))))
 

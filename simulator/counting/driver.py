@@ -19,8 +19,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
-from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
@@ -95,7 +95,7 @@ class _CountingEmitter(VertexWalk):
         kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
         self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
         # The first word before the table is the size of the arena.
-        place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
+        place = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_SLOTS - op.FAULT_WORD)]))
         self._table = builder.inttoptr(place, INDEX.as_pointer())
         self._most = cgutils.alloca_once(builder, INDEX)
         self._rehearsal: DriverEmitter | None = None

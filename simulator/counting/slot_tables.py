@@ -24,32 +24,7 @@ from poplite.executable.executable import Executable
 from poplite.machine.target import Target
 from poplite.report.phase_kinds import Source
 from poplite.simulator.codegen.variant import Counting
-from poplite.simulator.counting.record_words import (
-    ALONE,
-    ALONE_COUNT,
-    ALONE_TILES,
-    BESIDE,
-    BUSY,
-    CYCLES,
-    LEAST,
-    MOST,
-    RECORD_WORDS,
-    REPLICAS,
-    RUN_ENDS,
-    RUN_FAMILIES,
-    RUNS,
-    SHARED,
-    SHARED_ENDS,
-    STRIDE,
-    TABLE,
-    TILES,
-    TOTAL_EXECUTIONS,
-    TOTAL_SEGMENT,
-    TOTAL_SLOWEST,
-    TOTAL_WORDS,
-    TOTALS,
-    WORKERS,
-)
+from poplite.simulator.counting import record_words as at
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
@@ -142,31 +117,31 @@ class SlotTable:
     def record(self) -> tuple[Int64, Int64]:
         """Return a record with totals of its own, and these totals."""
         used, workers = len(self._used), self._executable.target.workers
-        totals = np.zeros(TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
+        totals = np.zeros(at.TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
         busy = self._scratch.ctypes.data
         cycles = busy + 8 * workers
         words = {
-            REPLICAS: len(self._tables),
-            TABLE: self._tables.ctypes.data + 8,
-            STRIDE: self._tables.shape[1],
-            RUNS: len(self._run_ends),
-            RUN_ENDS: self._run_ends.ctypes.data,
-            RUN_FAMILIES: self._run_families.ctypes.data,
-            SHARED: self._shared.ctypes.data,
-            SHARED_ENDS: self._shared_ends.ctypes.data,
-            WORKERS: workers,
-            BUSY: busy,
-            TILES: used,
-            ALONE: self._alone.ctypes.data,
-            ALONE_COUNT: len(self._alone),
-            ALONE_TILES: self._alone_tiles.ctypes.data,
-            CYCLES: cycles,
-            MOST: cycles + 8 * used,
-            BESIDE: self._beside.ctypes.data,
-            LEAST: self._least,
-            TOTALS: totals.ctypes.data,
+            at.REPLICAS: len(self._tables),
+            at.TABLE: self._tables.ctypes.data + 8,
+            at.STRIDE: self._tables.shape[1],
+            at.RUNS: len(self._run_ends),
+            at.RUN_ENDS: self._run_ends.ctypes.data,
+            at.RUN_FAMILIES: self._run_families.ctypes.data,
+            at.SHARED: self._shared.ctypes.data,
+            at.SHARED_ENDS: self._shared_ends.ctypes.data,
+            at.WORKERS: workers,
+            at.BUSY: busy,
+            at.TILES: used,
+            at.ALONE: self._alone.ctypes.data,
+            at.ALONE_COUNT: len(self._alone),
+            at.ALONE_TILES: self._alone_tiles.ctypes.data,
+            at.CYCLES: cycles,
+            at.MOST: cycles + 8 * used,
+            at.BESIDE: self._beside.ctypes.data,
+            at.LEAST: self._least,
+            at.TOTALS: totals.ctypes.data,
         }
-        return np.array([words[word] for word in range(RECORD_WORDS)], np.int64), totals
+        return np.array([words[word] for word in range(at.RECORD_WORDS)], np.int64), totals
 
     def totals(self, words: Int64) -> SlotTotals:
         """Return what totals say.
@@ -175,13 +150,13 @@ class SlotTable:
             words: totals that `record` returned.
         """
         tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
-        tile_cycles[self._used] = words[TOTAL_WORDS : TOTAL_WORDS + len(self._used)]
+        tile_cycles[self._used] = words[at.TOTAL_WORDS : at.TOTAL_WORDS + len(self._used)]
         return SlotTotals(
-            int(words[TOTAL_EXECUTIONS]),
-            int(words[TOTAL_SLOWEST]),
-            int(words[TOTAL_SEGMENT]),
+            int(words[at.TOTAL_EXECUTIONS]),
+            int(words[at.TOTAL_SLOWEST]),
+            int(words[at.TOTAL_SEGMENT]),
             tile_cycles,
-            tuple(words[TOTAL_WORDS + len(self._used) : -1].tolist()),
+            tuple(words[at.TOTAL_WORDS + len(self._used) : -1].tolist()),
             tuple(self._is_counted),
         )
 

@@ -14,8 +14,9 @@ from poplite.errors import (
     did_you_mean,
     listed,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Action
-from poplite.executable.opcodes import CALLBACK, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.transfers import (
     CodeLoad,
     CodeUse,
@@ -345,7 +346,7 @@ def _replicas_without(connection: Connection) -> str:
 
 
 def _actions_of(code: Code) -> list[int]:
-    rows = code.ops[:, 0] == CALLBACK
+    rows = code.ops[:, 0] == op.CALLBACK
     return sorted(set(code.ops[rows, 1].tolist()))
 
 

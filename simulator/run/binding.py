@@ -7,19 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import Columns
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    COMPUTE,
-    COUNT,
-    FALLING,
-    LAUNCH_COST,
-    LAUNCH_SPENT,
-    SCATTER,
-    SUM_SLOTS,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
@@ -92,17 +84,17 @@ class CompiledSteps:
         rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
-        self.launches = np.zeros((len(executable.steps), FALLING + 1), np.int64)
+        self.launches = np.zeros((len(executable.steps), op.FALLING + 1), np.int64)
         for number, step in enumerate(executable.steps):
             may_fault = isinstance(step, ComputeStep) and (
                 step.may_fault or any(group.cls in checked for group in step.groups)
             )
             for phase, parts in enumerate(phases[number]):
-                looks = may_fault and phase == COMPUTE
+                looks = may_fault and phase == op.COMPUTE
                 to = step.replica_map if isinstance(step, CopyStep) else None
                 slots: Mapping[int, int] = {}
-                if phase in (COUNT, COMPUTE) and number in self.slot_counts.steps:
-                    table, on_copies = self.slot_counts.steps[number], phase == COUNT
+                if phase in (op.COUNT, op.COMPUTE) and number in self.slot_counts.steps:
+                    table, on_copies = self.slot_counts.steps[number], phase == op.COUNT
                     slots, found = table.slots, table.counting
                     counting = {
                         cls: each for cls, each in found.items() if each.on_copies == on_copies
@@ -110,15 +102,15 @@ class CompiledSteps:
                     if on_copies:
                         assert isinstance(step, ComputeStep), "nothing else has vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
-                if phase == COMPUTE:
+                if phase == op.COMPUTE:
                     parts = interpreted.others(number, parts)
                 launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
         falling = True
         for number in has_workers:
-            parts = interpreted.others(number, phases[number][COMPUTE])
-            self.launches[number, FALLING] = self.table.add(parts, checked=True)
+            parts = interpreted.others(number, phases[number][op.COMPUTE])
+            self.launches[number, op.FALLING] = self.table.add(parts, checked=True)
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
         self._may_share = np.ones(len(self.table.launches), np.bool_)
@@ -145,7 +137,7 @@ class CompiledSteps:
         self._ran_ns += ran_ns
         if threads.started() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
-            self._share(np.maximum(words[:, LAUNCH_COST], words[:, LAUNCH_SPENT]))
+            self._share(np.maximum(words[:, op.LAUNCH_COST], words[:, op.LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
         """Cut launches for threads.
@@ -180,11 +172,11 @@ class CompiledSteps:
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
         self.table.take_faults(number)
-        self.table.words[self.launch_of(code, row), LAUNCH_SPENT] = 0
-        if isinstance(lowered, ComputeStep) and phase >= COMPUTE:
-            is_undone = phase in (COMPUTE, FALLING) and lowered.may_fault
+        self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
+        if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
+            is_undone = phase in (op.COMPUTE, op.FALLING) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
-            if phase in (SCATTER, SUM_SLOTS):
+            if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
 
     def _move(self, moves: Moves) -> None:

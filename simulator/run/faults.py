@@ -30,8 +30,9 @@ from poplite.errors import (
     PopliteError,
     TensorIndexError,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import RAISED, TRAPPED, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
@@ -170,9 +171,9 @@ def _only_compiled(
     found: list[str] = []
     kind: type[PopliteError] = ApplicationRuntimeError
     what, cause = "compute raised an exception", "a condition"
-    if record.field == TRAPPED:
+    if record.field == op.TRAPPED:
         what = "floating-point arithmetic stopped it"
-    elif record.field != RAISED:
+    elif record.field != op.RAISED:
         kind, cause = TensorIndexError, "an index"
         what = _index_text(cls, record)
         found = _behind(executable, step, cls, record, arena)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
+from poplite.executable import opcodes as op
 from poplite.machine.floating_point import TRAPS
 from poplite.vertex.compute import interpreted
 from poplite.vertex.compute.interpreted.stores import Stores, vertex_key
@@ -29,13 +29,13 @@ class Floats:
 
     def __init__(self, modes: Sequence[int], seed: int) -> None:
         self._modes = tuple(modes)
-        self.words = np.zeros(FLOAT_WORDS, np.int64)
-        self.words[FLOAT_SEED] = seed
+        self.words = np.zeros(op.FLOAT_WORDS, np.int64)
+        self.words[op.FLOAT_SEED] = seed
         self.reset()
 
     def reset(self) -> None:
         """Go back to the mode that programs begin in."""
-        self.words[FLOAT_MODE], self.words[FLOAT_EXECUTIONS] = self._modes[0], 0
+        self.words[op.FLOAT_MODE], self.words[op.FLOAT_EXECUTIONS] = self._modes[0], 0
 
     @property
     def address(self) -> int:
@@ -45,7 +45,7 @@ class Floats:
     @property
     def mode(self) -> int:
         """What holds now."""
-        return int(self.words[FLOAT_MODE])
+        return int(self.words[op.FLOAT_MODE])
 
     @property
     def may_trap(self) -> bool:
@@ -60,8 +60,8 @@ class Floats:
             set: bits that are set then.
             executions: compute sets that are about to run.
         """
-        self.words[FLOAT_MODE] = self.mode & ~clear | set
-        self.words[FLOAT_EXECUTIONS] += executions
+        self.words[op.FLOAT_MODE] = self.mode & ~clear | set
+        self.words[op.FLOAT_EXECUTIONS] += executions
 
     def stores(self, vertex: int, worker: int) -> Stores | None:
         """Return how a worker stores floats; None for the default.
@@ -72,7 +72,7 @@ class Floats:
         """
         if not self.mode:
             return None
-        seed, executions = (int(self.words[word]) for word in (FLOAT_SEED, FLOAT_EXECUTIONS))
+        seed, executions = (int(self.words[word]) for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS))
         return Stores(self.mode, vertex_key(seed, executions, vertex, worker))
 
     def form(self, cls: type[Vertex]) -> Callable[..., bool | None]:

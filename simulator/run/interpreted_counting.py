@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Variant
@@ -70,8 +71,8 @@ class InterpretedSlots:
             return
         launch = self._table.launches[self._launches[step]]
         for part, chunk in zip(launch.parts, launch.chunks, strict=True):
-            driver = compiled_parts.DRIVER(int(chunk[CHUNK_DRIVER]))
-            memory, record = chunk[[CHUNK_ARENA, CHUNK_ROWS]].tolist(), chunk[FAULT_WORD:]
+            driver = compiled_parts.DRIVER(int(chunk[op.CHUNK_DRIVER]))
+            memory, record = chunk[[op.CHUNK_ARENA, op.CHUNK_ROWS]].tolist(), chunk[op.FAULT_WORD :]
             for row, vertices in enumerate(part.vertices.tolist()):
                 for vertex in range(vertices):
                     watch()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import COMPUTE, FALLING, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import Compute, VertexFault, run_vertices
@@ -69,7 +70,7 @@ class InterpretedSteps:
         Args:
             code: what is about to run; it begins with the vertices where they run once more.
         """
-        is_first = int(code.ops[0, 2]) not in (COMPUTE, FALLING)
+        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.FALLING)
         self._known = {} if is_first or self._known is None else self._known
 
     def forget(self) -> None:

@@ -15,27 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    COLLECT,
-    END,
-    EXPECT,
-    FLOATS,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    MARK,
-    REPEAT,
-    RETURN,
-    SAME,
-    SWITCH,
-)
 from poplite.executable.step import Vertices
 from poplite.simulator.run.arena import Arena, Bytes, typed
 from poplite.simulator.run.float_modes import Floats
@@ -92,49 +74,49 @@ def run_ops(ops: Integers, counts: Integers, machine: OpHandlers) -> None:
     calls: list[int] = []
     row = 0
     while True:
-        op, a, b, c = ops[row].tolist()
-        if op == END:
+        kind, a, b, c = ops[row].tolist()
+        if kind == op.END:
             return
         machine.watch(row)
         if (end := machine.look(row, calls)) != row:
             row = end
             continue
         next_row = row + 1
-        if op == LAUNCH:
+        if kind == op.LAUNCH:
             machine.launch(row, calls)
             counts[row] += 1
-        elif op == REPEAT:
+        elif kind == op.REPEAT:
             left[a] = b
             next_row = row + 1 if b > 0 else c
-        elif op == AGAIN:
+        elif kind == op.AGAIN:
             left[a] -= 1
             next_row = b if left[a] > 0 else row + 1
-        elif op == JUMP:
+        elif kind == op.JUMP:
             next_row = a
-        elif op == JUMP_IF_ZERO:
+        elif kind == op.JUMP_IF_ZERO:
             next_row = row + 1 if machine.scalar(b, c) else a
-        elif op == JUMP_IF_NONZERO:
+        elif kind == op.JUMP_IF_NONZERO:
             next_row = a if machine.scalar(b, c) else row + 1
-        elif op == SWITCH:
+        elif kind == op.SWITCH:
             targets = dict(ops[row + 1 : row + 1 + a, 1:3].tolist())
             next_row = targets.get(machine.scalar(b, 4), c)
-        elif op == CALL:
+        elif kind == op.CALL:
             calls.append(row)
             next_row = a
-        elif op == RETURN:
+        elif kind == op.RETURN:
             next_row = calls.pop() + 1
-        elif op == CALLBACK:
+        elif kind == op.CALLBACK:
             counts[row] += 1
             machine.act(a, row, calls)
-        elif op in (AGREE, SAME):
-            next_row = a if machine.agree(b, c, op == SAME) else row + 1
-        elif op == MARK:
+        elif kind in (op.AGREE, op.SAME):
+            next_row = a if machine.agree(b, c, kind == op.SAME) else row + 1
+        elif kind == op.MARK:
             counts[row] += 1
-        elif op == FLOATS:
+        elif kind == op.FLOATS:
             machine.change_floats(a, b, c)
-        elif op == EXPECT:
+        elif kind == op.EXPECT:
             machine.expect(a)
-        elif op == COLLECT:
+        elif kind == op.COLLECT:
             machine.collect(a, b)
         row = next_row
 

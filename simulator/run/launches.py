@@ -20,31 +20,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    CHUNK_ARENA,
-    CHUNK_DRIVER,
-    CHUNK_FIRST,
-    CHUNK_FLOATS,
-    CHUNK_HIGH,
-    CHUNK_LAST,
-    CHUNK_LOW,
-    CHUNK_ROW,
-    CHUNK_SLOTS,
-    CHUNK_VERTEX,
-    CHUNK_WIDTH,
-    CHUNK_WORDS,
-    FAULT_WORD,
-    LAUNCH_CHECKED,
-    LAUNCH_CHUNKS,
-    LAUNCH_COST,
-    LAUNCH_COUNT,
-    LAUNCH_SHARE_COUNT,
-    LAUNCH_SHARES,
-    LAUNCH_SPENT,
-    LAUNCH_UNMEASURED,
-    LAUNCH_WORDS,
-)
 from poplite.executable.step import Vertices
 from poplite.vertex.compute import remembered
 from poplite.vertex.vertex import Vertex
@@ -67,7 +44,7 @@ STREAMED_BYTES = 32 << 20
 """Bytes from which a copy is written past the caches, which it would only flush; measured, one of
 twice as many then takes 0.65 of the time."""
 
-_NONE = np.zeros((0, CHUNK_WORDS), np.int64)
+_NONE = np.zeros((0, op.CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
@@ -89,9 +66,9 @@ class BoundPart:
 
     def one_chunk(self) -> list[int]:
         """Return the chunk row of all vertices."""
-        words = [0] * CHUNK_WORDS
-        words[CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
-        words[CHUNK_HIGH], words[CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
+        words = [0] * op.CHUNK_WORDS
+        words[op.CHUNK_DRIVER : op.CHUNK_WIDTH + 1] = self.call
+        words[op.CHUNK_HIGH], words[op.CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
         return words
 
     def cut(self, pieces: int, done: int = 0) -> Integers:
@@ -111,19 +88,19 @@ class BoundPart:
             row = np.searchsorted(ends, vertex, side="right") - 1
             return row, vertex - ends[row]
 
-        chunks = np.zeros((len(begin), CHUNK_WORDS), np.int64)
-        chunks[:, CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
-        chunks[:, CHUNK_LOW], chunks[:, CHUNK_FIRST] = place(begin)
-        chunks[:, CHUNK_HIGH], chunks[:, CHUNK_LAST] = place(end - 1)
-        chunks[:, [CHUNK_HIGH, CHUNK_LAST]] += 1
-        chunks[:, CHUNK_ROW], chunks[:, CHUNK_VERTEX] = place(np.clip(done, begin, end - 1))
+        chunks = np.zeros((len(begin), op.CHUNK_WORDS), np.int64)
+        chunks[:, op.CHUNK_DRIVER : op.CHUNK_WIDTH + 1] = self.call
+        chunks[:, op.CHUNK_LOW], chunks[:, op.CHUNK_FIRST] = place(begin)
+        chunks[:, op.CHUNK_HIGH], chunks[:, op.CHUNK_LAST] = place(end - 1)
+        chunks[:, [op.CHUNK_HIGH, op.CHUNK_LAST]] += 1
+        chunks[:, op.CHUNK_ROW], chunks[:, op.CHUNK_VERTEX] = place(np.clip(done, begin, end - 1))
         finished = end <= done
-        chunks[finished, CHUNK_ROW] = chunks[finished, CHUNK_HIGH]
+        chunks[finished, op.CHUNK_ROW] = chunks[finished, op.CHUNK_HIGH]
         return chunks
 
     def done(self, chunk: Integers) -> int:
         """Return how many vertices have run of the whole part."""
-        return int(self.vertices[: chunk[CHUNK_ROW]].sum() + chunk[CHUNK_VERTEX])
+        return int(self.vertices[: chunk[op.CHUNK_ROW]].sum() + chunk[op.CHUNK_VERTEX])
 
 
 @dataclass(slots=True, eq=False)
@@ -153,8 +130,9 @@ class Launch:
             chunks: chunk rows.
             floats: address of the floating-point state.
         """
-        chunks[:, CHUNK_FLOATS] = floats
-        chunks[:, CHUNK_SLOTS] = [self.slots.get(at, 0) for at in chunks[:, CHUNK_ARENA].tolist()]
+        chunks[:, op.CHUNK_FLOATS] = floats
+        arenas = chunks[:, op.CHUNK_ARENA].tolist()
+        chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
 
 
 class LaunchTable:
@@ -183,7 +161,7 @@ class LaunchTable:
         self._floats = floats
         self._arenas, self._driver, self._mover = arenas, driver, mover
         self.launches: list[Launch] = []
-        self.words = np.zeros((number, LAUNCH_WORDS), np.int64)
+        self.words = np.zeros((number, op.LAUNCH_WORDS), np.int64)
         self._nothing: int | None = None
         self._varies: dict[type[Vertex], bool] = {}
 
@@ -232,7 +210,8 @@ class LaunchTable:
     def _append(
         self, bound: list[BoundPart], varies: bool, checked: bool, slots: Mapping[int, int]
     ) -> int:
-        chunks = np.array([part.one_chunk() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        chunks = np.array([part.one_chunk() for part in bound], np.int64)
+        chunks = chunks.reshape(-1, op.CHUNK_WORDS)
         work = sum(int(part.weights.sum()) for part in bound)
         measured = ALL_RUNS if varies else MEASURED_RUNS
         launch = Launch(bound, chunks, _NONE, work, measured, slots)
@@ -240,8 +219,8 @@ class LaunchTable:
         self.launches.append(launch)
         number = len(self.launches) - 1
         row = self.words[number]
-        row[LAUNCH_CHUNKS], row[LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
-        row[LAUNCH_CHECKED], row[LAUNCH_UNMEASURED] = checked, measured
+        row[op.LAUNCH_CHUNKS], row[op.LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
+        row[op.LAUNCH_CHECKED], row[op.LAUNCH_UNMEASURED] = checked, measured
         return number
 
     def is_shareable(self, number: int) -> bool:
@@ -260,11 +239,12 @@ class LaunchTable:
         shares = []
         for part, whole in zip(launch.parts, launch.chunks, strict=True):
             pieces = max(1, round(float(part.weights.sum()) / limit))
-            shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
+            shares.append(part.cut(pieces, part.done(whole) if row[op.LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
         launch.complete(launch.shares, self._floats)
-        row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
-        row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, launch.measured
+        row[op.LAUNCH_SHARES] = launch.shares.ctypes.data
+        row[op.LAUNCH_SHARE_COUNT] = len(launch.shares)
+        row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
 
     def take_faults(self, number: int) -> list[list[int]]:
         """Return the fault records that a launch left, and empty them.
@@ -273,10 +253,11 @@ class LaunchTable:
         """
         launch, faults = self.launches[number], []
         for chunks in (launch.chunks, launch.shares):
-            left = chunks[chunks[:, FAULT_WORD] != 0]
-            left[:, FAULT_WORD] = [self._arenas.index(at) for at in left[:, CHUNK_ARENA].tolist()]
-            faults += left[:, FAULT_WORD:].tolist()
-            chunks[:, FAULT_WORD:] = 0
+            left = chunks[chunks[:, op.FAULT_WORD] != 0]
+            arenas = left[:, op.CHUNK_ARENA].tolist()
+            left[:, op.FAULT_WORD] = [self._arenas.index(arena) for arena in arenas]
+            faults += left[:, op.FAULT_WORD :].tolist()
+            chunks[:, op.FAULT_WORD :] = 0
         return faults
 
     def _varying(self, cls: type[Vertex]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from poplite.executable.opcodes import TRACE_ROOM, TRACE_ROWS, TRACE_USED
+from poplite.executable import opcodes as op
 
 
 class Recording:
@@ -28,8 +28,8 @@ class Recording:
     """
 
     def __init__(self, room: int) -> None:
-        self.words = np.zeros(TRACE_ROWS + room, np.int64)
-        self.words[TRACE_ROOM] = room
+        self.words = np.zeros(op.TRACE_ROWS + room, np.int64)
+        self.words[op.TRACE_ROOM] = room
         self._begins: list[tuple[int, str]] = []
 
     def begin(self, program: str) -> None:
@@ -38,7 +38,7 @@ class Recording:
         Args:
             program: its name.
         """
-        self._begins.append((int(self.words[TRACE_USED]), program))
+        self._begins.append((int(self.words[op.TRACE_USED]), program))
 
     def add(self, rows: Iterable[int]) -> None:
         """Add rows, as long as there is room.
@@ -47,19 +47,19 @@ class Recording:
             rows: in order.
         """
         for row in rows:
-            used = int(self.words[TRACE_USED])
-            if used < self.words[TRACE_ROOM]:
-                self.words[TRACE_ROWS + used] = row
-                self.words[TRACE_USED] = used + 1
+            used = int(self.words[op.TRACE_USED])
+            if used < self.words[op.TRACE_ROOM]:
+                self.words[op.TRACE_ROWS + used] = row
+                self.words[op.TRACE_USED] = used + 1
 
     @property
     def is_full(self) -> bool:
         """Whether there is no room left."""
-        return bool(self.words[TRACE_USED] == self.words[TRACE_ROOM])
+        return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:
         """Yield program and row of all that ran, in order."""
-        rows = self.words[TRACE_ROWS : TRACE_ROWS + int(self.words[TRACE_USED])].tolist()
+        rows = self.words[op.TRACE_ROWS : op.TRACE_ROWS + int(self.words[op.TRACE_USED])].tolist()
         ends = [*(begin for begin, _ in self._begins[1:]), len(rows)]
         for (begin, program), end in zip(self._begins, ends, strict=True):
             yield from ((program, row) for row in rows[begin:end])

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
+from poplite.executable.opcodes import Code
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.data_dependent import counting_of
@@ -96,7 +97,7 @@ class SlotCounts:
             code: the program.
             row: of a launch behind that of the vertices.
         """
-        while code.ops[row, 2] < SUM_SLOTS and code.goes_on[row + 1]:
+        while code.ops[row, 2] < op.SUM_SLOTS and code.goes_on[row + 1]:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
@@ -118,6 +119,6 @@ class SlotCounts:
 def _rows(executable: Executable) -> Iterator[tuple[str, int, int]]:
     """Yield the program, the row and the step of each launch that sums slots."""
     for name, code in executable.programs.items():
-        is_sum = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == SUM_SLOTS)
+        is_sum = (code.ops[:, 0] == op.LAUNCH) & (code.ops[:, 2] == op.SUM_SLOTS)
         for row in np.flatnonzero(is_sum).tolist():
             yield name, row, int(code.ops[row, 1])

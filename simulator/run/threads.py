@@ -19,25 +19,7 @@ from contextlib import nullcontext
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.opcodes import (
-    AGAIN,
-    CHUNK_DRIVER,
-    CHUNK_WORDS,
-    END,
-    ENTRIES,
-    ENTRY_CLOCK,
-    ENTRY_CLOCK_KIND,
-    ENTRY_KERNEL,
-    ENTRY_PARALLEL_FOR,
-    ENTRY_THREADS,
-    LAUNCH,
-    LAUNCH_SHARE_COUNT,
-    LAUNCH_SHARES,
-    LAUNCH_WORDS,
-    REPEAT,
-    STATE_ENTRIES,
-    STATE_WORDS,
-)
+from poplite.executable import opcodes as op
 from poplite.simulator import compiled_parts
 
 Integers = npt.NDArray[np.int64]
@@ -63,16 +45,16 @@ class _Threads:
     """The threads of this process."""
 
     def __init__(self) -> None:
-        self.entries = np.zeros(ENTRIES, np.int64)
+        self.entries = np.zeros(op.ENTRIES, np.int64)
         clock = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p)
-        self.entries[ENTRY_CLOCK] = clock.value or 0
-        self.entries[ENTRY_CLOCK_KIND] = time.CLOCK_MONOTONIC
+        self.entries[op.ENTRY_CLOCK] = clock.value or 0
+        self.entries[op.ENTRY_CLOCK_KIND] = time.CLOCK_MONOTONIC
         self.forget(lost=False)
 
     def forget(self, *, lost: bool) -> None:
         self.lost = lost
         self.starting = threading.Lock()
-        self.entries[ENTRY_PARALLEL_FOR] = 0
+        self.entries[op.ENTRY_PARALLEL_FOR] = 0
         self.launch_ns = 0
         self.samples, self.sampled_at = 0, 0.0
         self.lock_of_layer: threading.RLock | None = None
@@ -87,9 +69,9 @@ class _Threads:
         parallel._launch_threads()
         if parallel.threading_layer() == "workqueue":  # the one that two threads may not call
             self.lock_of_layer = threading.RLock()
-        self.entries[ENTRY_KERNEL] = compiled_parts.thread_kernel()
-        self.entries[ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
-        self.entries[ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
+        self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
+        self.entries[op.ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
+        self.entries[op.ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
         self.launch_ns = min(_launch_ns() for _ in range(3))
 
     def after_fork(self) -> None:
@@ -122,7 +104,7 @@ def count() -> int:
 
 def started() -> bool:
     """Tell whether there are threads now."""
-    return bool(_threads.entries[ENTRY_PARALLEL_FOR])
+    return bool(_threads.entries[op.ENTRY_PARALLEL_FOR])
 
 
 def pays_ns() -> int:
@@ -158,12 +140,14 @@ def entries() -> Integers:
 def _launch_ns() -> int:
     """Measure what it costs to hand nothing to the threads."""
     times, threads = 16, count()
-    ops = np.array([[REPEAT, 0, times, 3], [LAUNCH, 0, 0, 0], [AGAIN, 0, 1, 0], [END, 0, 0, 0]])
-    chunks = np.zeros((threads, CHUNK_WORDS), np.int64)
-    chunks[:, CHUNK_DRIVER] = compiled_parts.mover(False)
-    launch, state = np.zeros(LAUNCH_WORDS, np.int64), np.zeros(STATE_WORDS, np.int64)
-    launch[LAUNCH_SHARES], launch[LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
-    state[STATE_ENTRIES] = entries().ctypes.data
+    ops = np.array(
+        [[op.REPEAT, 0, times, 3], [op.LAUNCH, 0, 0, 0], [op.AGAIN, 0, 1, 0], [op.END, 0, 0, 0]]
+    )
+    chunks = np.zeros((threads, op.CHUNK_WORDS), np.int64)
+    chunks[:, op.CHUNK_DRIVER] = compiled_parts.mover(False)
+    launch, state = np.zeros(op.LAUNCH_WORDS, np.int64), np.zeros(op.STATE_WORDS, np.int64)
+    launch[op.LAUNCH_SHARES], launch[op.LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
+    state[op.STATE_ENTRIES] = entries().ctypes.data
     arena, loops, returns, counts = np.zeros((4, len(ops)), np.int64)
     arrays = (ops, launch, arena, state, loops, returns, counts)
     with lock_of_layer() or nullcontext():

@@ -16,21 +16,10 @@ from collections.abc import Callable, Sequence
 
 from poplite.compile.interpreting import Interpret
 from poplite.errors import warn
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Undefine
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import (
-    AGREE,
-    CALLBACK,
-    COLLECT,
-    GATHER,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    SAME,
-    SUM_SLOTS,
-    SWITCH,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
@@ -43,7 +32,7 @@ from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_
 from poplite.source import SourceLocation, here
 from poplite.vertex.compute import check
 
-DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
+DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
 
 MOST_LOOKS = 1_000
@@ -113,15 +102,15 @@ class StrictChecks:
             WorkerRaceError: when the order of workers matters.
             PopliteError: what the vertices raise.
         """
-        op, number, scalar, size = code.ops[row].tolist()
-        if op == COLLECT:
+        kind, number, scalar, size = code.ops[row].tolist()
+        if kind == op.COLLECT:
             self.shadow.write_scalar(scalar)
-        elif op == CALLBACK:
+        elif kind == op.CALLBACK:
             return row + self._undefined(code, row, calls, number)
-        elif op in DECIDING:
-            if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
+        elif kind in DECIDING:
+            if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
                 raise Place(self._executable, code, row, tuple(calls)).undecided(scalar)
-        elif op == LAUNCH and scalar != SUM_SLOTS and self._armed[number]:
+        elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = Place(self._executable, code, row, tuple(calls))
             return self._places[number].end if self._ran_here(number, runner) else row
@@ -188,7 +177,7 @@ class StrictChecks:
         self._looks[number] += 1
         if flags & LOSSY:
             self.arm()
-        runner.run_launches(self._places[number].launches(GATHER))
+        runner.run_launches(self._places[number].launches(op.GATHER))
         return True
 
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
@@ -240,9 +229,9 @@ def rows_to_look_at(code: Code) -> list[int]:
     """
     ops, found, row = code.ops, [], 0
     while row < len(ops):
-        op = int(ops[row, 0])
-        is_sum = op == LAUNCH and ops[row, 2] == SUM_SLOTS
-        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_sum:
+        kind = int(ops[row, 0])
+        is_sum = kind == op.LAUNCH and ops[row, 2] == op.SUM_SLOTS
+        if kind in (op.LAUNCH, *DECIDING, op.COLLECT, op.CALLBACK) and not is_sum:
             found.append(row)
-        row = code.end_of_launches(row) if op == LAUNCH else row + 1
+        row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
     return found

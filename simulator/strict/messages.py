@@ -14,10 +14,11 @@ from poplite.errors import (
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.field_elements import element_name, gathered_from
@@ -65,7 +66,7 @@ class Place:
             phases: the phases, in order.
         """
         if phases not in self._launches:
-            ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
+            ops = [*([op.LAUNCH, self.step, phase, 0] for phase in phases), [op.END, 0, 0, 0]]
             self._launches[phases] = replace(
                 self.code,
                 ops=np.array(ops, np.int64),
@@ -83,10 +84,10 @@ class Place:
 
     def __str__(self) -> str:
         number = self.step_number
-        op = int(self.code.ops[self.row, 0])
-        if op == LAUNCH:
+        kind = int(self.code.ops[self.row, 0])
+        if kind == op.LAUNCH:
             return self.code.step_text(number, f"Execute '{self._step().name}'")
-        if op == CALLBACK:
+        if kind == op.CALLBACK:
             action = self.executable.actions[int(self.code.ops[self.row, 1])]
             return self.code.step_text(number, action_text(action))
         return self.code.step_text(number, "a scalar", decides=True)

@@ -23,7 +23,8 @@ from typing import Protocol
 import numpy as np
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
-from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
@@ -115,12 +116,12 @@ class Replay:
         """
         table = self._table
         if self._gather.calls:
-            self._launch(GATHER)
+            self._launch(op.GATHER)
         table.take_old()
         self._set_returned(self._all_true)
         table.expect_written()
         try:
-            self._launch(SAVE, COUNT, COMPUTE)
+            self._launch(op.SAVE, op.COUNT, op.COMPUTE)
             table.take_result()
             if self._returns:
                 self._returned = self._runner.returned(self._number)
@@ -148,7 +149,7 @@ class Replay:
             self._table.put_result()
             self._set_returned(self._returned)
         if self._scatter.calls:
-            self._launch(SCATTER)
+            self._launch(op.SCATTER)
 
     def _launch(self, *phases: int) -> None:
         self._runner.run_launches(self._place.launches(*phases))
@@ -158,7 +159,7 @@ class Replay:
             self._runner.set_returned(self._number, returned)
 
     def _again(
-        self, number: int, put_other: Callable[[], object] | None, phase: int = COMPUTE
+        self, number: int, put_other: Callable[[], object] | None, phase: int = op.COMPUTE
     ) -> PopliteError | None:
         """Run the vertices after a change of what they find; return what they raise.
 
@@ -172,7 +173,7 @@ class Replay:
         try:
             self._set_returned(self._all_true)
             self._launch(phase)
-            is_asked = self._returns and phase == COMPUTE
+            is_asked = self._returns and phase == op.COMPUTE
             if is_asked and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
         except PopliteError as error:
@@ -279,7 +280,7 @@ class Replay:
 
     def _look_at_workers(self) -> None:
         table = self._table
-        error = self._again(0, None, FALLING)
+        error = self._again(0, None, op.FALLING)
         if error is not None:
             raise self._place.falling_fault(error)
         differing = table.others[0] != table.result
