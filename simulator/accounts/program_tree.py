@@ -5,9 +5,8 @@
     2  AGAIN     row 1
     3  END
 
-Programs are written down by `poplite.compile.emit`, and each of its patterns begins with an op that
-tells it from the others.  A tree is only made for a report that somebody looks at; executables
-need not hold it.
+`poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
+A tree is only made for a report that somebody looks at; executables need not hold it.
 """
 
 from __future__ import annotations
@@ -31,11 +30,7 @@ _Range = tuple[int, int]
 
 
 def program_trees(executable: Executable) -> dict[str, Program]:
-    """Return the tree of each program.
-
-    Args:
-        executable: any executable.
-    """
+    """Return the tree of each program."""
     return {name: _Tree(executable, code).root(name) for name, code in executable.programs.items()}
 
 
@@ -53,7 +48,7 @@ class _Tree:
             self._loops.setdefault(self._ops[row][1], []).append(row)
 
     def root(self, name: str) -> Program:
-        """Return the whole program."""
+        """Return the tree of the program."""
         return self._program(ProgramType.SEQUENCE, name, 0, (0, int(self._ends[0])))
 
     def _program(self, kind: ProgramType, name: str, row: int, *ranges: _Range) -> Program:

@@ -4,7 +4,7 @@ x: Input[Vector[FLOAT]]             x, x.length
 rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
 y: Output[QUARTER]                  y, y.byte, its metadata
 n: State[INT]                       n, n.value
-of the vertex                       self.about; of a MultiVertex also self.worker
+the vertex itself                   self.about; for a MultiVertex also self.worker
 """
 
 from __future__ import annotations
@@ -35,14 +35,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Argument:
-    """One argument.
-
-    Attributes:
-        name: its name.
-        field: number of its field; None for what is of the vertex.
-        part: which part of the field, or of the vertex.
-        kind: its LLVM type.
-    """
+    """One argument: the number of its field (None for the vertex itself), and which part of it."""
 
     name: str
     field: int | None
@@ -51,11 +44,7 @@ class Argument:
 
 
 def arguments_of(cls: type[Vertex]) -> list[Argument]:
-    """Return the arguments of a lowered `compute`, in order.
-
-    Args:
-        cls: the vertex class.
-    """
+    """Return the arguments of a lowered `compute`, in order."""
     found = [
         Argument(_name(name, part), number, part, _kind(field, part))
         for number, (name, field) in enumerate(cls.fields.items())

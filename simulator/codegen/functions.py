@@ -28,12 +28,10 @@ Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 def _define(
     name: str, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
 ) -> Callable[[Emit], Emit]:
-    """Register a number function.
+    """Register a number function by its Python name.
 
-    Args:
-        name: its Python name.
-        result: from typing context and argument types to the result type, None to refuse.
-        casts: whether arguments are cast to the result type first.
+    `result` returns the result type for a typing context and argument types, None to refuse;
+    `casts` says whether arguments are cast to that type first.
     """
 
     def stub(*args: Any) -> Any:

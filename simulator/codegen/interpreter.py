@@ -1,13 +1,13 @@
 """The compiled interpreter: loops, branches and calls without Python between them.
 
-A step costs a few nanoseconds beside hundreds for a Python walker, so a Repeat of small
-Executes runs at the speed of the vertices.  `launcher` runs the vertices; here is what stands
-around them.
+A step costs a few nanoseconds instead of the hundreds of an interpreter in Python, so a Repeat of
+small Executes runs at the speed of the vertices.  `launcher` runs the vertices; this module runs
+all other ops.
 
 Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
-in the middle of a launch if need be, and is called again.  It enters with one argument (`enter`):
-for seven, ctypes takes a quarter of a microsecond longer, and after each block of a stream Python
-enters anew.
+in the middle of a launch if need be, and is called again.  It is entered with one argument
+(`enter`): for seven, ctypes takes a quarter of a microsecond longer, and Python enters anew after
+each block of a stream.
 
 Importing this module imports llvmlite.
 """
@@ -41,13 +41,13 @@ LOOK_NS = 2_000
 """Time between two looks at the clock, by what ops are known to cost."""
 
 OP_NS, LAUNCH_NS = 4, 32
-"""What ops are said to cost beside the work of launches, of which few lie between two looks."""
+"""Assumed cost of ops and launches beside the vertices they run; few lie between two looks."""
 
 SURPRISE_NS = 2_000_000
 """Time between two looks that no known cost explains, from which launches are measured anew."""
 
 ARGUMENTS = 7
-"""Of the interpreter, all of them addresses."""
+"""Number of arguments of `interpret`, all of them addresses."""
 
 
 def _emit_number(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
@@ -98,19 +98,10 @@ def interpret(
     returns: Int64s,
     counts: Int64s,
 ) -> int:
-    """Run ops from the row in `state` until the end, a callback, a fault or the deadline.
+    """Run ops from the row in `state` on; return DONE, PAUSED, CALLED or FAULTED.
 
-    Args:
-        ops: the op rows.
-        launches: the launch table.
-        arena: the memory.
-        state: where to go on, and what to call.
-        loops: iterations left of each Repeat.
-        returns: row behind each CALL that has not returned.
-        counts: how often each row ran.
-
-    Returns:
-        DONE, PAUSED, CALLED or FAULTED.
+    `loops` are the iterations left of each Repeat, `returns` the rows behind CALLs that have not
+    returned, `counts` how often each row ran.
     """
     row, now = state[op.STATE_ROW], clock(state)
     deadline = now + SLICE_NS
@@ -207,12 +198,5 @@ _enter = Primitive(_emit_enter)
 
 
 def enter(words: Int64s) -> int:
-    """Run the interpreter.
-
-    Args:
-        words: its arguments, and its own address behind them.
-
-    Returns:
-        What it returns.
-    """
+    """Run the interpreter, with its arguments in `words` and its own address behind them."""
     return _enter(words)

@@ -1,6 +1,6 @@
 """Compiled code that runs one launch: chunk after chunk, or shared by threads.
 
-What a launch costs is known from its first runs.  In those, and always where it takes long, it
+What a launch costs is known from its first runs.  In those, and whenever a launch takes long, it
 runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
 each.  So a launch of a million slow vertices can be cut wherever one of them ends, and a launch
 of six quick ones is not slowed down.
@@ -51,7 +51,7 @@ def _emit_address(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
 
 
 def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
-    """Make room for a value, once a call of the function."""
+    """Allocate a value on the stack, in the entry block so that loops allocate it once."""
     with builder.goto_entry_block():
         return builder.alloca(kind)
 
@@ -149,13 +149,10 @@ def _run_pieces(chunk: int, state: Int64s) -> None:
 
 
 def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
-    """Run one thread's share of a launch; the kernel given to the threading layer.
+    """Run one thread's share of a launch; the kernel passed to the threading layer.
 
-    Args:
-        chunks: address of its first chunk.
-        dimensions: how many chunks.
-        steps: bytes from chunk to chunk.
-        state: the interpreter's state to run in pieces, or null.
+    `chunks` holds the address of its first chunk, `dimensions` their number, `steps` the bytes from
+    one to the next; `state` is null unless they run in pieces.
     """
     first = chunks[0]
     for number in range(dimensions[0]):

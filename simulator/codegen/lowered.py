@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 def lowered_text(cls: type[Vertex], mode: int) -> str:
     """Return `compute` of a class as the text of an LLVM module, not optimized.
 
-    Args:
-        cls: the vertex class.
-        mode: what stops a vertex, see `compute_code`.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when it is outside the dialect.
     """
     arguments = {each.name: each.kind for each in arguments_of(cls)}
 

@@ -6,7 +6,7 @@
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
 
-Slots stand in a table of the compute set, by the number of the vertex; of a MultiVertex they are
+Slots stand in a table of the compute set, by the number of the vertex; for a MultiVertex they are
 tile cycles.  Importing this module imports Numba.
 """
 
@@ -39,14 +39,7 @@ from poplite.vertex.vertex import Field, Vertex
 
 
 def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:
-    """Return how the driver of a vertex class that is counted is compiled.
-
-    Args:
-        name: of the job.
-        cls: the vertex class.
-        columns: what the words of a row are.
-        counting: how it is counted.
-    """
+    """Return the job that compiles the driver of a vertex class that is counted."""
     module = ir.Module()
     function = ir.Function(module, DRIVER, exported(name))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -105,11 +98,7 @@ class _CountingEmitter(VertexWalk):
             self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what counts one vertex.
-
-        Args:
-            parts: what the columns say of it, by field and part.
-        """
+        """Emit what counts one vertex; `parts` are its numbers, by field and part."""
         builder = self.builder
         if self._rehearsal is not None:
             self._rehearse(self._rehearsal, parts)
@@ -162,7 +151,7 @@ class _CountingEmitter(VertexWalk):
     def _argument(
         self, parameter: Parameter, number: int, field: Field, parts: dict[tuple[int, str], Any]
     ) -> Any:
-        """Emit an argument of the function."""
+        """Emit an argument of the function that counts."""
         builder = self.builder
         if parameter.what in ("pairs", "wide"):
             first = builder.shl(parts[number, "first"], INDEX(1))
@@ -179,7 +168,7 @@ class _CountingEmitter(VertexWalk):
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
     def _apart(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
-        """Emit copies of what would be changed; return the arguments for it."""
+        """Emit copies of what would be changed; return the arguments that describe them."""
         for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
                 number, field = fields[parameter.field]
@@ -190,7 +179,7 @@ class _CountingEmitter(VertexWalk):
         return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, given: list[Any], apart: list[Any]) -> None:
-        """Call the function; the slowest worker decides."""
+        """Call the function that counts; of several workers the slowest decides."""
         builder = self.builder
         taken = builder.call(self._compute, [*given, *apart])
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))

@@ -1,4 +1,4 @@
-"""Where everything stands in the record of a compute set of which some vertices are counted.
+"""Where everything stands in the record of a compute set whose vertices are counted.
 
 `poplite.simulator.counting.slot_tables` fills it, and `poplite.simulator.counting.slot_sums` reads
 it in compiled code.

@@ -1,8 +1,7 @@
-"""Compiled code that writes down what a compute set took, once its vertices were counted.
+"""Compiled code that adds up what a compute set took, once its vertices were counted.
 
-It has the arguments of a driver, and its rows are one record
-(`poplite.simulator.counting.record_words`), so that the interpreter runs it as it runs everything
-else.
+It has the arguments of a driver, and one record (`poplite.simulator.counting.record_words`) as its
+rows, so that the interpreter runs it like any driver.
 
 Importing this module imports llvmlite.
 """
@@ -19,7 +18,7 @@ def _add(place: int, number: int, value: int) -> None:
 
 
 def _pack(record: Int64s, table: int) -> None:
-    """Set what vertices take that share the workers of their tile, each on the one free first."""
+    """Set the cycles of vertices that share workers; each runs on the worker free first."""
     busy, workers, vertices = record[at.BUSY], record[at.WORKERS], record[at.SHARED]
     begin = 0
     for tile in range(record[at.TILES]):
@@ -45,17 +44,7 @@ def _pack(record: Int64s, table: int) -> None:
 def sum_slots(
     arena: Bytes, record: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Add what one execution took to the totals of a record.
-
-    Args:
-        arena: not used.
-        record: see `poplite.simulator.counting.record_words`.
-        low: not used, as are those behind it.
-        high: -
-        first: -
-        last: -
-        faults: -
-    """
+    """Add what one execution took to the totals of a record; arguments are those of a driver."""
     cycles, most = record[at.CYCLES], record[at.MOST]
     totals, tiles = record[at.TOTALS], record[at.TILES]
     for tile in range(tiles):

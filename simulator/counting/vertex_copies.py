@@ -3,9 +3,9 @@
     arena    | x ........... | rows[0] ..    rows[1] ..    |       tables    | start length | ...
     copies   | x ........... | rows[0] .. rows[1] .. |                       | 0 length | ...
 
-They lie in memory of their own, which is taken before a vertex and given back behind it.  Tables of
-rows are copied as well, also of lists that are only read: what counts may read the arena and the
-copies, and nothing else.
+They lie in memory of their own, which is allocated before a vertex and freed behind it.  Tables of
+rows are copied as well, also of lists that are only read: the code that counts may read the arena
+and the copies, and nothing else.
 
 Importing this module imports Numba.
 """
@@ -29,14 +29,10 @@ _Copy = tuple[Any, Callable[[Any], None]]
 
 
 class VertexCopies:
-    """Emits the copies of one vertex.
-
-    Args:
-        builder: where.
-        given: the arguments of what counts; copies take their places.
+    """Emits the copies of one vertex; they replace arguments in `given`, those of what counts.
 
     Attributes:
-        memory: where they are, once they are made.
+        memory: address of the copies, once they are made.
         size: their bytes.
     """
 
@@ -47,17 +43,14 @@ class VertexCopies:
         self.size: Any = INDEX(0)
 
     def add(self, field: Field, form: RowForm | None, first: int) -> None:
-        """Have copied what must be of a field.
+        """Have the memory of an edge or vector of state copied, if its field needs a copy.
 
-        Args:
-            field: the field, an edge or a vector of state.
-            form: how the rows of a list are found.
-            first: number of its first argument, the address.
+        `first` is the number of its first argument, the address; `form` says how rows are found.
         """
         builder = self._builder
         for size, put in self._copies(field, form, first):
             self._pending.append((self.size, put))
-            # Each begins where any element may.
+            # Each copy begins at a multiple of 8 bytes, as any element may.
             end = builder.add(builder.add(self.size, size), INDEX(7))
             self.size = builder.and_(end, INDEX(-8))
 
@@ -70,7 +63,7 @@ class VertexCopies:
             put(builder.gep(self.memory, [begin]))
 
     def free(self) -> None:
-        """Emit what gives their memory back."""
+        """Emit what frees their memory."""
         self._library("free", ir.VoidType(), [BYTES])(self.memory)
 
     def _copies(self, field: Field, form: RowForm | None, k: int) -> Iterator[_Copy]:
@@ -114,7 +107,7 @@ class VertexCopies:
         return size, put
 
     def _uneven_rows(self, k: int, number: ir.IntType, element: Any) -> _Copy:
-        """Return the copy of rows that a table tells; it changes the copy of that table."""
+        """Return the copy of rows that a table lists; it changes the copy of that table."""
         builder, given = self._builder, self._given
 
         def pair(row: Any) -> tuple[Any, Any, Any]:
@@ -147,7 +140,7 @@ class VertexCopies:
         self._library("memcpy", BYTES, [BYTES, BYTES, INDEX])(to, source, size)
 
     def _library(self, name: str, result: ir.Type, kinds: Sequence[ir.Type]) -> Callable[..., Any]:
-        """Return what emits a call of the C library."""
+        """Return what emits calls of a function of the C library."""
         kind = ir.FunctionType(result, kinds)
         function = cgutils.get_or_insert_function(self._builder.module, kind, name)
         return lambda *args: self._builder.call(function, args)
