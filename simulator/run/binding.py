@@ -39,13 +39,6 @@ PATIENCE_NS = 250_000_000
 class CompiledSteps:
     """The steps of an executable as launches.
 
-    Args:
-        executable: what to run.
-        arena: its memory.
-        computes: the interpreted form of each vertex class, to replay faults with.
-        interpreted: runs the vertices that are not compiled.
-        progress: told of all vertex classes once they are ready.
-
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
         slot_counts: what counts vertices.
@@ -118,33 +111,20 @@ class CompiledSteps:
         self._share(guesses)
 
     def launch_of(self, code: Code, row: int) -> int:
-        """Return the launch of a row: of one that sums slots its own, of others that of the phase.
-
-        Args:
-            code: the program.
-            row: the row, a LAUNCH.
-        """
+        """Return the launch of a LAUNCH row; each row that sums slots has its own."""
         step, phase = code.ops[row, 1:3].tolist()
         own = self.slot_counts.launch_of(code, row)
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out to take long on one.
-
-        Args:
-            ran_ns: how long the engine ran since the last call.
-        """
+        """Let threads share the launches that turned out slow; `ran_ns` were run since then."""
         self._ran_ns += ran_ns
         if threads.started() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
             self._share(np.maximum(words[:, op.LAUNCH_COST], words[:, op.LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
-        """Cut launches for threads.
-
-        Args:
-            taken_ns: what each launch takes on one thread.
-        """
+        """Cut launches for threads, by the time that each takes on one thread."""
         count = threads.count()
         candidates = np.flatnonzero((taken_ns >= threads.LEAST_NS) & self._may_share)
         self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
@@ -156,18 +136,14 @@ class CompiledSteps:
                 self._may_share[number] = False
 
     def take_fault(self, step: int, phase: int) -> Record:
-        """Return the fault of the first vertex that faulted in a launch, and forget all."""
+        """Return the fault of the first vertex that faulted in a launch, and forget all faults."""
         return Record(*min(self.table.take_faults(self.launches[step, phase])))
 
     def settle(self, code: Code, row: int) -> None:
-        """Make memory well defined after a launch was left in the middle.
+        """Make memory well defined after the launch in `row` was left in the middle.
 
-        A compute set of which anything was saved is undone; of another one, each vertex has
-        run or has not.  What comes behind the vertices is done.
-
-        Args:
-            code: the program.
-            row: the row that was running.
+        A compute set is undone if anything of it was saved; else each vertex has run or has not.
+        Then the launches behind the vertices run.
         """
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
@@ -186,7 +162,7 @@ class CompiledSteps:
 
 
 def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
-    """Tell whether workers are to run in falling order as well."""
+    """Tell whether strict checks may run the workers of a step in falling order as well."""
     if executable.checks != "strict" or not isinstance(step, ComputeStep):
         return False
     return any(issubclass(group.cls, MultiVertex) for group in step.groups)
@@ -202,7 +178,7 @@ def _add_first(
     checked: frozenset[type[Vertex]],
     builds: Builds,
 ) -> None:
-    """Have compiled what is needed in any case, and what says which vertices are counted."""
+    """Compile what is needed in any case, and what decides which vertices are counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in _kinds(executable, interpreted, lambda number: {}):
@@ -239,7 +215,7 @@ def _drivers(
     builds: Builds,
     progress: Progress,
 ) -> dict[_Kind, int]:
-    """Return the addresses of the drivers that an executable needs, compiled where they are not."""
+    """Return the addresses of the drivers that an executable needs, and compile missing ones."""
     kinds = _kinds(executable, interpreted, slot_counts.counting)
     drivers = {kind: _driver(executable, kind, checked) for kind in kinds}
     for driver in drivers.values():

@@ -4,8 +4,8 @@
     COMPUTE      the vertices, as plain Python (`poplite.simulator.run.interpreted_vertices`)
     SUM_SLOTS    this: what they took together is added up
 
-It is the code that counts where strict checks run vertices (`poplite.simulator.counting.driver`),
-so that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
+The same code counts where strict checks run vertices (`poplite.simulator.counting.driver`), so
+that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
 some vertices take.
 """
 
@@ -28,16 +28,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class InterpretedSlots:
-    """Counts the slots of vertices that Python runs.
-
-    Args:
-        executable: what it runs.
-        arena: its memory.
-        steps: runs the vertices.
-
-    Attributes:
-        slot_counts: what they take.
-    """
+    """Counts the slots of vertices that Python runs."""
 
     def __init__(self, executable: Executable, arena: Arena, steps: InterpretedSteps) -> None:
         self.slot_counts = SlotCounts(executable, arena.addresses, steps.classes)
@@ -61,12 +52,7 @@ class InterpretedSlots:
         self.slot_counts.add_to(self._table)
 
     def count(self, step: int, watch: Callable[[], None]) -> None:
-        """Write down what the vertices of a compute set are about to take.
-
-        Args:
-            step: its number; in most nothing is counted.
-            watch: called before each vertex; what it raises ends the run.
-        """
+        """Write down what vertices of a compute set are about to take; `watch` may end the run."""
         if step not in self._launches:
             return
         launch = self._table.launches[self._launches[step]]
@@ -79,10 +65,5 @@ class InterpretedSlots:
                     driver(*memory, row, row + 1, vertex, vertex + 1, record.ctypes.data)
 
     def add_up(self, code: Code, row: int) -> None:
-        """Add up what an execution took.
-
-        Args:
-            code: the program.
-            row: of a launch behind that of the vertices.
-        """
+        """Add up what an execution took; `row` is a launch behind that of the vertices."""
         self.slot_counts.finish(code, row)

@@ -1,13 +1,13 @@
 """Launches made ready to run: driver calls with addresses, as few as possible or balanced.
 
 A launch begins as one chunk for each of its parts, which run in order.  Where threads pay, it
-is also cut into a few chunks for each of them, balanced by the weights that lowering gave its
-rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
+is also cut into a few chunks for each of them, balanced by the weights that lowering assigned to
+its rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
 
     rows      |     5     | 1 |             10             |
     chunks    |      6        |     4     |       6        |
 
-What is copied is counted by rows, of which the longest are split.
+Copies are counted by rows, of which the longest are split.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BoundPart:
 
     Attributes:
         call: driver, arena, rows and words of a row.
-        rows: what the address of the rows points to.
+        rows: the array that the address of the rows points to.
         vertices: int64[rows], vertices of each row.
         weights: int64[rows], work of each row, in elements.
     """
@@ -72,12 +72,7 @@ class BoundPart:
         return words
 
     def cut(self, pieces: int, done: int = 0) -> Integers:
-        """Return chunk rows of about equal weight, none of them empty.
-
-        Args:
-            pieces: how many; there are no more than vertices.
-            done: vertices that have run, from the first on; the chunks go on behind them.
-        """
+        """Return up to `pieces` chunk rows of about equal weight, for vertices from `done` on."""
         work, ends = (np.append(0, np.cumsum(each)) for each in (self.weights, self.vertices))
         goals = work[-1] * np.arange(1, pieces) / pieces
         inner = np.interp(goals, work, ends).round().astype(np.int64)
@@ -99,7 +94,7 @@ class BoundPart:
         return chunks
 
     def done(self, chunk: Integers) -> int:
-        """Return how many vertices have run of the whole part."""
+        """Return how many vertices of the part have run, by one of its chunks."""
         return int(self.vertices[: chunk[op.CHUNK_ROW]].sum() + chunk[op.CHUNK_VERTEX])
 
 
@@ -111,9 +106,9 @@ class Launch:
         parts: what it runs, in this order while threads do not share it.
         chunks: one chunk row for each part.
         shares: the chunk rows that threads share; none while it runs on one.
-        work: what it does, in elements.
+        work: in elements.
         measured: how many runs are measured, and can be cut between vertices.
-        slots: by arena, where it is written down what each vertex took.
+        slots: by arena, the table of what each vertex took.
     """
 
     parts: list[BoundPart]
@@ -124,30 +119,16 @@ class Launch:
     slots: Mapping[int, int]
 
     def complete(self, chunks: Integers, floats: int) -> None:
-        """Fill in what is the same in all chunks of the launch.
-
-        Args:
-            chunks: chunk rows.
-            floats: address of the floating-point state.
-        """
+        """Fill in what all chunks of the launch share; `floats` is an address."""
         chunks[:, op.CHUNK_FLOATS] = floats
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
         chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
 
 
 class LaunchTable:
-    """All launches of an engine.
+    """All launches of an engine; `words`, int64[number, LAUNCH_WORDS], is for the interpreter.
 
-    Args:
-        number: how many there will be.
-        arenas: address of the arena of each replica.
-        driver: returns the address of the driver of a group of vertices.
-        mover: returns the address of the driver that moves bytes, past the caches or not.
-        floats: address of the floating-point state.
-
-    Attributes:
-        launches: those added so far.
-        words: int64[number, LAUNCH_WORDS], what the interpreter reads.
+    `arenas` are the addresses of the replicas; `driver` and `mover` return addresses of drivers.
     """
 
     def __init__(
@@ -173,16 +154,9 @@ class LaunchTable:
         replica_map: Sequence[int] | None = None,
         slots: Mapping[int, int] = _NOWHERE,
     ) -> int:
-        """Add a launch.
+        """Add a launch of some parts; return its row, the same for all launches of nothing.
 
-        Args:
-            parts: what the launch runs.
-            checked: whether the drivers of the vertices may record faults.
-            replica_map: for each replica the one whose memory is written; by default its own.
-            slots: by arena, the address of the table of what each vertex took.
-
-        Returns:
-            Its row in the table; one row for all launches of nothing.
+        `checked` vertices may record faults; `replica_map` says whose memory a replica writes.
         """
         some = [part for part in parts if len(_rows(part))]
         if not some:
@@ -194,15 +168,7 @@ class LaunchTable:
         return self._append(bound, varies, checked, slots)
 
     def add_call(self, driver: int, rows: Integers) -> int:
-        """Add a launch of one call.
-
-        Args:
-            driver: address of what is called, which has the arguments of a driver.
-            rows: what it works on.
-
-        Returns:
-            Its row in the table.
-        """
+        """Add a launch of one call, with the arguments of a driver; return its row in the table."""
         one = np.ones(1, np.int64)
         call = driver, self._arenas[0], int(rows.ctypes.data), 0
         return self._append([BoundPart(call, rows, one, one)], False, False, _NOWHERE)
@@ -228,12 +194,7 @@ class LaunchTable:
         return sum(int(part.vertices.sum()) for part in self.launches[number].parts) > 1
 
     def share(self, number: int, threads: int) -> None:
-        """Cut a launch for threads; what has run of it before it was cut off stays done.
-
-        Args:
-            number: its row in the table.
-            threads: how many there are.
-        """
+        """Cut a launch for threads; what has already run of it is not run again."""
         launch, row = self.launches[number], self.words[number]
         limit = launch.work / (CHUNKS_PER_THREAD * threads)
         shares = []
@@ -247,7 +208,7 @@ class LaunchTable:
         row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
 
     def take_faults(self, number: int) -> list[list[int]]:
-        """Return the fault records that a launch left, and empty them.
+        """Return the fault records that a launch left, and clear them.
 
         Each has the number of its replica in place of the flag.
         """

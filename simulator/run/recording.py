@@ -15,10 +15,7 @@ from poplite.executable import opcodes as op
 
 
 class Recording:
-    """The rows that ran, of one run after the other.
-
-    Args:
-        room: how many are recorded.
+    """The rows that ran, up to `room` of them, one run after the other.
 
     >>> recording = Recording(2)
     >>> recording.begin("main")
@@ -33,19 +30,11 @@ class Recording:
         self._begins: list[tuple[int, str]] = []
 
     def begin(self, program: str) -> None:
-        """Note which program the rows are of that come now.
-
-        Args:
-            program: its name.
-        """
+        """Note the program whose rows are recorded next."""
         self._begins.append((int(self.words[op.TRACE_USED]), program))
 
     def add(self, rows: Iterable[int]) -> None:
-        """Add rows, as long as there is room.
-
-        Args:
-            rows: in order.
-        """
+        """Add rows in order, as long as there is room."""
         for row in rows:
             used = int(self.words[op.TRACE_USED])
             if used < self.words[op.TRACE_ROOM]:

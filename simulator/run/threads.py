@@ -1,7 +1,7 @@
 """The threads that share a launch: Numba's threading layer, started when first needed.
 
-Starting it imports Numba, so small programs never do.  What it costs to hand a launch to the
-threads is measured then; they pay from four times of that.
+Starting it imports Numba, so small programs never do.  The cost of passing a launch to the
+threads is measured then; they are used for launches that take at least four times as long.
 
 After a `fork` the threads of the parent do not exist in the child, which GNU OpenMP does not
 notice.  A child of a process that had started them therefore runs everything on one thread.
@@ -119,7 +119,7 @@ def pays_ns() -> int:
 
 
 def is_doubtful() -> bool:
-    """Tell whether the cost of a launch should be measured again by now."""
+    """Tell whether the cost of a launch should be measured again."""
     is_high = _threads.launch_ns > DOUBTFUL_NS and _threads.samples < MOST_SAMPLES
     return is_high and time.monotonic() - _threads.sampled_at > SAMPLE_S
 
@@ -138,7 +138,7 @@ def entries() -> Integers:
 
 
 def _launch_ns() -> int:
-    """Measure what it costs to hand nothing to the threads."""
+    """Measure what it costs to pass an empty launch to the threads."""
     times, threads = 16, count()
     ops = np.array(
         [[op.REPEAT, 0, times, 3], [op.LAUNCH, 0, 0, 0], [op.AGAIN, 0, 1, 0], [op.END, 0, 0, 0]]
