@@ -1,7 +1,7 @@
 """One program as the compiled engine runs it: its ops bound to launches and to Python.
 
-Where vertices of a compute set are interpreted, the launch of its vertices calls Python, which
-runs them, and those of the same compute set that are compiled as a program of one launch.
+Where vertices of a compute set are interpreted, the launch of its vertices calls Python.  It
+runs them, and the compiled vertices of the same compute set as a program of one launch.
 """
 
 from __future__ import annotations
@@ -35,14 +35,7 @@ are interpreted, or what they returned is asked for."""
 
 
 class CompiledProgram:
-    """One program, ready for the interpreter.
-
-    Args:
-        steps: the bound steps.
-        code: the program's ops.
-        counts: int64[rows], increased for each time a launch runs.
-        checks: the strict checks, if there are any.
-    """
+    """One program, ready for the interpreter; `counts`, int64[rows], counts runs of each row."""
 
     def __init__(
         self,
@@ -90,7 +83,7 @@ class CompiledProgram:
             self._ops[row, :2] = op.CALLBACK, IN_PYTHON
 
     def _rows_in_python(self, code: Code) -> list[int]:
-        """Return the rows that are about vertices that are interpreted."""
+        """Return the rows that concern interpreted vertices."""
         steps = list(self._steps.interpreted)
         if not steps:
             return []
@@ -100,24 +93,14 @@ class CompiledProgram:
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
-        """Let the rows that run be recorded.
-
-        Args:
-            recording: where; None for nowhere.
-        """
+        """Let the rows that run be recorded; None ends that."""
         self._recording = recording
         self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end.
+        """Run to the end; Python does the numbered actions, and what `watch` raises ends the run.
 
-        Args:
-            actions: what Python does, by number.
-            watch: called now and then while the program runs; what it raises ends it.
-
-        Raises:
-            TensorIndexError: when a checked vertex indexed outside a field.
-            ApplicationRuntimeError: when a vertex raised an exception.
+        Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
         self._watch = watch
         state = self._state
@@ -152,7 +135,7 @@ class CompiledProgram:
             self._steps.share_slow(ran_ns)
 
     def _finish_step(self) -> None:
-        """Run what is left of the step that called Python, such as moving what a stream gave."""
+        """Run the rest of the step that called Python, such as moving what a stream supplied."""
         row = end = int(self._state[op.STATE_ROW])
         while self._goes_on[end]:
             end += 1
@@ -171,7 +154,7 @@ class CompiledProgram:
                 self._arm()
 
     def _entry(self) -> Callable[[], int]:
-        """Return what runs the interpreter, while nothing new is shared by threads."""
+        """Return what runs the interpreter until new launches are shared by threads."""
         if (lock := threads.lock_of_layer()) is None:
             return self._enter
 
@@ -191,7 +174,7 @@ class CompiledProgram:
     # -- vertices that are interpreted -------------------------------------------------------
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
-        """Do what a row does about vertices that are interpreted, and about others of its step."""
+        """Do what a row does for interpreted vertices, and for the compiled ones of its step."""
         row = int(self._state[op.STATE_ROW]) - 1
         kind, number, *words = self._code.ops[row].tolist()
         if kind == op.LAUNCH:
@@ -224,13 +207,9 @@ class CompiledProgram:
     def _run_compiled(
         self, code: Code, row: int, fault: VertexFault | None, watch: Callable[[], None]
     ) -> None:
-        """Run the vertices of a row that are compiled.
+        """Run the compiled vertices of a row; `fault` is that of the interpreted ones, if any.
 
-        Args:
-            code: the program, with the step numbers of the functions that are running.
-            row: the row.
-            fault: of those that are not, if there was one.
-            watch: called now and then; what it raises ends the run.
+        `code` has the step numbers of the functions that are running.
         """
         launch = Place(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
@@ -284,7 +263,7 @@ class CompiledProgram:
         return [one and other for one, other in pairs]
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a compute set returned, for each replica."""
         self._steps.interpreted.set_returned(step, returned)
         launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         for chunks in (launch.chunks, launch.shares):
@@ -296,12 +275,7 @@ class CompiledProgram:
     # ----------------------------------------------------------------------------------------
 
     def where(self, what: str, decides: bool) -> str:
-        """Return which step called Python, for messages.
-
-        Args:
-            what: what it does, or what decides.
-            decides: whether it decides what runs next.
-        """
+        """Return which step called Python, or that `what` decides what runs next, for messages."""
         code = self._called()
         return code.step_text(
             int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides

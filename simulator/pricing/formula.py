@@ -4,7 +4,7 @@
     10 + 7 len(rows) + 10.41 len(rows) len(rows[0])
     12 + 2.5 n for n % 2 == 0; 14.5 + 2.5 n for n % 2 == 1
 
-It is found from a few lengths, exactly, and tried on others.
+It is fitted exactly to a few lengths, and checked on others.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ MOST_VARIABLES = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
-    """A polynomial in a few variables.
+    """A polynomial: each term has the exponent of each variable and a coefficient that is not zero.
 
-    Attributes:
-        terms: exponents of each variable, and the coefficient, by rising degree; none of them zero.
+    Terms are in order of rising degree.
     """
 
     terms: tuple[tuple[tuple[int, ...], Fraction], ...]
@@ -51,11 +50,7 @@ class Polynomial:
         return sum((power * factor for power, factor in powers), Fraction())
 
     def text(self, names: Sequence[str], unit: int = 1) -> str:
-        """Return it as text.
-
-        Args:
-            names: of the variables.
-            unit: what coefficients are divided by; they are shown to two decimals.
+        """Return it as text, with coefficients divided by `unit` and shown to two decimals.
 
         >>> Polynomial((((0,), Fraction(8)), ((1,), Fraction(5, 2)))).text(["n"])
         '8 + 2.5 n'
@@ -72,12 +67,7 @@ class Polynomial:
 
 
 def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
-    """Return a formula for what vertices take; None where there is no simple one.
-
-    Args:
-        take: returns what vertices take.
-        names: of the variables.
-        unit: what is shown is what they take by this.
+    """Return a formula for what vertices take, divided by `unit`; None if no simple one exists.
 
     >>> formula_text(lambda rows: [64 * (8 + 5 * n) for (n,) in rows], ["n"], 64)
     '8 + 5 n'
@@ -99,13 +89,9 @@ def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
 
 
 def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> Polynomial | None:
-    """Return the polynomial that is what vertices take, of degree 3 at most; None if none is.
+    """Return the polynomial for what vertices take, of degree 3 at most; None if there is none.
 
-    Args:
-        take: returns what vertices take.
-        variables: how many variables there are.
-        modulus: only values are looked at that leave `remainder`, divided by this.
-        remainder: see `modulus`.
+    It holds for values that leave `remainder` when divided by `modulus`.
     """
     first = _FIRST + (remainder - _FIRST) % modulus
 
@@ -134,7 +120,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
 
 
 def _solved(rows: list[list[Fraction]], values: list[Fraction]) -> list[Fraction]:
-    """Return the solution of linear equations that have exactly one."""
+    """Return the only solution of linear equations."""
     size = len(rows)
     table = [[*row, value] for row, value in zip(rows, values, strict=True)]
     for column in range(size):

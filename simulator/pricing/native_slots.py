@@ -37,20 +37,14 @@ WORD = ir.IntType(64)
 
 
 def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
-    """Return how the code is made that returns the slots of the vertices of a class.
+    """Return the job that makes the code for the slots of the vertices of a class.
 
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
-    shapes of `words` words it writes 64ths of a slot to `parts`, of the slowest of `workers`
-    workers; `OVER` where it is more than `budget`. With the code {"deciding": names of arguments
-    that decide how much it takes} is kept.
+    shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
+    workers; `OVER` where they exceed `budget`. With the code {"deciding": names of arguments on
+    which its cost depends} is kept.
 
-    Args:
-        name: of the job.
-        cls: the vertex class.
-        costs: facts of the machine.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when `compute` is outside the dialect.
     """
     from poplite.jit.llvm_modules import processor
 
@@ -69,15 +63,10 @@ def slots_object(
     costs: Mapping[str, float],
     processor: list[Any],
 ) -> Made:
-    """Compile what returns the slots of the vertices of a class, as a job.
+    """Compile the code for the slots of the vertices of a class, as a job.
 
-    Args:
-        exported: name of the function.
-        priced: text of the module of `poplite.simulator.pricing.module.priced_text`.
-        over_shapes: text of the module with the function that calls `PRICED` for each shape.
-        parameters: of `PRICED`, see `Parameter`.
-        costs: facts of the machine.
-        processor: what it is for, see `poplite.jit.native_code`.
+    `priced` and `over_shapes` are texts of modules: with `PRICED`, and with what calls it for each
+    shape.
     """
     given = [Parameter(*each) for each in parameters]
     module = folded(priced)
@@ -99,13 +88,7 @@ def slots_object(
 def block_costs(
     blocks: Sequence[Block], lengths: frozenset[str], cost: Cost
 ) -> dict[str, BlockCost]:
-    """Return what each block of a function takes.
-
-    Args:
-        blocks: the function's.
-        lengths: names of the arguments that are lengths of fields.
-        cost: facts of the machine.
-    """
+    """Return what each block of a function takes; `lengths` are those arguments that are."""
     by_name = {block.name: block for block in blocks}
     loops = loops_of(blocks)
     known = loop_costs(blocks, loops, lengths)
@@ -141,13 +124,13 @@ def block_costs(
 
 
 def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
-    """Tell whether a loop takes the same each time, and so often as LLVM can compute beforehand."""
+    """Tell whether every iteration takes the same, and LLVM can compute their number beforehand."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 
 
 def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
-    """Return a module with the function that goes over shapes and workers."""
+    """Return a module with the function that iterates over shapes and workers."""
     from numba.core import cgutils  # helpers do without Numba
 
     module = ir.Module()

@@ -1,11 +1,11 @@
 """Strict checks: what steps read that nothing has written, and what they leave unwritten.
 
 An engine with strict checks keeps the shadow of its memory (`poplite.simulator.strict.shadow`).
-Each step is *armed* at first, which means that Python runs it when it comes to run: a Copy moves
-the shadow as well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step
-whose elements are all written by then is disarmed, and from then on costs nothing.  Where elements
-become unwritten, because unwritten ones are copied over them, all steps are armed again.  A step
-that was looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
+Each step is *armed* at first: Python runs it when its turn comes.  A Copy then moves the shadow as
+well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step whose elements
+are all written by then is disarmed, and from then on costs nothing.  Where elements become
+unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
+looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
 A scalar that decides what runs is looked at in the same way, before it decides.
 """
@@ -43,15 +43,10 @@ MOST_KEPT = 1 << 22
 
 
 class StrictChecks:
-    """The strict checks of an engine.
-
-    Args:
-        executable: what runs.
-        arena: its memory.
-        interpret: which vertices run as plain Python; where all do, nothing is compiled.
+    """The strict checks of an engine; `interpret` says which vertices run as plain Python.
 
     Attributes:
-        shadow: what is written of the memory.
+        shadow: which bytes of the memory are written.
         runs_again: how often the vertices of a compute set ran again.
         on_armed: called when all steps are armed again.
     """
@@ -80,27 +75,15 @@ class StrictChecks:
             call()
 
     def load(self) -> None:
-        """Forget what was written; only what is there at first is."""
+        """Forget what was written; only initial contents count as written."""
         self.shadow.load()
         self.arm()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Do what a row does that is looked at, if it still has to be.
+        """Run a row that is looked at, if it still has to be; return the row to go on with.
 
-        Args:
-            code: its program.
-            row: the row.
-            calls: the CALL rows that have not returned.
-            runner: the program that runs.
-
-        Returns:
-            The row to go on with: this one, when it can run by itself from now on.
-
-        Raises:
-            UninitializedReadError: when a result, or what happens next, depends on elements
-                that nothing has written.
-            WorkerRaceError: when the order of workers matters.
-            PopliteError: what the vertices raise.
+        That is `row` itself when it can run by itself from now on.  `calls` are the CALLs that have
+        not returned.  Raises the faults that are found, and what vertices raise.
         """
         kind, number, scalar, size = code.ops[row].tolist()
         if kind == op.COLLECT:
@@ -117,11 +100,7 @@ class StrictChecks:
         return row
 
     def read(self, access: HostAccess) -> None:
-        """Warn of elements that nothing has written, once in each line of the user's.
-
-        Args:
-            access: what the host reads.
-        """
+        """Warn of unwritten elements that the host reads, once for each line of the user's."""
         shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
         warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
         if warning is not None and (line := (here(), access.call)) not in self._told_lines:
@@ -129,17 +108,13 @@ class StrictChecks:
             warn(warning)
 
     def write(self, access: HostAccess) -> None:
-        """Note that elements are written.
-
-        Args:
-            access: what the host writes.
-        """
+        """Note that the host writes elements."""
         written = shadow_of_written(access.place.element_type)
         for replica in access.replicas:
             access.place.write(self.shadow, written, replica)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        """Look at an action; return whether it only undefines, which is done each time."""
+        """Look at an action; return whether it only undefines elements, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             if number not in self._undefining:
@@ -157,7 +132,7 @@ class StrictChecks:
         return False
 
     def _ran_here(self, number: int, runner: Runner) -> bool:
-        """Run a step, unless there is nothing to look at; return whether it ran."""
+        """Run a step unless there is nothing to look at; return whether it ran."""
         step = self._executable.steps[number]
         if isinstance(step, ComputeStep):
             return self._executed(number, step, runner)
@@ -222,11 +197,7 @@ class StrictChecks:
 
 
 def rows_to_look_at(code: Code) -> list[int]:
-    """Return the rows of a program that are looked at before they run, as long as all are armed.
-
-    Args:
-        code: the program.
-    """
+    """Return the rows of a program that are looked at before they run while all are armed."""
     ops, found, row = code.ops, [], 0
     while row < len(ops):
         kind = int(ops[row, 0])

@@ -7,8 +7,8 @@
     vertices, again        workers in falling order, of MultiVertex classes -> who races?
     scatter                memory is then what it is after the first run
 
-What connected elements hold that were not written changes nothing as long as no result depends on
-it: a vertex may be connected to them, and may pass them on, which leaves them unwritten.
+Connected elements that were not written change nothing as long as no result depends on them: a
+vertex may be connected to them, and may pass them on, which leaves them unwritten.
 
 Between the runs kernels save, change and compare elements.  Python looks at single ones only when
 something is wrong.
@@ -38,7 +38,7 @@ from poplite.vertex.vertex import MultiVertex
 
 
 class Runner(Protocol):
-    """A program, for what runs in the middle of it."""
+    """A program, as seen by what runs in the middle of it."""
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -47,26 +47,21 @@ class Runner(Protocol):
         """Tell for each replica whether no vertex of a compute set returned false."""
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a compute set returned, for each replica."""
 
 
 class Replay:
     """A compute set that is looked at.
-
-    Args:
-        step: the compute set.
-        arena: the memory.
-        shadow: what is written of it.
-        runs_once: whether its vertices may not run more than once.
 
     Attributes:
         size: how many elements it touches, in all replicas.
         has_workers: whether the order of workers is looked at, each time.
         has_outputs: whether it has Outputs, which are looked at in the first execution.
         runs_again: how often its vertices ran again, in the last execution.
-        is_complete: whether all that it touches is written, first before it runs, then afterwards.
+        is_complete: whether all elements that it touches are written: at first before it runs,
+            then afterwards.
         is_lossy: whether something became unwritten.
-        warnings: what is to be told.
+        warnings: to be shown.
     """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow, *, runs_once: bool) -> None:
@@ -85,12 +80,7 @@ class Replay:
         self.size = self._table.holes.size
 
     def begin(self, place: Place, runner: Runner) -> None:
-        """Look at what is written before an execution.
-
-        Args:
-            place: where it stands in the program.
-            runner: the program that runs.
-        """
+        """Look at what is written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = 0
         self.is_lossy = False
@@ -100,20 +90,13 @@ class Replay:
         self.is_complete = not self._runs
 
     def trust(self) -> None:
-        """Let all that it writes count as written."""
+        """Let everything that it writes count as written."""
         self._table.expect_written()
         self._table.mark()
         self._scatter()
 
     def run(self, *, is_first: bool) -> None:
-        """Run it.
-
-        Args:
-            is_first: whether it has not run before.
-
-        Raises:
-            PopliteError: what was found, or what the vertices raise; memory is then as before.
-        """
+        """Run it, for the first time or again; raise faults, with memory then as before."""
         table = self._table
         if self._gather.calls:
             self._launch(op.GATHER)
@@ -141,7 +124,7 @@ class Replay:
             raise
 
     def _finish(self) -> None:
-        """Note what is written, and make memory what it is after the first run."""
+        """Note what is written, and restore memory to its state after the first run."""
         flags = self._table.mark()
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
@@ -161,7 +144,7 @@ class Replay:
     def _again(
         self, number: int, put_other: Callable[[], object] | None, phase: int = op.COMPUTE
     ) -> PopliteError | None:
-        """Run the vertices after a change of what they find; return what they raise.
+        """Run the vertices after a change of their memory; return what they raise.
 
         What they write is in the table's `others`, under the number; memory stays so.
         """
@@ -184,7 +167,7 @@ class Replay:
     # -- what nothing has written --------------------------------------------------------------
 
     def _look_at_holes(self) -> None:
-        """Find out which results are written; the others are holes, or passed on from some."""
+        """Find out which results are written; the others are holes, or passed on from holes."""
         error = self._without(self._table.put_in_holes[: self._runs])
         if error is not None:
             raise self._blamed(error)
@@ -239,7 +222,7 @@ class Replay:
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
 
     def _same(self, n: int, number: int, vertex: int) -> tuple[Touched, int]:
-        """Return an element as a vertex calls it, to which another may be connected as well."""
+        """Return an element by the field through which a vertex accesses it, of several fields."""
         field = self._fields[n]
         element = field.elements[number]
         for other in self._fields:
@@ -257,7 +240,7 @@ class Replay:
     # -- what is kept, and who races -----------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
-        """Tell of Outputs that keep what they held."""
+        """Warn of Outputs that keep their old values."""
         table = self._table
         chosen = np.zeros_like(table.holes)
         for n in self._outputs:
