@@ -79,7 +79,7 @@ def compile_errors(cls: type[Vertex]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Named by module, as importing Numba's error classes would import Numba.
+        # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
             raise _compile_error(cls, error) from error
         raise

@@ -27,11 +27,11 @@ from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
 from poplite.simulator.strict.messages import Place
 
 SLOW_NS = 5_000_000
-"""A run that takes longer is looked at for launches that threads should share."""
+"""After a run that takes longer, threads may share its slow launches."""
 
 LOOK, IN_PYTHON = -1, -2
-"""In place of the number of an action: strict checks look at the row; its step has vertices that
-are interpreted, or what they returned is asked for."""
+"""In place of the number of an action: strict checks look at the row; Python runs interpreted
+vertices of its step, or collects what they returned."""
 
 
 class CompiledProgram:
@@ -68,7 +68,7 @@ class CompiledProgram:
         arguments = [array.ctypes.data for array in self._arrays]
         self._arguments = np.array([*arguments, compiled_parts.interpreter_address()], np.int64)
         self._enter = partial(compiled_parts.enter(), self._arguments.ctypes.data)
-        self._words = self._state.data  # which Python reads faster
+        self._words = self._state.data  # Python reads a memoryview faster than an array
         self._recording: Recording | None = None
 
     def _bind(self, code: Code) -> None:
@@ -126,7 +126,7 @@ class CompiledProgram:
                     self._steps.share_slow(now - begin)
                     enter, begin = self._entry(), now
                     watch()
-        # Also KeyboardInterrupt, wherever Python notices it.
+        # KeyboardInterrupt too, wherever Python notices it.
         except BaseException:
             if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
                 self._steps.settle(self._code, int(state[op.STATE_ROW]))
@@ -150,7 +150,7 @@ class CompiledProgram:
                     self._do_own(self._words[op.STATE_CALLBACK], lambda: None)
         finally:
             self._ops[end] = behind
-            if self._checks is not None:  # they may have armed it meanwhile
+            if self._checks is not None:  # they may have been armed meanwhile
                 self._arm()
 
     def _entry(self) -> Callable[[], int]:

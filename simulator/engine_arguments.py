@@ -76,7 +76,7 @@ def source_of(
         raise ControlProgramError(
             "Engine: a graph, but no program", at=here(), fix="Engine(graph, program)"
         )
-    top = graph.top_level_graph  # programs are of it, whatever made their tensors
+    top = graph.top_level_graph  # programs belong to it, whichever graph made their tensors
     interpret = asked.interpret or False
     return compile_graph(top, program, asked.checks, interpret=interpret, options=options), top
 

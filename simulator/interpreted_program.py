@@ -65,7 +65,7 @@ class InterpretedProgram:
         code = self._code.called_from(calls)
         return code.step_text(int(code.step_numbers[row]), what, decides=decides)
 
-    # What strict checks run: `poplite.simulator.strict.replay.Runner`.
+    # The part that strict checks use: `poplite.simulator.strict.replay.Runner`.
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -73,7 +73,7 @@ class InterpretedProgram:
         program = InterpretedProgram(
             self._executable, code, counts, self._arena, self._steps, self._slots
         )
-        program._goes_on[:] = True  # they are parts of one step
+        program._goes_on[:] = True  # all rows are parts of one step
         self._steps.remember(code)
         program.run((), self._watch)
 
@@ -85,7 +85,7 @@ class InterpretedProgram:
         """Set what the vertices of a compute set returned, for each replica."""
         self._steps.set_returned(step, returned)
 
-    # What ops work on: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
+    # The part that ops use: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
 
     def look(self, row: int, calls: Sequence[int]) -> int:
         """Return the row to go on with, which is this one unless strict checks ran it."""

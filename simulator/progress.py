@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, ClassVar, Self
 
 PATIENCE = 1.0
-"""Seconds of compiling that nobody is told of."""
+"""Seconds of compiling before anything is shown."""
 
 
 class Progress:

@@ -69,7 +69,7 @@ class Runs:
             name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
-        if interpret is True:  # which needs no compiler
+        if interpret is True:  # then nothing is compiled
             from poplite.simulator.interpreted_program import InterpretedProgram
             from poplite.simulator.run.interpreted_counting import InterpretedSlots
 

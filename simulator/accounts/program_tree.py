@@ -26,7 +26,7 @@ from poplite.report.program_tree import Program, ProgramType
 from poplite.text import amount
 
 _Range = tuple[int, int]
-"""First row, and the one behind the last."""
+"""The first row, and the row behind the last."""
 
 
 def program_trees(executable: Executable) -> dict[str, Program]:
@@ -44,7 +44,7 @@ class _Tree:
         self._functions: dict[int, Program] = {}
         back = [row for row, kind in enumerate(self._ops) if kind[0] == op.JUMP and kind[1] <= row]
         self._loops: dict[int, list[int]] = {}
-        for row in back:  # the outer of two that begin together ends later
+        for row in back:  # of two loops that begin together, the outer ends later
             self._loops.setdefault(self._ops[row][1], []).append(row)
 
     def root(self, name: str) -> Program:
@@ -73,7 +73,7 @@ class _Tree:
             return self._program(ProgramType.REPEAT, name, row, (row + 1, c - 1)), c
         if kind == op.JUMP:
             return self._repeat_while(row, a)
-        if kind in (op.AGREE, op.SAME):  # then Python tells where replicas do not agree
+        if kind in (op.AGREE, op.SAME):  # behind it, Python reports replicas that do not agree
             return None, a
         if kind == op.JUMP_IF_ZERO and not self._is_abort(row):
             return self._if(row, a)

@@ -43,7 +43,7 @@ from poplite.source import SourceLocation, here
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
-"""Rows of an Execute that run, at most: one for each phase."""
+"""Most rows of an Execute: one for each phase."""
 
 
 def report_of(

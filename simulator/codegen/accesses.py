@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _UNKNOWN = TRUTH(0)
-"""What a guard says of an access that has none."""
+"""Stands for the guard of an access that has none."""
 
 # -- calls of accessors ----------------------------------------------------------------------
 

@@ -248,7 +248,7 @@ class _Accessors:
             pairs = builder.bitcast(table, pair_type(form).as_pointer())
             entry = builder.gep(pairs, [builder.shl(index, INDEX(1))])
             pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
-            if is_invariant:  # no store changes a table, which no scope says here
+            if is_invariant:  # no store changes a table, but no alias scope says so here
                 for word in pair:
                     word.set_metadata("invariant.load", self._module.add_metadata([]))
             offset, length = (builder.zext(word, INDEX) for word in pair)

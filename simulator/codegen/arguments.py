@@ -18,11 +18,10 @@ from poplite.simulator.codegen.accessors import INDEX, TRUTH, seen_type, storage
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
-"""Of `compute`: its status, and what it returned; true where it returns nothing."""
+"""The result of `compute`: its status, and what it returned; true where it returns nothing."""
 
 USER_EXCEPTION, TRAPPED_STATUS = 1, 2
-"""Statuses: `compute` raised an exception; a trap. Negative ones are of accesses that are
-checked."""
+"""Statuses: `compute` raised an exception; a trap. Checked accesses return negative ones."""
 
 Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
 
@@ -57,7 +56,7 @@ def arguments_of(cls: type[Vertex]) -> list[Argument]:
 
 
 def _name(field: str, part: Part) -> str:
-    # The field that brings the metadata of another one is called x.metadata.
+    # The metadata of field x is a field of its own, called x.metadata.
     return field if part == "data" else f"{field}.{'byte' if part == 'metadata' else part}"
 
 

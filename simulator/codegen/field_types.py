@@ -91,7 +91,7 @@ class SelfType(types.Type):
         fields = cls.fields.values()
         self.members = [(f.name, _member_type(f, number)) for number, f in enumerate(fields)]
         self.by_name = dict(self.members)
-        # Numba takes types of one name for one, also when the class of the first is gone.
+        # Types of equal names are equal to Numba, even when the class of the first is gone.
         super().__init__(f"{cls.__module__}.{cls.__qualname__}({next(_NUMBERS)})")
 
     @property

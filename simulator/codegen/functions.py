@@ -141,7 +141,7 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
     def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         rounding = builder.module.declare_intrinsic(intrinsic, [args[0].type])
         rounded = builder.call(rounding, args)
-        # Numba's own `//` asks for the rounded float.
+        # Numba's own `//` expects the rounded float.
         return rounded if isinstance(sig.return_type, types.Float) else _saturated(builder, rounded)
 
     @overrides.lower(function, types.int64)

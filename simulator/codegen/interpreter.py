@@ -38,13 +38,13 @@ SLICE_NS = 50_000_000
 """Time between two returns to Python."""
 
 LOOK_NS = 2_000
-"""Time between two looks at the clock, by what ops are known to cost."""
+"""Time between two looks at the clock, by the known cost of ops."""
 
 OP_NS, LAUNCH_NS = 4, 32
 """Assumed cost of ops and launches beside the vertices they run; few lie between two looks."""
 
 SURPRISE_NS = 2_000_000
-"""Time between two looks that no known cost explains, from which launches are measured anew."""
+"""Launches are measured anew when this much time between two looks is unexplained."""
 
 ARGUMENTS = 7
 """Number of arguments of `interpret`, all of them addresses."""
@@ -128,7 +128,7 @@ def interpret(
                     record(state[op.STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
-                if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
+                if ops[at + 2] != 0:  # the step goes on, and must not be cut between launches
                     budget = max(budget, 1)
             elif kind == op.AGAIN:
                 loops[ops[at + 1]] -= 1
@@ -152,7 +152,7 @@ def interpret(
             elif kind == op.SWITCH:
                 row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
             elif kind == op.CALLBACK:
-                if ops[at + 1] >= 0:  # not a look of strict checks
+                if ops[at + 1] >= 0:  # an action of the program
                     counts[row] += 1
                     if state[op.STATE_TRACE] != 0:
                         record(state[op.STATE_TRACE], row)

@@ -23,7 +23,7 @@ from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Int64s
 
 LONG_NS = 2_000_000
-"""What a launch costs that always runs in pieces."""
+"""A launch that costs more always runs in pieces."""
 
 PIECE_NS = 1_000_000
 """A piece that took longer is followed by a smaller one."""
@@ -188,7 +188,7 @@ def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int
         return -1
     set_word(launch, op.LAUNCH_SPENT, 0)
     state[op.STATE_CUT] = 0
-    # The first run of all also brings data into the caches: the quickest counts.
+    # The first run also brings data into the caches, so the quickest run counts.
     known = word(launch, op.LAUNCH_COST)
     set_word(launch, op.LAUNCH_COST, spent if known == 0 else min(spent, known))
     if spent < LONG_NS:
@@ -245,7 +245,7 @@ def expect(launch: int) -> None:
 
 def collect(launch: int, position: int) -> None:
     """Store in the arena of every chunk whether none of the vertices there returned false."""
-    for part in range(3):  # all are true, but where a chunk or a share says otherwise
+    for part in range(3):  # first all are set to true, then chunks and shares clear some
         chunk = word(launch, op.LAUNCH_CHUNKS if part < 2 else op.LAUNCH_SHARES)
         for _ in range(word(launch, op.LAUNCH_COUNT if part < 2 else op.LAUNCH_SHARE_COUNT)):
             if part == 0:

@@ -27,10 +27,10 @@ INLINE_BYTES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of blocks that are moved by one load and one store."""
 
 LINE_BYTES = 64
-"""What is written past the caches at a time."""
+"""Bytes that are written past the caches at a time."""
 
 STREAMED_BLOCK = 4096
-"""Bytes of a block from which it is worth while to write it past the caches."""
+"""Bytes from which a block is written past the caches."""
 
 Place = Callable[[Any], tuple[Any, Any]]
 """From the number of a block to its destination and its source."""
@@ -202,4 +202,4 @@ def move_past_caches(
     """Move the bytes of some records, large blocks past the caches; as `move`."""
     for number in range(low, high):
         _stream_record(arena, rows, number)
-    _fence()  # what went past the caches is not ordered by itself
+    _fence()  # stores past the caches are not ordered otherwise

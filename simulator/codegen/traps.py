@@ -33,7 +33,7 @@ from poplite.vertex.compute.interpreted.trapping import COMPARISONS, DIVISIONS, 
 STATUS = ir.IntType(32)
 
 TRAP_STATUS = STATUS(TRAPPED_STATUS)
-"""What a function returns in which something happened; Numba's own are 1 and below."""
+"""Status of a function in which something happened; Numba's own are 1 and below."""
 
 _NAMES: dict[object, str] = {
     **{
@@ -60,8 +60,7 @@ _NAMES: dict[object, str] = {
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",
 }
-"""Operations by what Numba knows them by, with their names in
-`poplite.vertex.compute.arithmetic`."""
+"""Names of operations in `poplite.vertex.compute.arithmetic`, by Numba's keys."""
 
 
 class Traps:
@@ -87,7 +86,7 @@ class Traps:
             return call
 
         def tested(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
-            self._is_inside = True  # what the operation is made of counts as part of it
+            self._is_inside = True  # the parts of an operation are not tested by themselves
             try:
                 result = call(builder, args, loc)
             finally:

@@ -23,7 +23,7 @@ def _pack(record: Int64s, table: int) -> None:
     begin = 0
     for tile in range(record[at.TILES]):
         end, slowest = word(record[at.SHARED_ENDS], tile), 0
-        if end - begin <= workers:  # as most tiles are: each vertex has a worker
+        if end - begin <= workers:  # the usual case: each vertex has a worker
             for k in range(begin, end):
                 slowest = max(slowest, word(table, word(vertices, k)))
         else:

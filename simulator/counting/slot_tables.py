@@ -167,7 +167,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     """Return what each vertex of a family that is not counted takes, and who says so."""
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
-    from poplite.simulator.pricing import slots_of  # many programs have formulas only
+    from poplite.simulator.pricing import slots_of  # many programs only have formulas
 
     assert family.shapes is not None, "of automatic ones"
     assert family.shape is not None, "of automatic ones"

@@ -25,7 +25,7 @@ from poplite.vertex.vertex import Field
 BYTES = ir.IntType(8).as_pointer()
 
 _Copy = tuple[Any, Callable[[Any], None]]
-"""Its bytes, and what emits it when its place is known."""
+"""The bytes of a copy, and what emits it once its address is known."""
 
 
 class VertexCopies:
@@ -79,7 +79,7 @@ class VertexCopies:
                 length = given[k + 1]
             elif field.depth == 2:
                 rows, stride, length = given[k + 1 : k + 4]
-                given[k + 2] = length  # from one copy of a row to the next
+                given[k + 2] = length  # stride between the copies of rows
             yield self._rows(k, element, rows, stride, length)
 
     def _rows(self, k: int, element: Any, rows: Any, stride: Any, length: Any) -> _Copy:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MASK = (1 << 32) - 1
-"""A word of the cycle counter."""
+"""Selects a word of the cycle counter."""
 
 
 class Host:

@@ -84,7 +84,7 @@ class Feed:
         complete: Callable[[], object] = self._callback.complete
         if (result := complete()) is not None:
             raise returned(result, f"{self._what}: {function_name(complete)}", "")
-        # Unless the callback connected something else meanwhile, so that all was dropped.
+        # The callback may have connected something else meanwhile, which drops all blocks.
         while ready is self._ready and len(ready) < self._depth:
             ahead = self._free.pop() if self._free else self._new()
             name = function_name(self._callback.prefetch)

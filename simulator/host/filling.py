@@ -26,7 +26,7 @@ from poplite.text import clipped
 
 Array = npt.NDArray[Any]
 _NOT_RUN = (Awaitable, Generator, AsyncGenerator)
-"""What a call returns whose code is still to run."""
+"""Results of calls whose code has not run yet."""
 
 Take = Callable[[Array], object]
 """Fills a block, or takes it."""
@@ -38,7 +38,7 @@ DOUBT = 24
 """One block of random values in 2**24 may be reported by mistake."""
 
 SEED = 0
-"""Of the noise: runs can be repeated."""
+"""Seed of the noise, so that runs can be repeated."""
 
 
 class Looking:
@@ -66,7 +66,7 @@ class Looking:
         finally:
             left = codes == noise
             if block.dtype.kind == "b":
-                codes[left] = 0  # compiled code takes no other byte for a truth value
+                codes[left] = 0  # the only valid truth values in memory are 0 and 1
         if result is None or result is block or result is True:
             bits = math.inf if block.dtype.kind == "b" else 8 * block.itemsize
             self._report(left, bits, name)
@@ -148,7 +148,7 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
     """
     if isinstance(result, _NOT_RUN):
         if isinstance(result, Coroutine | Generator):
-            result.close()  # or Python warns that nobody awaited it
+            result.close()  # else Python warns that it was never awaited
         kind = type(result).__name__.replace("_", " ")
         return ElementTypeError(
             f"{what} returned {'an' if kind.startswith('async') else 'a'} {kind}",

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from poplite.program.printing import PLAIN, PrintTensorFormat
 
 GAP = "..."
-"""What stands for elements that are left out."""
+"""Stands for elements that are left out."""
 
 
 def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:
@@ -119,7 +119,7 @@ def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callabl
     sizes = list(_sizes(values))
     before = max((int(log10(size)) + 1 for size in sizes if size >= 1), default=1)
     if kind == "auto":
-        # NumPy's rule: very small numbers lose digits that matter.
+        # As in NumPy: without an exponent, very small numbers would lose digits that matter.
         is_small = any(size < 10.0 ** -(digits // 2) for size in sizes)
         kind = "scientific" if before > digits or is_small else "fixed"
     if kind == "scientific":

@@ -284,5 +284,5 @@ def _metadata_of(element: type[ElementType[Any]], byte: int | None) -> QuarterMe
     """Return the format and scale in a metadata byte; None where the element type has none."""
     if not element.requires_metadata:
         return None
-    # A tensor of no elements stores none, so that any will do.
+    # A tensor without elements stores no metadata, so that any will do.
     return QuarterMetadata("F143") if byte is None else QuarterMetadata.from_byte(byte)

@@ -125,9 +125,9 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
     try:
         code = built(_name(cls, target), partial(_job, cls, target))
     except Exception as error:
-        # Named by module, as importing Numba's error classes would import Numba.
+        # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
-            return None  # nor will there be a driver: it is run as plain Python only
+            return None  # nor will there be a driver: the class only runs as plain Python
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(code, workers, tuple(code.about["deciding"]))
@@ -159,7 +159,7 @@ def _formula(cls: type[Vertex], target: Target) -> str | None:
     """Return the slots of a class as text, if the shapes of its vertices decide them."""
     taking = _taking(cls, target)
     if taking is None or DATA in taking.deciding or issubclass(cls, MultiVertex):
-        return None  # of a MultiVertex it is the slowest worker's, which is no simple one
+        return None  # the slowest worker decides, so that there is no simple formula
     parameters = [p for p in parameters_of(cls) if p.name in taking.deciding]
     names = [_display(p.field, p.what, p.kind == "rows") for p in parameters]
     words = sum(WORDS[field.kind] for field in fields_of(cls))

@@ -43,7 +43,7 @@ def checks_of(blocks: Sequence[Block]) -> Mapping[str, Instruction]:
                 divisors.add(name := made[name].operands[0])
     found = {}
     for block in blocks:
-        # What is said to be unlikely was not written by the user.
+        # A branch marked as unlikely was not written by the user.
         compare = made.get(block.end.operands[0]) if "!prof" in block.end.text else None
         if compare is not None and compare.operands[0] in divisors and _zero(compare):
             found[block.name] = compare

@@ -16,17 +16,17 @@ from itertools import product
 from math import prod
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]
-"""Returns what vertices take of which the variables have these values."""
+"""Returns what vertices take whose variables have these values."""
 
 _DEGREES = (1, 2, 3)
 _FIRST = 3
-"""Least value to fit: short loops may be entered by other ways."""
+"""Least value to fit: short loops may take other paths."""
 
 _CHECKS = 12
 """Points at which a polynomial is tried."""
 
 _SPREAD = (7, 5, 17)
-"""Where they are: how far on for each point and each variable, and when from the beginning."""
+"""Their positions: the step for each point and for each variable, and the period."""
 
 _MODULI = (2, 4)
 """Remainders of a single variable that may have polynomials of their own: tails of loops."""
@@ -104,7 +104,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
         for check in range(_CHECKS)
     ]
     expected = take(checks)
-    if min(expected) < 0:  # longer than anybody waits
+    if min(expected) < 0:  # OVER: it takes longer than is followed
         return None
     for degree in _DEGREES:
         powers = product(range(degree + 1), repeat=variables)

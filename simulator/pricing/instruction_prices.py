@@ -26,7 +26,7 @@ _FREE = frozenset(
     ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
     + ("freeze", "alloca", "unreachable", "ret")
 )
-"""Also `ret`: what a vertex takes to begin and end is a number of its own."""
+"""Also `ret`: the cost of beginning and ending a vertex is a number of its own."""
 _FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
 
 _BY_OPCODE: dict[str, tuple[Pipe, str]] = {
@@ -63,12 +63,12 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
         ("main", "slot_integer"),
     ),
 }
-"""Calls by the name without `llvm.` before it and types or an `f` behind it."""
+"""Calls, by name without the prefix `llvm.` and without types or an `f` behind it."""
 
 _CALLS = frozenset(
     ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
 )
-"""What the library does, with calls; the rest are single instructions."""
+"""Prices of calls of the library; the others are those of single instructions."""
 
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")

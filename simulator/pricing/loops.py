@@ -23,13 +23,13 @@ from poplite.simulator.pricing.divisors import DIVISIONS, second_operand
 _OF_COUNTS = frozenset(
     ("add", "sub", "select", "icmp", "zext", "sext", "trunc", "and", "or", "xor", "freeze")
 )
-"""What is done to a division to get the number of iterations."""
+"""Operations on a quotient that yield the number of iterations."""
 
 _KEEPS_SHORT = frozenset(
     ("add", "sub", "lshr", "ashr", "sdiv", "udiv", "and", "zext", "sext", "trunc", "freeze")
     + ("llvm.smax.i64", "llvm.smin.i64", "llvm.umax.i64", "llvm.umin.i64")
 )
-"""What makes of a field's length a number that is about as small."""
+"""Operations on a field's length whose result is about as small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -54,7 +54,7 @@ def measuring_object(
     tables = {p.name for p in given if p.what in ("pairs", "wide")}
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
-    if not on_copies:  # what runs may take for ever
+    if not on_copies:  # a vertex that runs may run for ever
         block_cost = {
             block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
         }

@@ -51,7 +51,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
     result = builder.call(compute, [_given(builder, a, forms, given) for a in arguments])
-    # How it ended is returned, lest LLVM drop what only decides that.
+    # The status is returned, as LLVM would otherwise drop what only decides it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
     has_result = check(cls).result is not None
@@ -109,7 +109,7 @@ def _name(module: llvm.ModuleRef) -> None:
 
 
 def _machine() -> llvm.TargetMachine:
-    # Of no processor in particular, so that prices are the same on all.
+    # For no processor in particular, so that prices are the same on all.
     llvm.initialize_native_target()
     return llvm.Target.from_default_triple().create_target_machine(cpu="generic", opt=2)
 
@@ -142,7 +142,7 @@ _DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
 """Beginning of a function."""
 
 _MARKED = '"no-builtins" "no-jump-tables"="true"'
-"""LLVM would make calls of the C library of loops, and tables of what is chosen from constants."""
+"""Otherwise LLVM replaces loops by calls of the C library, and choices of constants by tables."""
 
 _MARKS = 1 << 20
-"""First number of our metadata, beyond those that LLVM counts up."""
+"""First number of our metadata, beyond those that LLVM assigns."""

@@ -50,9 +50,9 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
 
     parameters = parameters_of(cls)
     over_shapes = str(_over_shapes(parameters, exported(name)))
-    told = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
+    texts = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
     maker = "poplite.simulator.pricing.native_slots:slots_object"
-    return Job(name, maker, (*told, dict(costs), processor().words()))
+    return Job(name, maker, (*texts, dict(costs), processor().words()))
 
 
 def slots_object(
@@ -74,7 +74,7 @@ def slots_object(
     lengths = frozenset(p.name for p in given if p.what in ("length", "rows"))
     block_cost = block_costs(blocks, lengths, costs.__getitem__)
     arguments = [*(parameter.declared for parameter in given), "i64 %budget"]
-    # What is loaded counts as zero, but not where it divides.
+    # Values that are loaded count as zero, except as divisors.
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
     counted = llvm.parse_assembly(text)
@@ -99,7 +99,7 @@ def block_costs(
     unbounded = {loop.header for loop in loops if not _is_one_product(loop, by_name)}
     outer = [
         sum(loop.blocks < other.blocks for other in loops) for loop in loops
-    ]  # how deep each lies
+    ]  # how deep each block is nested
     is_nest = len(set(outer)) == len(outer)
     entry = cost("slot_entry" if is_nest else "slot_entry_nested")
     found = {}
@@ -111,7 +111,7 @@ def block_costs(
             parts += int(PARTS * entry)
         is_short = pairs and block.name in known.repeated and not any(p.calls for p in own)
         short = block_parts(block.instructions, [*own[:-1], FREE], pairing)
-        if not short and block.name in unbounded:  # it would never be over the budget
+        if not short and block.name in unbounded:  # without a cost it would never exceed the budget
             is_short = False
         found[block.name] = BlockCost(
             parts=parts,
@@ -131,7 +131,7 @@ def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
 
 def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     """Return a module with the function that iterates over shapes and workers."""
-    from numba.core import cgutils  # helpers do without Numba
+    from numba.core import cgutils  # so that helper processes need no Numba
 
     module = ir.Module()
     words = WORD.as_pointer()
@@ -149,7 +149,7 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
             given = [_given(builder, p, shape, worker.index) for p in parameters]
             taken = builder.call(priced, [*given, budget])
             most = builder.load(place)
-            # As an unsigned number, so that -1 is more than all.
+            # Compared unsigned, so that -1 (OVER) exceeds all others.
             is_more = builder.icmp_unsigned(">", taken, most)
             builder.store(builder.select(is_more, taken, most), place)
     builder.ret_void()

@@ -27,7 +27,7 @@ PRICED = "priced"
 What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
 
 POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
-"""What is an address; all others are numbers."""
+"""Parameters that are addresses; all others are numbers."""
 
 _OF: dict[ShapeKind, tuple[What, ...]] = {
     "nothing": ("data",),

@@ -31,7 +31,7 @@ _FROM = re.compile(r'\[ (\S+), %("[^"]+"|[^\s\]]+) \]')
 _STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr (\S+), i64 (\S+)$")
 
 TERMS = 16
-"""No address is the sum of more: what is, is not looked into."""
+"""Most terms of an address; larger sums are not analysed."""
 
 WIDEST = 64
 """Bits of the widest numbers that addresses are made of."""
@@ -113,7 +113,7 @@ class _Function:
             if step is None or step[1] not in _BYTES:
                 return None
             return _plus(self._value(step[2]), self._value(step[3]), _BYTES[step[1]])
-        if opcode not in _COMPUTES:  # the same number, wider or narrower
+        if opcode not in _COMPUTES:  # a conversion: the same number, wider or narrower
             return self.sum_of(instruction.operands[0])
         two = _OF_TWO.search(text)
         if two is None or (opcode == "or" and "= or disjoint " not in text):

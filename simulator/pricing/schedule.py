@@ -22,7 +22,7 @@ from poplite.simulator.pricing.blocks import Instruction
 Pipe = Literal["main", "aux"]
 
 PARTS = 64
-"""Parts of a slot: costs are whole numbers, so that sums do not depend on their order."""
+"""Parts of a slot: costs are integers, so that sums do not depend on their order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) ->
     left, now = len(waiting), 0
     while True:
         for k in begun:
-            heappush(ready[prices[k].pipe], (-urgency[k], k))  # of equals the first
+            heappush(ready[prices[k].pipe], (-urgency[k], k))  # among equals, the first goes first
         for pipe, queue in ready.items():
             if queue and free_at[pipe] <= now:
                 _, chosen = heappop(queue)
@@ -116,7 +116,7 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
                     own |= {before} if prices[before].slots else needs[before]
         if instruction.opcode == "store":
             own.update(accesses)
-            accesses.clear()  # what waits for this one waits for them
+            accesses.clear()  # to wait for this store is to wait for them
         if instruction.opcode in ("load", "store") and prices[k].slots:
             accesses.append(k)
         needs[k] = own

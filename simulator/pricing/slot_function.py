@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from poplite.simulator.pricing.blocks import Block, Instruction
 
 OVER = -1
-"""Returned in place of what it takes, when that is more than the budget."""
+"""Returned instead of the cost, when that exceeds the budget."""
 
 MOST_SLOTS = 1 << 27
-"""What a vertex takes is not followed further where a loop might never end."""
+"""Budget of a vertex with a loop that might never end."""
 
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
@@ -42,7 +42,7 @@ _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
 Memory = Callable[[Instruction, int], str]
-"""Returns what becomes of an instruction, which has a number."""
+"""Returns the text that replaces an instruction, which has a number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,7 @@ def _times(number: int, block: Block, behind: str) -> list[str]:
         _MARKS.sub("", block.end.text),
     )
     return [
-        # In the place where most loops have a number of their own that becomes this one.
+        # Here most loops have an induction variable of their own, which LLVM merges with this.
         f"%next.time.{number} = add i64 %time.{number}, 1",
         end,
         f"left.{number}:",
@@ -148,7 +148,7 @@ def is_loop(block: Block, blocks: Sequence[Block]) -> bool:
     """Tell whether a block repeats itself or goes to one other, and is entered by single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
-        len(set(each.successors)) == len(each.successors)  # a switch may have several to one
+        len(set(each.successors)) == len(each.successors)  # no switch with two equal edges
         for each in blocks
         if block.name in each.successors
     )

@@ -13,7 +13,7 @@ from poplite.simulator.pricing.blocks import Block
 from poplite.simulator.pricing.divisors import checks_of
 
 DATA = "data"
-"""What stands for everything that is loaded, among the names of arguments."""
+"""Stands for everything that is loaded, among the names of arguments."""
 
 
 def deciding(blocks: Sequence[Block]) -> frozenset[str]:

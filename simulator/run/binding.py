@@ -30,7 +30,7 @@ from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
-"""Work of simple vertices in a nanosecond: a guess at what a launch takes, until it has run."""
+"""Work of simple vertices in a nanosecond, to guess the cost of launches that have not run."""
 
 PATIENCE_NS = 250_000_000
 """Running time after which threads are started for launches that were guessed too low."""
@@ -183,7 +183,7 @@ def _add_first(
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in _kinds(executable, interpreted, lambda number: {}):
         own = drivers.setdefault(kind[0], [])
-        # Of a class that is counted, the driver that counts may be the only one.
+        # A class that is counted may need no driver beside the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
             own.append(_driver(executable, kind, checked))
     if (telling := announcer()) is not None:
@@ -193,7 +193,7 @@ def _add_first(
     compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))
     for cls, own in drivers.items():
         if cls in candidates:
-            from poplite.simulator.pricing.class_slots import add_slots  # others start sooner
+            from poplite.simulator.pricing.class_slots import add_slots  # rarely needed
 
             with compiled_parts.compile_errors(cls):
                 add_slots(builds, cls, executable.target)

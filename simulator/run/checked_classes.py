@@ -41,7 +41,7 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
         return False
     try:
         return all(_Numbers(each, arena).hold(needed) for each in groups if needed)
-    except KeyError:  # a number that only a run knows
+    except KeyError:  # a number that is only known at run time
         return False
 
 

@@ -238,7 +238,7 @@ def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRunti
     kind: Any = type(raised)
     try:
         error = _class_of(kind)(what, **parts)
-    except Exception:  # a class that nothing may derive from, or be made without arguments
+    except Exception:  # the class cannot be derived from, or needs arguments
         error = ApplicationRuntimeError(what, **parts)
     vars(error).update({k: v for k, v in vars(raised).items() if k not in vars(error)})
     return error

@@ -24,7 +24,7 @@ from poplite.text import element_range, indexed
 Integers = npt.NDArray[np.int64]
 
 MOST_ELEMENTS = 1 << 16
-"""Elements of a field that are looked at one by one; of more only the first and the last are."""
+"""Of more elements of a field, only the first and the last are looked at."""
 
 
 def behind_field(

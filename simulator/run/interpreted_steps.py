@@ -75,7 +75,7 @@ class InterpretedSteps:
         """
         first: VertexFault | None = None
         for replica, memory in enumerate(self._arena.parts):
-            # Groups go by class: a later one may hold an earlier vertex.
+            # Groups are by class, so a later group may hold an earlier vertex.
             for place, group in enumerate(self._groups[number]):
                 known = (
                     None if self._known is None else self._known.setdefault((replica, place), {})

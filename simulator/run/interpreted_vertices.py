@@ -242,7 +242,7 @@ def described(
             _parts(column.kind, words[at:], words[COUNT], group.tables.get(place))
             for place, (column, at) in enumerate(columns)
         ]
-        for part in zip(*parts, strict=False):  # what is the same for all has no end
+        for part in zip(*parts, strict=False):  # columns equal for all vertices are endless
             if only is None or part[0] == only:  # the number is the first column
                 yield part[0], {name: read(part) for name, read in readers}
 

@@ -35,7 +35,7 @@ MEASURED_RUNS = 3
 """Runs of a launch that are measured; the quickest counts."""
 
 ALL_RUNS = 1 << 62
-"""In their place where data decide how long vertices take: what was quick may be slow later."""
+"""The same where data decide how long vertices take: a quick launch may be slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
 """A large copy is split into about this many records, each of this much work: milliseconds."""

@@ -25,10 +25,10 @@ from poplite.simulator import compiled_parts
 Integers = npt.NDArray[np.int64]
 
 PAYS = 4
-"""Times the cost of handing it to threads that a launch must take on one of them."""
+"""A launch is shared if one thread takes at least this many times the cost of sharing."""
 
 LEAST_NS = 4_000
-"""What no launch is shared below, whatever the threading layer."""
+"""Launches that take less are never shared, whatever the threading layer."""
 
 DOUBTFUL_NS = 5_000
 """A cost above is measured again.
@@ -38,7 +38,7 @@ of them; a launch then costs thirty times as much.
 """
 
 MOST_SAMPLES, SAMPLE_S = 50, 0.03
-"""Times that it is measured again at most, and seconds between them."""
+"""Most times that it is measured again, and seconds between them."""
 
 
 class _Threads:
@@ -60,14 +60,14 @@ class _Threads:
         self.lock_of_layer: threading.RLock | None = None
 
     def start(self) -> None:
-        # GNU OpenMP spins for milliseconds between launches unless told otherwise, which costs
-        # whole scheduler slices when another process wants the core.  Read when it loads.
+        # By default GNU OpenMP spins for milliseconds between launches, which costs entire
+        # scheduler slices when another process wants the core.  It reads this when it loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         import llvmlite.binding as llvm
         from numba.np.ufunc import parallel
 
         parallel._launch_threads()
-        if parallel.threading_layer() == "workqueue":  # the one that two threads may not call
+        if parallel.threading_layer() == "workqueue":  # two Python threads may not call it at once
             self.lock_of_layer = threading.RLock()
         self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
         self.entries[op.ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")

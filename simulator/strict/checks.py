@@ -39,7 +39,7 @@ MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
 
 MOST_KEPT = 1 << 22
-"""Elements of which is kept what was worked out, once their step is not looked at any more."""
+"""Most elements in tables that are kept for steps that are no longer looked at."""
 
 
 class StrictChecks:
@@ -182,7 +182,7 @@ class StrictChecks:
 
     def _replay(self, number: int, step: ComputeStep) -> Replay:
         if number not in self._replays:
-            # What prints runs once only, as a second run would be seen.
+            # Vertices that print run only once, as a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
             replay = Replay(step, self._arena, self.shadow, runs_once=shows)
             self._replays[number] = replay

@@ -24,7 +24,7 @@ PIECES = 1 << 14
 """Pieces of a list of copies that are moved at once, and elements that are compared at once."""
 
 CALLS_IN_NUMPY = 2_000
-"""Calls of an engine before kernels are compiled that no file keeps: some 20 ms of NumPy."""
+"""Calls in NumPy (some 20 ms) before an engine compiles kernels that are not in the cache."""
 
 
 class KernelForms:

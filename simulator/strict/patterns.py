@@ -45,10 +45,10 @@ Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 FIRST, SECOND, OUTPUT = range(3)
-"""Values for the first and the second run again; and for an Output, whatever it holds."""
+"""Which values: for the first and the second run again, and for Outputs in any state."""
 
 FILLS = FIRST, SECOND
-"""Those for elements that nothing has written."""
+"""The values for elements that nothing has written."""
 
 _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
@@ -64,8 +64,8 @@ def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
     return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
 
 
-# With the variant low values fall and high ones rise, or the other way: of two elements each is the
-# larger one once.
+# From variant to variant low values fall and high ones rise, or the reverse, so that each of two
+# elements is the larger one in one of the runs.
 _NTH = np.arange(VARIANTS)
 _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
@@ -77,7 +77,7 @@ _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
 _QUARTERS = _table((128 + _ODD, 128 + _OTHER), (127 - _ODD, 127 - _OTHER))  # codes; 128 is the sign
 
-# Odd; a HALF rounds them to even ones, all of which differ.
+# Odd numbers; a HALF rounds them to even ones, which still differ.
 _LARGE = 24577 + 32 * _NTH
 _INFINITE = _table((-np.inf, -32768), (_LARGE, _LARGE + 16))
 _FINITE = _table((-961.5 - 4 * _NTH, -959.5 - 4 * _NTH), (_LARGE, _LARGE + 16))

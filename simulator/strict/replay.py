@@ -74,7 +74,7 @@ class Replay:
         classes = {group.cls for group in step.groups}
         self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
         self.has_outputs = self._looks and any(not each.field.reads for each in self._fields)
-        # Of most, none returns anything; what these have returned need not be asked for.
+        # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self.size = self._table.holes.size
@@ -119,7 +119,7 @@ class Replay:
             raise
         try:
             self._finish()
-        except BaseException:  # KeyboardInterrupt: what has begun comes to its end
+        except BaseException:  # KeyboardInterrupt too: the execution that began is completed
             self._finish()
             raise
 

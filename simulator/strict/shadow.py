@@ -60,7 +60,7 @@ class Shadow(Arena):
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 part[at : at + values.nbytes] = 1
-            part[self.layout.blocks] = 1  # by the host, before anything is copied out of them
+            part[self.layout.blocks] = 1  # written by the host before they are copied
 
     def holds(self, position: int, size: int) -> bool:
         """Tell whether a scalar is written, in every replica."""
