@@ -94,8 +94,8 @@ def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, a
 def _store(
     context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any, value: Any
 ) -> None:
-    given = [at, value, proxy.about, *_companions(vector, proxy)]
-    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), given)
+    arguments = [at, value, proxy.about, *_companions(vector, proxy)]
+    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
     watch = context.typing_context.watch
     if watch is not None and vector.element in (HALF, QUARTER):
         watch.stored(context, builder, found)

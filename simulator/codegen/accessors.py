@@ -240,8 +240,8 @@ class _Accessors:
 
     def row(self, form: RowForm, *, is_invariant: bool) -> None:
         place = ir.LiteralStructType([INDEX, INDEX])
-        given = [INDEX, INDEX, ir.IntType(8).as_pointer(), INDEX]
-        builder, (stride, length, table, index) = self._define(ROW, place, given)
+        kinds = [INDEX, INDEX, ir.IntType(8).as_pointer(), INDEX]
+        builder, (stride, length, table, index) = self._define(ROW, place, kinds)
         if form == "stride":
             offset = builder.mul(index, stride)
         else:
@@ -261,13 +261,13 @@ class _Accessors:
         builder.ret(length if form == "stride" else INDEX(0))
 
     def load(self) -> None:
-        builder, given = self._define(LOAD, self._seen, [self._at, *self._metadata])
-        builder.ret(self._access.load(builder, *given))
+        builder, arguments = self._define(LOAD, self._seen, [self._at, *self._metadata])
+        builder.ret(self._access.load(builder, *arguments))
 
     def store(self) -> None:
         kinds = [self._at, self._seen, self._about, *self._metadata]
-        builder, given = self._define(STORE, NARROW, kinds)
-        builder.ret(self._access.store(builder, *given))
+        builder, arguments = self._define(STORE, NARROW, kinds)
+        builder.ret(self._access.store(builder, *arguments))
 
     def state(self, *, in_memory: bool) -> None:
         builder, (value, at) = self._define(STATE, self._seen, [self._seen, self._at])

@@ -193,30 +193,33 @@ class DriverEmitter(VertexWalk):
         return {each.name: self._argument(each, parts) for each in arguments_of(self.cls)}
 
     def run(
-        self, vertex: Any, given: dict[str, Any], before_it_ends: Callable[[], None] | None = None
+        self,
+        vertex: Any,
+        arguments: dict[str, Any],
+        before_it_ends: Callable[[], None] | None = None,
     ) -> None:
         """Emit what runs one vertex; where it stops, `before_it_ends` precedes the return."""
         builder = self.builder
         builder.store(vertex, builder.gep(self._about, [INDEX(ABOUT_VERTEX)]))
         self._before_it_ends = before_it_ends
         if not self.has_workers:
-            self._call(vertex, INDEX(0), given)
+            self._call(vertex, INDEX(0), arguments)
             return
-        workers = given["num_workers.value"]
+        workers = arguments["num_workers.value"]
         with cgutils.for_range(builder, workers) as worker:
             number = worker.index
             if self._variant.falling:
                 number = builder.sub(builder.sub(workers, INDEX(1)), number)
-            given["self.worker"] = number
-            self._call(vertex, number, given)
+            arguments["self.worker"] = number
+            self._call(vertex, number, arguments)
 
-    def _call(self, vertex: Any, worker: Any, given: dict[str, Any]) -> None:
+    def _call(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
         """Call `compute`; when it stops, the driver does as well."""
         builder = self.builder
         if self._mode & STOCHASTIC:
             key = vertex_key(builder, self._launch, vertex, worker)
             begin(builder, random_of(builder, self._about), key)
-        result = builder.call(self._compute, list(given.values()))
+        result = builder.call(self._compute, list(arguments.values()))
         status, returned = (builder.extract_value(result, number) for number in range(2))
         with builder.if_then(builder.icmp_signed("!=", status, NARROW(0)), likely=False):
             # Smaller codes are those of index checks, which have recorded their fault.

@@ -135,8 +135,8 @@ class Traps:
         args: Sequence[Any],
         result: Any,
     ) -> None:
-        given = zip(args, sig.args, strict=True)
-        floats = [value for value, kind in given if isinstance(kind, types.Float)]
+        operands = zip(args, sig.args, strict=True)
+        floats = [value for value, kind in operands if isinstance(kind, types.Float)]
         found: list[Any] = []
         if name in WHOLE:
             if floats and isinstance(sig.return_type, types.Integer):

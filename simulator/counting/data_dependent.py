@@ -34,9 +34,9 @@ def counting_of(
     target = executable.target
     return {
         cls: Counting(
-            on_copies=(apart := cls in interpreted or _runs_apart(executable, cls)),
+            on_copies=(separately := cls in interpreted or _is_counted_separately(executable, cls)),
             costs=_costs(target),
-            checked=cls in checked and not apart,
+            checked=cls in checked and not separately,
         )
         for cls in _candidates(executable, number)
         if _is_data_dependent(cls, target)
@@ -80,7 +80,7 @@ def _has_half() -> bool:
     return half_in_hardware(llvm.get_process_triple(), features)
 
 
-def _runs_apart(executable: Executable, cls: type[Vertex]) -> bool:
+def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
     """Tell whether a driver of its own counts a class, since more runs than is priced."""
     checked = check(cls)
     does_more = checked.raises or checked.result is not None

@@ -103,34 +103,34 @@ class _CountingEmitter(VertexWalk):
         if self._rehearsal is not None:
             self._rehearse(self._rehearsal, parts)
         fields = {field.name: (k, field) for k, field in enumerate(self.fields)}
-        given = [
+        arguments = [
             None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
             for p in self._parameters
         ]
-        copies = VertexCopies(builder, given)
-        apart = self._apart(copies, fields) if self._is_on_copies else []
+        copies = VertexCopies(builder, arguments)
+        copied = self._copied(copies, fields) if self._is_on_copies else []
         builder.store(INDEX(0), self._most)
         if self.has_workers:
             number = next(p for p in self._parameters if p.field == "num_workers")
             workers = self._argument(number, *fields["num_workers"], parts)
             with cgutils.for_range(builder, workers) as worker:
-                self._count([worker.index if p is None else p for p in given], apart)
+                self._count([worker.index if p is None else p for p in arguments], copied)
         else:
-            self._count(given, apart)
+            self._count(arguments, copied)
         if self._is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
 
     def _rehearse(self, rehearsal: DriverEmitter, parts: dict[tuple[int, str], Any]) -> None:
         """Emit a run on copies of what is read and written; where it stops, so does the driver."""
-        builder, given = self.builder, rehearsal.arguments(parts)
+        builder, arguments = self.builder, rehearsal.arguments(parts)
         changed = [
             (number, field)
             for number, field in enumerate(self.fields)
             if field.is_edge and field.reads and field.writes
         ]
         if not changed:
-            rehearsal.run(parts[NUMBER, "number"], given)
+            rehearsal.run(parts[NUMBER, "number"], arguments)
             return
         words: list[Any] = []
         copies, names = VertexCopies(builder, words), []
@@ -138,14 +138,14 @@ class _CountingEmitter(VertexWalk):
             first = len(words)
             names += [f"{field.name}{part}" for part in _PARTS[field.depth, self._forms[number]]]
             for name in names[first:]:
-                word = given[name]
+                word = arguments[name]
                 words.append(builder.bitcast(word, BYTES) if word.type.is_pointer else word)
             copies.add(field, self._forms[number], first)
         copies.make()
         for name, word in zip(names, words, strict=True):
-            kind = given[name].type
-            given[name] = builder.bitcast(word, kind) if kind.is_pointer else word
-        rehearsal.run(parts[NUMBER, "number"], given, copies.free)
+            kind = arguments[name].type
+            arguments[name] = builder.bitcast(word, kind) if kind.is_pointer else word
+        rehearsal.run(parts[NUMBER, "number"], arguments, copies.free)
         copies.free()
 
     def _argument(
@@ -167,7 +167,7 @@ class _CountingEmitter(VertexWalk):
         value = access.load(builder, data)
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
-    def _apart(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
+    def _copied(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
         """Emit copies of what would be changed; return the arguments that describe them."""
         for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
@@ -178,10 +178,10 @@ class _CountingEmitter(VertexWalk):
         budget = INDEX(MOST_SLOTS * PARTS)
         return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
-    def _count(self, given: list[Any], apart: list[Any]) -> None:
+    def _count(self, arguments: list[Any], copied: list[Any]) -> None:
         """Call the function that counts; of several workers the slowest decides."""
         builder = self.builder
-        taken = builder.call(self._compute, [*given, *apart])
+        taken = builder.call(self._compute, [*arguments, *copied])
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
         over = builder.icmp_signed("==", taken, INDEX(OVER))
         slots = builder.select(over, INDEX(MOST_SLOTS), slots)

@@ -73,13 +73,13 @@ class SlotTable:
         # what all vertices of its class take, so those whose slots the user set stand behind.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
-        given = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
-        places[given] = count + np.arange(len(given))
+        behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
+        places[behind] = count + np.arange(len(behind))
         # The word before each table is the size of the arena.
-        self._tables = np.zeros((len(arenas), 1 + count + len(given)), np.int64)
+        self._tables = np.zeros((len(arenas), 1 + count + len(behind)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
         # What a driver writes for these is not to be added up: it belongs to an extra family.
-        family_of = np.full(count + len(given), len(families))
+        family_of = np.full(count + len(behind), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
         for k, (family, own) in enumerate(zip(families, numbers, strict=True)):

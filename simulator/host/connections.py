@@ -118,9 +118,9 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
     """Return an array of the user's as a stream, in place, or refuse it; messages name `call`."""
     dtype, count = stream.element_type.dtype, stream.num_elements
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        given = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
+        found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
         raise ElementTypeError(
-            f"{call}: {given}, but the stream moves {dtype} ({stream.element_type!r})",
+            f"{call}: {found}, but the stream moves {dtype} ({stream.element_type!r})",
             at=here(),
             found=f"the stream was made at {stream.location}",
             fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"

@@ -100,12 +100,12 @@ class _Taking:
 
     def parts(self, shapes: Int64) -> Int64:
         """Return 64ths of a slot for each shape, or `OVER`."""
-        given = np.ascontiguousarray(shapes, np.int64)
-        found = np.empty(len(given), np.int64)
+        table = np.ascontiguousarray(shapes, np.int64)
+        found = np.empty(len(table), np.int64)
         words = [ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p]
         call = ctypes.CFUNCTYPE(None, *words)(self.code.address)
-        sizes = (*given.shape, self.workers, MOST_SLOTS * PARTS)
-        call(given.ctypes.data, *sizes, found.ctypes.data)
+        sizes = (*table.shape, self.workers, MOST_SLOTS * PARTS)
+        call(table.ctypes.data, *sizes, found.ctypes.data)
         return found
 
 

@@ -48,17 +48,17 @@ def measuring_object(
     (`on_copies`), the parameters of that are followed by a budget, memory that it reads and memory
     that it changes, each with its bytes (`slot_function.with_bounded_memory`).
     """
-    given = [Parameter(*each) for each in parameters]
+    decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))
-    lengths = {p.name for p in given if p.what in ("length", "rows")}
-    tables = {p.name for p in given if p.what in ("pairs", "wide")}
+    lengths = {p.name for p in decoded if p.what in ("length", "rows")}
+    tables = {p.name for p in decoded if p.what in ("pairs", "wide")}
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
     if not on_copies:  # a vertex that runs may run for ever
         block_cost = {
             block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
         }
-    arguments = [parameter.declared for parameter in given]
+    arguments = [parameter.declared for parameter in decoded]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]

@@ -46,11 +46,11 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     function = ir.Function(module, ir.FunctionType(TRUTH, kinds), PRICED)
     for argument, parameter in zip(function.args, parameters, strict=True):
         argument.name = parameter.name
-    given = {argument.name: argument for argument in function.args}
+    operands = {argument.name: argument for argument in function.args}
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
-    result = builder.call(compute, [_given(builder, a, forms, given) for a in arguments])
+    result = builder.call(compute, [_argument(builder, a, forms, operands) for a in arguments])
     # The status is returned, as LLVM would otherwise drop what only decides it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
@@ -62,15 +62,15 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     return str(linked)
 
 
-def _given(
-    builder: ir.IRBuilder, argument: Argument, forms: Forms, given: Mapping[str, Any]
+def _argument(
+    builder: ir.IRBuilder, argument: Argument, forms: Forms, operands: Mapping[str, Any]
 ) -> Any:
     """Emit an argument of `compute`; arguments that are not priced are undefined."""
-    value = given.get(argument.name)
+    value = operands.get(argument.name)
     if argument.part == "table" and (form := forms[argument.field or 0]) in ("pairs", "wide"):
-        value = given[f"{argument.name.removesuffix('.table')}.{form}"]
+        value = operands[f"{argument.name.removesuffix('.table')}.{form}"]
     elif argument.part in ("data", "value"):
-        value = given.get(argument.name.removesuffix(".value"))
+        value = operands.get(argument.name.removesuffix(".value"))
         is_address = value is not None and isinstance(value.type, ir.PointerType)
         value = value if is_address == (argument.part == "data") else None
     if value is None:

@@ -68,12 +68,12 @@ def slots_object(
     `priced` and `over_shapes` are texts of modules: with `PRICED`, and with what calls it for each
     shape.
     """
-    given = [Parameter(*each) for each in parameters]
+    decoded = [Parameter(*each) for each in parameters]
     module = folded(priced)
     blocks = blocks_of(module.get_function(PRICED))
-    lengths = frozenset(p.name for p in given if p.what in ("length", "rows"))
+    lengths = frozenset(p.name for p in decoded if p.what in ("length", "rows"))
     block_cost = block_costs(blocks, lengths, costs.__getitem__)
-    arguments = [*(parameter.declared for parameter in given), "i64 %budget"]
+    arguments = [*(parameter.declared for parameter in decoded), "i64 %budget"]
     # Values that are loaded count as zero, except as divisors.
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
@@ -146,8 +146,8 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
         place = builder.gep(parts, [each.index])
         builder.store(WORD(0), place)
         with cgutils.for_range(builder, workers) as worker:
-            given = [_given(builder, p, shape, worker.index) for p in parameters]
-            taken = builder.call(priced, [*given, budget])
+            arguments = [_argument(builder, p, shape, worker.index) for p in parameters]
+            taken = builder.call(priced, [*arguments, budget])
             most = builder.load(place)
             # Compared unsigned, so that -1 (OVER) exceeds all others.
             is_more = builder.icmp_unsigned(">", taken, most)
@@ -160,7 +160,7 @@ def _kind(parameter: Parameter) -> ir.Type:
     return ir.IntType(8).as_pointer() if parameter.what == "data" else WORD
 
 
-def _given(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: Any) -> Any:
+def _argument(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: Any) -> Any:
     """Emit the value of an argument."""
 
     def word(number: int) -> Any:
