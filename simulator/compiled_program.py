@@ -158,11 +158,11 @@ class CompiledProgram:
         if (lock := threads.lock_of_layer()) is None:
             return self._enter
 
-        def alone() -> int:
+        def locked() -> int:
             with lock:
                 return self._enter()
 
-        return alone
+        return locked
 
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
         """Do what Python does for the program itself."""

@@ -40,8 +40,8 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
 
 def checked_seed(seed: object) -> int:
     """Return the seed of stochastic rounding, an integer from 0 to 2**63 - 1, or refuse it."""
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
+    is_integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
             f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
             at=here(),

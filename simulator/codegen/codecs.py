@@ -128,8 +128,8 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
     # Below the normal range all values are multiples of one step, so round to a multiple of it.
     steps_exponent = builder.sub(builder.add(bias, mantissa), _int(1))
     steps = builder.fmul(builder.bitcast(magnitude, FLOAT), _power_of_two(builder, steps_exponent))
-    whole = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
-    tiny = builder.and_(builder.bitcast(whole, BITS), _int((1 << FLOAT_MANTISSA) - 1))
+    rounded = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
+    tiny = builder.and_(builder.bitcast(rounded, BITS), _int((1 << FLOAT_MANTISSA) - 1))
     return builder.select(is_tiny, tiny, normal)
 
 

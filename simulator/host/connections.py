@@ -4,7 +4,7 @@
     connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-A callback that fills blocks must return nothing; what one that takes blocks returns is ignored
+A callback that fills blocks must return nothing; the result of one that takes blocks is ignored
 (`filling.py`).
 """
 

@@ -74,9 +74,9 @@ def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
     """
     if len(names) > MOST_VARIABLES:
         return None
-    whole = fitted(take, len(names))
-    if whole is not None:
-        return whole.text(names, unit)
+    polynomial = fitted(take, len(names))
+    if polynomial is not None:
+        return polynomial.text(names, unit)
     for modulus in _MODULI if len(names) == 1 else ():
         parts = [fitted(take, 1, modulus, remainder) for remainder in range(modulus)]
         found = [part for part in parts if part is not None]

@@ -117,7 +117,7 @@ class CompiledSteps:
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out slow; `ran_ns` were run since then."""
+        """Let threads share the launches that turned out slow; `ran_ns` passed since then."""
         self._ran_ns += ran_ns
         if threads.started() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
@@ -186,8 +186,8 @@ def _add_first(
         # A class that is counted may need no driver beside the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
             own.append(_driver(executable, kind, checked))
-    if (telling := announcer()) is not None:
-        telling.expect(cls for cls in drivers if not _is_lowered(executable, cls))
+    if (announcing := announcer()) is not None:
+        announcing.expect(cls for cls in drivers if not _is_lowered(executable, cls))
     phases = (parts for step in executable.steps for parts in phases_of(step))
     moves = any(isinstance(part, Moves) and len(part.records) for parts in phases for part in parts)
     compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))

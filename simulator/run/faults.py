@@ -163,7 +163,7 @@ def _only_compiled(
         at=cls.location,
         where=_step(executable, code, row),
         found="\n".join(found),
-        fix=f"look for {cause} that hangs on the last digit of exp, log, sin, cos or tanh",
+        fix=f"look for {cause} that depends on the last digit of exp, log, sin, cos or tanh",
     )
 
 

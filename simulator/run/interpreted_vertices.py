@@ -198,8 +198,8 @@ def run_vertices(
             if has_workers:
                 workers = range(vertex.num_workers)
                 for worker in reversed(workers) if is_falling else workers:
-                    mine = InterpretedSelf(group.cls, values, stores(number, worker), marks)
-                    own &= _run(compute, number, mine, worker)
+                    of_worker = InterpretedSelf(group.cls, values, stores(number, worker), marks)
+                    own &= _run(compute, number, of_worker, worker)
             else:
                 own = _run(compute, number, vertex)
             returned &= own

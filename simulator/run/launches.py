@@ -198,9 +198,9 @@ class LaunchTable:
         launch, row = self.launches[number], self.words[number]
         limit = launch.work / (CHUNKS_PER_THREAD * threads)
         shares = []
-        for part, whole in zip(launch.parts, launch.chunks, strict=True):
+        for part, chunk in zip(launch.parts, launch.chunks, strict=True):
             pieces = max(1, round(float(part.weights.sum()) / limit))
-            shares.append(part.cut(pieces, part.done(whole) if row[op.LAUNCH_SPENT] else 0))
+            shares.append(part.cut(pieces, part.done(chunk) if row[op.LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
         launch.complete(launch.shares, self._floats)
         row[op.LAUNCH_SHARES] = launch.shares.ctypes.data

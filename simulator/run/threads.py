@@ -95,7 +95,7 @@ def count() -> int:
     if _threads.lost:
         return 1
     chosen = os.environ.get("NUMBA_NUM_THREADS", "")
-    # Another thread may just be importing the module, which then has no such name yet.
+    # While another thread imports the module, the name may still be missing.
     known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
     if known or chosen.isdigit():
         return int(known or chosen)
@@ -125,14 +125,14 @@ def is_doubtful() -> bool:
 
 
 def lock_of_layer() -> threading.RLock | None:
-    """Return what holds back a second Python thread, where the threading layer is for one."""
+    """Return the lock for calls of a threading layer that admits one Python thread, else None."""
     return _threads.lock_of_layer
 
 
 def entries() -> Integers:
-    """Return what the interpreter calls: int64[ENTRIES], always the same array.
+    """Return the addresses that the interpreter calls: int64[ENTRIES], always the same array.
 
-    There are no threads in it until they are started.
+    Those of the threading layer are 0 until threads are started.
     """
     return _threads.entries
 

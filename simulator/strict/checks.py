@@ -65,8 +65,8 @@ class StrictChecks:
         self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
-        self._told: set[int] = set()
-        self._told_lines: set[tuple[SourceLocation, str]] = set()
+        self._warned: set[int] = set()
+        self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
     def arm(self) -> None:
         """Look at all steps again, as elements became unwritten."""
@@ -103,8 +103,8 @@ class StrictChecks:
         """Warn of unwritten elements that the host reads, once for each line of the user's."""
         shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
         warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
-        if warning is not None and (line := (here(), access.call)) not in self._told_lines:
-            self._told_lines.add(line)
+        if warning is not None and (line := (here(), access.call)) not in self._warned_lines:
+            self._warned_lines.add(line)
             warn(warning)
 
     def write(self, access: HostAccess) -> None:
@@ -125,8 +125,8 @@ class StrictChecks:
             return True
         place = Place(self._executable, code, row, tuple(calls))
         found = look_at_action(self.shadow, action, str(place))
-        if number not in self._told:
-            self._told |= {number} if found else set()
+        if number not in self._warned:
+            self._warned |= {number} if found else set()
             for warning in found:
                 warn(warning)
         return False

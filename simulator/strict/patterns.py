@@ -54,8 +54,8 @@ _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
 _TRUTHS = (True, False), (True, False)
 _FALSE = (True, False), (False, False)
-"""Other truth values than these, for half of the variants; the others hold False the second time,
-so that comparing two elements shows."""
+"""A truth value, and the one for an element that holds it already.  In half of the variants the
+second run holds False only, so that comparing two elements shows."""
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
@@ -71,7 +71,7 @@ _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
 _SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
 
-# Odd numbers, none of them a multiple of what 2^15 - 1 or 2^7 - 1 is one of.
+# Odd numbers without a factor of 2^15 - 1, so that the low and the high value share none.
 _ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
 _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
