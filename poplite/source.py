@@ -98,25 +98,24 @@ def here() -> SourceLocation:
     """
     frame = sys._getframe(1)
     while True:
-        module, code = frame.f_globals.get("__name__", ""), frame.f_code
-        if module[:7] == "poplite" and module[7:8] in (".", ""):
-            is_outside = code.co_name == "<module>"  # it is being imported
+        while id(frame.f_code) in _inside and frame.f_back is not None:
+            frame = frame.f_back
+        function = frame
+        while function.f_code.co_name in _INNER and function.f_back is not None:
+            function = function.f_back
+        code, caller = frame.f_code, function.f_back
+        if caller is None or function.f_code.co_name == "<module>":
+            caller, key = None, (id(code), frame.f_lasti, 0, 0)
         else:
-            is_outside = not _is_standard(code.co_filename)
-        if is_outside or frame.f_back is None:
+            key = id(code), frame.f_lasti, id(caller.f_code), caller.f_lasti
+        known = _known.get(key)
+        if known is not None:
+            return known[1]
+        if _is_outside(frame) or frame.f_back is None:
             break
-        frame = frame.f_back
-    function = frame
-    while function.f_code.co_name in _INNER and function.f_back is not None:
-        function = function.f_back
-    caller = None if function.f_code.co_name == "<module>" else function.f_back
-    instruction = frame.f_lasti
-    key: tuple[int, int, int, int] = (id(code), instruction, 0, 0)
-    if caller is not None:
-        key = id(code), instruction, id(caller.f_code), caller.f_lasti
-    known = _known.get(key)
-    if known is not None:
-        return known[1]
+        if len(_inside) >= _MOST_KNOWN:
+            _inside.clear()
+        _inside[id(code)] = code
     outer = None
     if caller is not None and _is_users(caller):
         outer = SourceLocation(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
@@ -125,6 +124,14 @@ def here() -> SourceLocation:
         _known.clear()
     _known[key] = (code, caller and caller.f_code), location
     return location
+
+
+def _is_outside(frame: FrameType) -> bool:
+    """Tell whether a frame is of no module of poplite that is not being imported, nor standard."""
+    module, code = frame.f_globals.get("__name__", ""), frame.f_code
+    if module.partition(".")[0] == "poplite":
+        return code.co_name == "<module>"  # it is being imported
+    return not _is_standard(code.co_filename)
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -145,6 +152,9 @@ _known: dict[
 ] = {}
 """By code and instruction, of a line and of its caller.  Each entry holds its codes, so that no
 other code gets that id; codes are not looked up by `==`, which does not compare their files."""
+
+_inside: dict[int, CodeType] = {}
+"""Code by its `id` that is no user's: of poplite, and of the standard library where it calls it."""
 
 _MOST_KNOWN = 1024
 """Places that are remembered, with their code."""

@@ -33,20 +33,14 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """Which driver: of a class, for rows of some columns, in some variant.
-
-    Attributes:
-        cls: the vertex class.
-        columns: what the words of a descriptor row mean.
-        variant: what the driver does.
-    """
+    """Which driver: of a class, for rows of these columns, in one variant."""
 
     cls: type[Vertex]
     columns: Columns
     variant: Variant
 
     def job(self) -> Job:
-        """Return how it is made; only now its class is typed and lowered."""
+        """Return the job that makes it; only now its class is typed and lowered."""
         name = self.name
         if self.variant.counting is not None:
             from poplite.simulator.counting.driver import counting_driver_job
@@ -63,19 +57,17 @@ class Driver:
         return digest([__name__], "driver", identity, self.columns, self.variant)
 
     def address(self) -> int:
-        """Return its address, compiled only when it is nowhere.
+        """Return its address; compile it if it is not kept anywhere.
 
-        Raises:
-            VertexCompileError: when what `compute` does cannot be compiled.
+        Raises `VertexCompileError` when `compute` cannot be compiled.
         """
         with compile_errors(self.cls):
             return built(self.name, self.job).address
 
     def add_to(self, builds: Builds) -> None:
-        """Have it compiled, while more is added.
+        """Add it to what is being compiled.
 
-        Raises:
-            VertexCompileError: when what `compute` does cannot be compiled.
+        Raises `VertexCompileError` when `compute` cannot be compiled.
         """
         with compile_errors(self.cls):
             builds.add(self.name, self.job)
@@ -83,15 +75,11 @@ class Driver:
 
 @contextmanager
 def compile_errors(cls: type[Vertex]) -> Iterator[None]:
-    """Let what the compiler says of a class be a `VertexCompileError`.
-
-    Args:
-        cls: the vertex class.
-    """
+    """Turn the compiler's errors about a class into `VertexCompileError`."""
     try:
         yield
     except Exception as error:
-        # Named by module, as importing Numba's error classes would import Numba.
+        # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
             raise _compile_error(cls, error) from error
         raise
@@ -141,12 +129,7 @@ def _own(kernel: str) -> int:
 
 
 def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
-    """Return how what a program needs is made, the longest first.
-
-    Args:
-        moves: whether bytes are moved.
-        counts: whether vertices are counted.
-    """
+    """Return the jobs for what a program needs, the longest first."""
     needed = ["interpret", "enter"]
     needed += ["sum_slots"] if counts else []
     needed += ["move"] if moves else []
@@ -154,28 +137,18 @@ def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
 
 
 def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
-    """Have compiled what a program needs, while more is added.
-
-    Args:
-        builds: where.
-        moves: whether bytes are moved.
-        counts: whether vertices are counted.
-    """
+    """Add what a program needs to what is being compiled."""
     for job in own_jobs(moves=moves, counts=counts):
         builds.add(job.name, partial(_announced, job))
 
 
 def mover(streamed: bool) -> int:
-    """Return the address of the driver that moves bytes.
-
-    Args:
-        streamed: whether large blocks are written past the caches.
-    """
+    """Return the address of the driver that moves bytes, large blocks past the caches or not."""
     return _own("move_past_caches" if streamed else "move")
 
 
 def slot_summer() -> int:
-    """Return the address of the driver that writes down what a compute set took."""
+    """Return the address of the driver that adds up what a compute set took."""
     return _own("sum_slots")
 
 
@@ -205,8 +178,8 @@ def interpreter_address() -> int:
 
 @cache
 def enter() -> Callable[[int], int]:
-    """Return what runs the interpreter with the arguments and the address that lie at an address.
+    """Return what runs the interpreter, with its arguments and address in the words at an address.
 
-    It releases the GIL, as the interpreter does by itself.
+    It releases the GIL, as the interpreter itself does.
     """
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_own("enter"))

@@ -1,7 +1,7 @@
 """One program as the compiled engine runs it: its ops bound to launches and to Python.
 
-Where vertices of a compute set are interpreted, the launch of its vertices calls Python, which
-runs them, and those of the same compute set that are compiled as a program of one launch.
+Where vertices of a compute set are interpreted, the launch of its vertices calls Python.  It
+runs them, and the compiled vertices of the same compute set as a program of one launch.
 """
 
 from __future__ import annotations
@@ -14,33 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import TensorIndexError
-from poplite.executable.opcodes import (
-    CALLBACK,
-    CALLED,
-    CHUNK_ARENA,
-    CHUNK_FALSE,
-    COLLECT,
-    COMPUTE,
-    DONE,
-    END,
-    EXPECT,
-    FALLING,
-    FAULTED,
-    LAUNCH,
-    STATE_CALLBACK,
-    STATE_CUT,
-    STATE_DEADLINE,
-    STATE_DEPTH,
-    STATE_ENTRIES,
-    STATE_FLOATS,
-    STATE_REASON,
-    STATE_REPLICAS,
-    STATE_ROW,
-    STATE_STRIDE,
-    STATE_TRACE,
-    STATE_WORDS,
-    Code,
-)
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator import compiled_parts
 from poplite.simulator.run import threads
@@ -52,22 +27,15 @@ from poplite.simulator.strict.checks import StrictChecks, rows_to_look_at
 from poplite.simulator.strict.messages import Place
 
 SLOW_NS = 5_000_000
-"""A run that takes longer is looked at for launches that threads should share."""
+"""After a run that takes longer, threads may share its slow launches."""
 
 LOOK, IN_PYTHON = -1, -2
-"""In place of the number of an action: strict checks look at the row; its step has vertices that
-are interpreted, or what they returned is asked for."""
+"""In place of the number of an action: strict checks look at the row; Python runs interpreted
+vertices of its step, or collects what they returned."""
 
 
 class CompiledProgram:
-    """One program, ready for the interpreter.
-
-    Args:
-        steps: the bound steps.
-        code: the program's ops.
-        counts: int64[rows], increased for each time a launch runs.
-        checks: the strict checks, if there are any.
-    """
+    """One program, ready for the interpreter; `counts`, int64[rows], counts runs of each row."""
 
     def __init__(
         self,
@@ -88,11 +56,11 @@ class CompiledProgram:
             self._rows = rows_to_look_at(code)
             checks.on_armed.append(self._arm)
             self._arm()
-        self._state = np.zeros(STATE_WORDS, np.int64)
-        self._state[STATE_ENTRIES] = threads.entries().ctypes.data
-        self._state[STATE_FLOATS] = steps.arena.floats.address
+        self._state = np.zeros(op.STATE_WORDS, np.int64)
+        self._state[op.STATE_ENTRIES] = threads.entries().ctypes.data
+        self._state[op.STATE_FLOATS] = steps.arena.floats.address
         layout = steps.executable.layout
-        self._state[[STATE_REPLICAS, STATE_STRIDE]] = layout.replicas, layout.size_bytes
+        self._state[[op.STATE_REPLICAS, op.STATE_STRIDE]] = layout.replicas, layout.size_bytes
         self._loops = np.zeros(max(1, code.num_loops), np.int64)
         self._returns = np.zeros(max(1, code.num_functions), np.int64)
         tables = self._ops, steps.table.words, steps.arena.bytes
@@ -100,59 +68,49 @@ class CompiledProgram:
         arguments = [array.ctypes.data for array in self._arrays]
         self._arguments = np.array([*arguments, compiled_parts.interpreter_address()], np.int64)
         self._enter = partial(compiled_parts.enter(), self._arguments.ctypes.data)
-        self._words = self._state.data  # which Python reads faster
+        self._words = self._state.data  # Python reads a memoryview faster than an array
         self._recording: Recording | None = None
 
     def _bind(self, code: Code) -> None:
         self._code, self._goes_on = code, code.goes_on
         self._ops[...] = code.ops
-        op, launches = code.ops[:, 0], self._steps.launches
-        for row in np.flatnonzero(op == LAUNCH).tolist():
+        kinds, launches = code.ops[:, 0], self._steps.launches
+        for row in np.flatnonzero(kinds == op.LAUNCH).tolist():
             self._ops[row, 1:3] = self._steps.launch_of(code, row), self._goes_on[row + 1]
-        for row in np.flatnonzero((op == EXPECT) | (op == COLLECT)).tolist():
-            self._ops[row, 1] = launches[int(code.ops[row, 1]), COMPUTE]
+        for row in np.flatnonzero((kinds == op.EXPECT) | (kinds == op.COLLECT)).tolist():
+            self._ops[row, 1] = launches[int(code.ops[row, 1]), op.COMPUTE]
         for row in self._rows_in_python(code):
-            self._ops[row, :2] = CALLBACK, IN_PYTHON
+            self._ops[row, :2] = op.CALLBACK, IN_PYTHON
 
     def _rows_in_python(self, code: Code) -> list[int]:
-        """Return the rows that are about vertices that are interpreted."""
+        """Return the rows that concern interpreted vertices."""
         steps = list(self._steps.interpreted)
         if not steps:
             return []
-        op, number, phase = code.ops[:, :3].T
-        vertices = (op == LAUNCH) & ((phase == COMPUTE) | (phase == FALLING))
-        asked = vertices | (op == EXPECT) | (op == COLLECT)
+        kinds, number, phase = code.ops[:, :3].T
+        vertices = (kinds == op.LAUNCH) & ((phase == op.COMPUTE) | (phase == op.FALLING))
+        asked = vertices | (kinds == op.EXPECT) | (kinds == op.COLLECT)
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
-        """Let the rows that run be recorded.
-
-        Args:
-            recording: where; None for nowhere.
-        """
+        """Let the rows that run be recorded; None ends that."""
         self._recording = recording
-        self._state[STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
+        self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end.
+        """Run to the end; Python does the numbered actions, and what `watch` raises ends the run.
 
-        Args:
-            actions: what Python does, by number.
-            watch: called now and then while the program runs; what it raises ends it.
-
-        Raises:
-            TensorIndexError: when a checked vertex indexed outside a field.
-            ApplicationRuntimeError: when a vertex raised an exception.
+        Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
         self._watch = watch
         state = self._state
-        state[:STATE_DEADLINE] = 0
+        state[: op.STATE_DEADLINE] = 0
         begin = time.perf_counter_ns()
         try:
             enter = self._entry()
-            while (reason := enter()) != DONE:
-                if reason == CALLED:
-                    if (action := self._words[STATE_CALLBACK]) >= 0:
+            while (reason := enter()) != op.DONE:
+                if reason == op.CALLED:
+                    if (action := self._words[op.STATE_CALLBACK]) >= 0:
                         actions[action]()
                     else:
                         self._do_own(action, watch)
@@ -161,50 +119,50 @@ class CompiledProgram:
                     except BaseException:
                         self._finish_step()
                         raise
-                elif reason == FAULTED:
+                elif reason == op.FAULTED:
                     self._raise_fault()
                 else:
                     now = time.perf_counter_ns()
                     self._steps.share_slow(now - begin)
                     enter, begin = self._entry(), now
                     watch()
-        # Also KeyboardInterrupt, wherever Python notices it.
+        # KeyboardInterrupt too, wherever Python notices it.
         except BaseException:
-            if state[STATE_CUT] or state[STATE_REASON] == FAULTED:
-                self._steps.settle(self._code, int(state[STATE_ROW]))
+            if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
+                self._steps.settle(self._code, int(state[op.STATE_ROW]))
             raise
         if (ran_ns := time.perf_counter_ns() - begin) > SLOW_NS or threads.is_doubtful():
             self._steps.share_slow(ran_ns)
 
     def _finish_step(self) -> None:
-        """Run what is left of the step that called Python, such as moving what a stream gave."""
-        row = end = int(self._state[STATE_ROW])
+        """Run the rest of the step that called Python, such as moving what a stream supplied."""
+        row = end = int(self._state[op.STATE_ROW])
         while self._goes_on[end]:
             end += 1
         if end == row:
             return
         behind = self._ops[end].copy()
-        self._ops[end, 0] = END
+        self._ops[end, 0] = op.END
         try:
             enter = self._entry()
-            while (reason := enter()) != DONE:
-                if reason == CALLED:
-                    self._do_own(self._words[STATE_CALLBACK], lambda: None)
+            while (reason := enter()) != op.DONE:
+                if reason == op.CALLED:
+                    self._do_own(self._words[op.STATE_CALLBACK], lambda: None)
         finally:
             self._ops[end] = behind
-            if self._checks is not None:  # they may have armed it meanwhile
+            if self._checks is not None:  # they may have been armed meanwhile
                 self._arm()
 
     def _entry(self) -> Callable[[], int]:
-        """Return what runs the interpreter, while nothing new is shared by threads."""
+        """Return what runs the interpreter until new launches are shared by threads."""
         if (lock := threads.lock_of_layer()) is None:
             return self._enter
 
-        def alone() -> int:
+        def locked() -> int:
             with lock:
                 return self._enter()
 
-        return alone
+        return locked
 
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
         """Do what Python does for the program itself."""
@@ -216,17 +174,17 @@ class CompiledProgram:
     # -- vertices that are interpreted -------------------------------------------------------
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
-        """Do what a row does about vertices that are interpreted, and about others of its step."""
-        row = int(self._state[STATE_ROW]) - 1
-        op, number, *words = self._code.ops[row].tolist()
-        if op == LAUNCH:
+        """Do what a row does for interpreted vertices, and for the compiled ones of its step."""
+        row = int(self._state[op.STATE_ROW]) - 1
+        kind, number, *words = self._code.ops[row].tolist()
+        if kind == op.LAUNCH:
             self._run_vertices(row, number, words[0], watch)
             self._counts[row] += 1
             if self._recording is not None:
                 self._recording.add((row,))
             return
         parts = self._steps.arena.parts
-        if op == EXPECT:
+        if kind == op.EXPECT:
             self.set_returned(number, [True] * len(parts))
             return
         for memory, returned in zip(parts, self.returned(number), strict=True):
@@ -237,7 +195,7 @@ class CompiledProgram:
         code, step = self._called(), steps.executable.steps[number]
         assert isinstance(step, ComputeStep), "nothing else has vertices"
         try:
-            fault = steps.interpreted.run(number, watch, is_falling=phase == FALLING)
+            fault = steps.interpreted.run(number, watch, is_falling=phase == op.FALLING)
             if steps.table.launches[steps.launches[number, phase]].parts:
                 self._run_compiled(code, row, fault, watch)
         except BaseException:  # KeyboardInterrupt above all
@@ -249,17 +207,13 @@ class CompiledProgram:
     def _run_compiled(
         self, code: Code, row: int, fault: VertexFault | None, watch: Callable[[], None]
     ) -> None:
-        """Run the vertices of a row that are compiled.
+        """Run the compiled vertices of a row; `fault` is that of the interpreted ones, if any.
 
-        Args:
-            code: the program, with the step numbers of the functions that are running.
-            row: the row.
-            fault: of those that are not, if there was one.
-            watch: called now and then; what it raises ends the run.
+        `code` has the step numbers of the functions that are running.
         """
         launch = Place(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
-        program._ops[0] = LAUNCH, self._steps.launch_of(launch, 0), 0, 0
+        program._ops[0] = op.LAUNCH, self._steps.launch_of(launch, 0), 0, 0
         program._fault = fault
         program.run((), watch)
 
@@ -267,11 +221,11 @@ class CompiledProgram:
 
     def _arm(self) -> None:
         """Let Python look at rows before they run."""
-        self._ops[self._rows, :2] = CALLBACK, LOOK
+        self._ops[self._rows, :2] = op.CALLBACK, LOOK
 
     def _look(self) -> None:
         assert self._checks is not None
-        row, depth = self._words[STATE_ROW] - 1, self._words[STATE_DEPTH]
+        row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         try:
             end = self._checks.look(self._code, row, calls, self)
@@ -282,7 +236,7 @@ class CompiledProgram:
         self._counts[row:end] += 1
         if self._recording is not None:
             self._recording.add(range(row, end))
-        self._words[STATE_ROW] = end
+        self._words[op.STATE_ROW] = end
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -299,51 +253,46 @@ class CompiledProgram:
 
     def returned(self, step: int) -> list[bool]:
         """Tell for each replica whether no vertex of a compute set returned false."""
-        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         false: set[int] = set()
         for chunks in (launch.chunks, launch.shares):
-            if np.count_nonzero(chunks[:, CHUNK_FALSE]):
-                false.update(chunks[chunks[:, CHUNK_FALSE] != 0, CHUNK_ARENA].tolist())
+            if np.count_nonzero(chunks[:, op.CHUNK_FALSE]):
+                false.update(chunks[chunks[:, op.CHUNK_FALSE] != 0, op.CHUNK_ARENA].tolist())
         compiled = [address not in false for address in self._addresses]
         pairs = zip(compiled, self._steps.interpreted.returned(step), strict=True)
         return [one and other for one, other in pairs]
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a compute set returned, for each replica."""
         self._steps.interpreted.set_returned(step, returned)
-        launch = self._steps.table.launches[self._steps.launches[step, COMPUTE]]
+        launch = self._steps.table.launches[self._steps.launches[step, op.COMPUTE]]
         for chunks in (launch.chunks, launch.shares):
-            chunks[:, CHUNK_FALSE] = 0
+            chunks[:, op.CHUNK_FALSE] = 0
             for address, own in zip(self._addresses, returned, strict=True):
                 if not own:
-                    chunks[chunks[:, CHUNK_ARENA] == address, CHUNK_FALSE] = 1
+                    chunks[chunks[:, op.CHUNK_ARENA] == address, op.CHUNK_FALSE] = 1
 
     # ----------------------------------------------------------------------------------------
 
     def where(self, what: str, decides: bool) -> str:
-        """Return which step called Python, for messages.
-
-        Args:
-            what: what it does, or what decides.
-            decides: whether it decides what runs next.
-        """
+        """Return which step called Python, or that `what` decides what runs next, for messages."""
         code = self._called()
         return code.step_text(
-            int(code.step_numbers[self._state[STATE_ROW] - 1]), what, decides=decides
+            int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides
         )
 
     def acting(self) -> int | None:
         """Return the number of the action that Python is running; None when it runs none."""
-        is_called = self._state[STATE_REASON] == CALLED and self._state[STATE_CALLBACK] >= 0
-        return int(self._state[STATE_CALLBACK]) if is_called else None
+        action = int(self._state[op.STATE_CALLBACK])
+        return action if self._state[op.STATE_REASON] == op.CALLED and action >= 0 else None
 
     def _called(self) -> Code:
         """Return the code with the step numbers of the functions that are running."""
-        calls = self._returns[: self._state[STATE_DEPTH]] - 1
+        calls = self._returns[: self._state[op.STATE_DEPTH]] - 1
         return self._code.called_from(calls.tolist())
 
     def _raise_fault(self) -> None:
-        row, steps = int(self._state[STATE_ROW]), self._steps
+        row, steps = int(self._state[op.STATE_ROW]), self._steps
         record = steps.take_fault(*self._code.ops[row, 1:3].tolist())
         code, before = self._called(), self._fault
         if before is not None and before.place < (record.replica, record.vertex):

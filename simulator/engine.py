@@ -6,7 +6,7 @@ engine.run()                        as often as you like; variables keep their v
 engine.read(y)                      device to host
 print(engine.report())
 
-A face: its parts do the work, and none of them knows the engine.
+The engine delegates to its parts, none of which knows the engine.
 
     Arena          memory, with all variables
     HostTensors    tensors that the host reads and writes
@@ -57,14 +57,13 @@ if TYPE_CHECKING:
 class Engine:
     """Runs programs on the simulator.
 
-    An engine is a snapshot: what is added to the graph or changed in it later is not part
-    of it.
+    An engine is a snapshot: later additions to the graph and changes of it have no effect.
 
     Args:
-        graph: the graph, or an executable: of `compile_graph`, of another engine, or loaded from
-            a file. An engine made of an executable knows no tensors: hosts reach its data by
-            handles and streams.
-        program: of a graph one program, several in a list, or named ones in a dictionary.
+        graph: the graph, or an executable: from `compile_graph`, from another engine, or loaded
+            from a file. An engine made from an executable knows no tensors: hosts reach its data
+            by handles and streams.
+        program: for a graph one program, several in a list, or named ones in a dictionary.
         checks: "strict" finds indices out of range, reads of what nothing has written, outputs
             left unwritten and races of workers while running, and leaves memory as it was before
             a vertex that stopped; "fast" finds indices out of range, after which memory is
@@ -72,13 +71,13 @@ class Engine:
             elements, fast beyond.
         interpret: run every vertex as plain Python, for debugging; or a list of vertex classes and
             compute sets, by name or the classes themselves, whose vertices run so, while the
-            others are compiled. What data decide of cycles is counted by compiled code, unless the
-            option debug.instrument is False.
-        progress: tell on standard error what is being done. Without it only compiling is
-            told, when it takes longer than a second.
-        seed: what stochastic rounding hangs on, from 0 to 2**63 - 1.
-        options: more of them by name, see docs/options.md; the environment variable
-            POPLITE_ENGINE_OPTIONS, a JSON object, comes before all.
+            others are compiled. Cycles that depend on data are counted by compiled code, unless
+            the option debug.instrument is False.
+        progress: show on standard error what is being done. Without it only compiling is
+            shown, when it takes longer than a second.
+        seed: seed of stochastic rounding, from 0 to 2**63 - 1.
+        options: more options by name, see docs/options.md; the environment variable
+            POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
 
     Raises:
         PopliteError: for every fault that can be found before running.
@@ -151,11 +150,11 @@ class Engine:
         return self._executable
 
     def load(self) -> None:
-        """Begin anew: memory holds what it held when the engine was made.
+        """Begin anew: restore memory to its state when the engine was made.
 
         Variables have their initial values again, rows of remote buffers are zero, streams begin
-        with the first block of their arrays, and what callbacks have prefetched is dropped. What
-        is connected stays so, and the report goes on counting.
+        with the first block of their arrays, and blocks that callbacks prefetched are dropped.
+        Connections remain, and the report goes on counting.
 
         Raises:
             ControlProgramError: while a program runs.
@@ -191,14 +190,14 @@ class Engine:
     def run(self, program: str | int = 0, *, progress: bool = False) -> None:
         """Run a program to its end, or until `stop`.
 
-        Ctrl-C ends it early, and the engine can be used on: a compute set that was cut in the
-        middle is undone where anything of it was saved (strict checks, or vertices that raise
-        exceptions); of another one each vertex has run or has not. A Copy that was cut may have
+        Ctrl-C ends it early, and the engine remains usable. A compute set that was interrupted
+        is undone if its memory was saved (with strict checks, or vertices that raise exceptions);
+        otherwise each of its vertices has run or has not. A Copy that was interrupted may have
         copied a part.
 
         Args:
             program: its name, or its position.
-            progress: tell on standard error how many steps have run.
+            progress: show on standard error how many steps have run.
 
         Raises:
             UnknownName: when there is no such program.
@@ -213,12 +212,12 @@ class Engine:
         self._runs.run(program, progress=progress)
 
     def stop(self) -> None:
-        """End the run that is going on, from another thread or from a callback of the run.
+        """End the run that is in progress, from another thread or from a callback of the run.
 
-        `run` then returns as if the program had ended, soon: after the step that is running, or
-        in the middle of one that takes long. What memory holds then is what it holds after
-        Ctrl-C, see `run`; the engine can be used on. Nothing happens when no program runs, when
-        it is about to end anyway, or when it was stopped before.
+        `run` soon returns as if the program had ended: after the step that is running, or in
+        the middle of a long one. Memory is then as after Ctrl-C, see `run`, and the engine
+        remains usable. Nothing happens when no program runs, when it is about to end anyway, or
+        when it was stopped before.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Loop, PrintTensor
@@ -255,13 +254,13 @@ class Engine:
 
         Args:
             tensor: any view without aliases and constants, a handle of
-                `graph.create_host_write`, or the name of a variable, as for `graph.tensor`; of a
-                handle and a variable of one name the handle is meant.
+                `graph.create_host_write`, or the name of a variable, as for `graph.tensor`; a
+                handle takes precedence over a variable of the same name.
             array: values of its shape, or one number for all elements, under NumPy's
                 same_kind casting; integers must lie in the range of the element type. For
-                QUARTER_METADATA a `QuarterMetadata`. All replicas get the same, unless there is
-                a first dimension more, with values for each of them.
-            replica: the one that is written; by default all.
+                QUARTER_METADATA a `QuarterMetadata`. All replicas get the same values, unless an
+                additional first dimension holds values for each of them.
+            replica: the replica to write; by default all.
 
         Raises:
             TensorCreationError: when the shapes differ.
@@ -282,12 +281,12 @@ class Engine:
         Args:
             tensor: any view, a handle of `graph.create_host_read`, or the name of a variable, as
                 for `graph.tensor`.
-            replica: the one that is read; by default all.
+            replica: the replica to read; by default all.
 
         Returns:
-            Array of the tensor's shape and its element type's dtype; of QUARTER the values, as
-            float32. The codes are those of `tensor.reinterpret(UNSIGNED_CHAR)`. Of a graph that
-            is replicated, all replicas along a new first dimension.
+            Array of the tensor's shape and its element type's dtype; for QUARTER the values as
+            float32 (read `tensor.reinterpret(UNSIGNED_CHAR)` for the codes). For a replicated
+            graph, all replicas along a new first dimension.
 
         Raises:
             GraphReplicationError: when there is no such replica.
@@ -319,10 +318,10 @@ class Engine:
         *,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Let a stream take its blocks from an array, or store them there, round and round.
+        """Connect an array to a stream, which reads or stores its blocks there, round and round.
 
         The array is used in place, whenever a program runs: change it between runs, or read it
-        afterwards. Of replicas, each takes the next block in turn.
+        afterwards. Each replica takes the next block in turn.
 
         Args:
             handle: of the stream.
@@ -357,7 +356,7 @@ class Engine:
         replica: int | None = None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Let a function, or an object with more to say, fill or take the blocks of a stream.
+        """Connect a function or a `StreamCallback` that fills or takes the blocks of a stream.
 
         Args:
             handle: of the stream.
@@ -394,7 +393,7 @@ class Engine:
         *,
         replica: int | None = None,
     ) -> None:
-        """Say what a host function does.
+        """Connect a Python function to a host function.
 
         Args:
             handle: of the host function.
@@ -464,9 +463,9 @@ class Engine:
     # -- reports -----------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """Return what the engine is made of, and what has run so far and what it took.
+        """Return a report of what was compiled, what has run so far and how long it took.
 
-        The report is of this moment: runs that come later do not change it.
+        Later runs do not change it.
         """
         # Engines start sooner without what only reports need.
         from poplite.simulator.accounts.reporting import report_of

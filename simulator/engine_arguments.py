@@ -1,6 +1,6 @@
-"""What an engine is made of: a graph and programs, or an executable that was compiled before.
+"""The arguments of an engine: a graph and programs, or an executable that was compiled before.
 
-What was asked for besides is checked here too.
+Its options are checked here too.
 """
 
 from __future__ import annotations
@@ -23,15 +23,9 @@ from poplite.text import clipped, of_type
 
 
 def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
-    """Return what is asked of an engine.
+    """Return the options of an engine; `arguments` are those of `Engine`, by their names.
 
-    Args:
-        options: as the user gave them.
-        arguments: of `Engine`, by their names.
-
-    Raises:
-        ControlProgramError: where vertices cannot be compiled, and as `engine_options`.
-        InvalidOption: as `engine_options`.
+    Raises `ControlProgramError` where vertices cannot be compiled, and as `engine_options`.
     """
     asked = engine_options(options, **arguments)
     if asked.interpret is not True and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
@@ -45,16 +39,9 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
 
 
 def checked_seed(seed: object) -> int:
-    """Return what stochastic rounding hangs on.
-
-    Args:
-        seed: what was asked for.
-
-    Raises:
-        ControlProgramError: for anything but a whole number from 0 to 2**63 - 1.
-    """
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
+    """Return the seed of stochastic rounding, an integer from 0 to 2**63 - 1, or refuse it."""
+    is_integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
             f"Engine: seed={clipped(seed)} is no whole number from 0 to 2**63 - 1",
             at=here(),
@@ -72,16 +59,8 @@ def source_of(
 ) -> tuple[Executable, Graph | None]:
     """Return the executable of an engine, and its graph where that is known.
 
-    Args:
-        graph: a graph, or an executable.
-        program: the programs of a graph.
-        asked: what the user asked for.
-        options: the options as they were given.
-
-    Raises:
-        ControlProgramError: for anything else, for programs beside an executable, and for a graph
-            without any.
-        InvalidOption: for what was decided otherwise when the executable was compiled.
+    Refuses programs beside an executable, a graph without programs, and options that were decided
+    otherwise when the executable was compiled.
     """
     if isinstance(graph, Executable):
         _check_executable(graph, program, asked)
@@ -97,7 +76,7 @@ def source_of(
         raise ControlProgramError(
             "Engine: a graph, but no program", at=here(), fix="Engine(graph, program)"
         )
-    top = graph.top_level_graph  # programs are of it, whatever made their tensors
+    top = graph.top_level_graph  # programs belong to it, whichever graph made their tensors
     interpret = asked.interpret or False
     return compile_graph(top, program, asked.checks, interpret=interpret, options=options), top
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, SCATTER, SUM_SLOTS, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 from poplite.simulator.run import faults, interpreted_vertices
 from poplite.simulator.run.arena import Arena, Bytes
@@ -20,17 +21,7 @@ from poplite.simulator.strict.checks import StrictChecks
 
 
 class InterpretedProgram:
-    """One program, ready to run as plain Python.
-
-    Args:
-        executable: what it belongs to.
-        code: its ops.
-        counts: int64[rows], increased for each time a launch runs.
-        arena: the memory.
-        steps: runs the vertices.
-        slots: counts vertices.
-        checks: the strict checks, if there are any.
-    """
+    """One program, ready to run as plain Python; `counts`, int64[rows], counts runs of each row."""
 
     def __init__(
         self,
@@ -52,23 +43,13 @@ class InterpretedProgram:
         self._recording: Recording | None = None
 
     def record(self, recording: Recording | None) -> None:
-        """Let the rows that run be recorded.
-
-        Args:
-            recording: where; None for nowhere.
-        """
+        """Let the rows that run be recorded; None ends that."""
         self._recording = recording
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end.
+        """Run to the end, with Python's actions by number; what `watch` raises ends the run.
 
-        Args:
-            actions: what Python does, by number.
-            watch: called now and then while the program runs; what it raises ends it.
-
-        Raises:
-            TensorIndexError: when a vertex indexed outside a field.
-            ApplicationRuntimeError: when a vertex raised an exception.
+        Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
         self._actions, self._watch = actions, watch
         self._acting = None
@@ -79,17 +60,12 @@ class InterpretedProgram:
         return self._acting
 
     def where(self, what: str, decides: bool) -> str:
-        """Return which step called Python, for messages.
-
-        Args:
-            what: what it does, or what decides.
-            decides: whether it decides what runs next.
-        """
+        """Return which step called Python, or that `what` decides what runs next, for messages."""
         row, calls = self._at
         code = self._code.called_from(calls)
         return code.step_text(int(code.step_numbers[row]), what, decides=decides)
 
-    # What strict checks run: `poplite.simulator.strict.replay.Runner`.
+    # The part that strict checks use: `poplite.simulator.strict.replay.Runner`.
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -97,7 +73,7 @@ class InterpretedProgram:
         program = InterpretedProgram(
             self._executable, code, counts, self._arena, self._steps, self._slots
         )
-        program._goes_on[:] = True  # they are parts of one step
+        program._goes_on[:] = True  # all rows are parts of one step
         self._steps.remember(code)
         program.run((), self._watch)
 
@@ -106,10 +82,10 @@ class InterpretedProgram:
         return self._steps.returned(step)
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a compute set returned, for each replica."""
         self._steps.set_returned(step, returned)
 
-    # What ops work on: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
+    # The part that ops use: `poplite.simulator.run.interpreted_vertices.OpHandlers`.
 
     def look(self, row: int, calls: Sequence[int]) -> int:
         """Return the row to go on with, which is this one unless strict checks ran it."""
@@ -124,12 +100,12 @@ class InterpretedProgram:
         return end
 
     def watch(self, row: int) -> None:
-        """Take note that a row is to run; what it raises ends the run between two steps."""
+        """Note that a row is to run; what it raises ends the run between two steps."""
         if not self._goes_on[row]:
             self._watch()
 
     def act(self, action: int, row: int, calls: Sequence[int]) -> None:
-        """Do what Python does, by its number, at a row."""
+        """Do the numbered action of Python at a row."""
         self._note((row,))
         self._at = row, list(calls)
         self._acting = action
@@ -150,37 +126,37 @@ class InterpretedProgram:
         self._steps.set_returned(step, [True] * len(self._arena.parts))
 
     def collect(self, step: int, position: int) -> None:
-        """Store at a byte position whether no vertex of a step returned false since then."""
+        """Store at a byte position whether no vertex of a step returned false since `expect`."""
         for memory, returned in zip(self._arena.parts, self._steps.returned(step), strict=True):
             memory[position] = returned
 
     def scalar(self, position: int, size: int, memory: Bytes | None = None) -> int:
-        """Return the number at a byte position, of so many bytes; by default of replica 0."""
+        """Return the number of `size` bytes at a byte position, by default of replica 0."""
         memory = self._arena.bytes if memory is None else memory
         stored = memory[position : position + size]
         return int(stored.view(np.uint8 if size == 1 else np.int32)[0])
 
     def launch(self, row: int, calls: Sequence[int]) -> None:
-        """Run the launch of a row, of a function that is called from these rows."""
+        """Run the launch of a row, in a function called from the rows `calls`."""
         number, phase = self._code.ops[row, 1:3].tolist()
-        step, is_falling = self._executable.steps[number], phase == FALLING
-        phase = COMPUTE if is_falling else phase
+        step, is_falling = self._executable.steps[number], phase == op.FALLING
+        phase = op.COMPUTE if is_falling else phase
         first: interpreted_vertices.VertexFault | None = None
         try:
-            if phase == COUNT:
+            if phase == op.COUNT:
                 self._slots.count(number, self._watch)
-            elif phase == SUM_SLOTS:
+            elif phase == op.SUM_SLOTS:
                 self._slots.add_up(self._code, row)
-            if isinstance(step, ComputeStep) and phase == COMPUTE:
+            if isinstance(step, ComputeStep) and phase == op.COMPUTE:
                 first = self._steps.run(number, self._watch, is_falling=is_falling)
             else:
                 self._move(step, phase)
         except BaseException:  # KeyboardInterrupt above all
-            if isinstance(step, ComputeStep) and phase >= COMPUTE:
+            if isinstance(step, ComputeStep) and phase >= op.COMPUTE:
                 interpreted_vertices.move(
-                    step.restore if phase == COMPUTE else step.scatter, self._arena
+                    step.restore if phase == op.COMPUTE else step.scatter, self._arena
                 )
-                if phase == SCATTER:
+                if phase == op.SCATTER:
                     self._slots.add_up(self._code, row)
             raise
         if first is not None:

@@ -1,9 +1,9 @@
-"""How far something has come, told on standard error; standard output is left alone.
+"""Progress messages on standard error; standard output is left alone.
 
     poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
     poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
 
-Where a person looks on, `rich` draws a bar; otherwise there are lines, one a second at most.
+On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ from time import monotonic
 from typing import Any, ClassVar, Self
 
 PATIENCE = 1.0
-"""Seconds of compiling that nobody is told of."""
+"""Seconds of compiling before anything is shown."""
 
 
 class Progress:
-    """Progress that is not shown; base of the forms that are.
-
-    Attributes:
-        total: steps there are; None while nobody knows.
+    """Progress that is not shown; base of the forms that are.  `total` is None while unknown.
 
     >>> with Progress() as progress:
     ...     progress.update(lambda: 3)
@@ -49,13 +46,7 @@ class Progress:
 
 
 class Lines(Progress):
-    """Progress as lines on standard error.
-
-    Args:
-        title: what is going on.
-        unit: what is counted, in the plural.
-        total: how many there are; None while nobody knows.
-    """
+    """Progress as lines on standard error; `unit` is what is counted, in the plural."""
 
     is_shown = True
     period: ClassVar[float] = 1.0
@@ -71,7 +62,7 @@ class Lines(Progress):
         _write(f"{self.title}: {text}")
 
     def update(self, done: Callable[[], int]) -> None:
-        """Show how many steps are done, when the last time is long enough ago."""
+        """Show how many steps are done, if the last time is long enough ago."""
         self._done = done
         if monotonic() - self._last >= self.period:
             self._last = monotonic()
@@ -92,14 +83,7 @@ class Lines(Progress):
 
 
 class Bar(Lines):
-    """Progress as a bar that rich draws.
-
-    Args:
-        title: what is going on.
-        unit: what is counted, in the plural.
-        total: how many there are; None while nobody knows.
-        console: where rich draws.
-    """
+    """Progress as a bar that rich draws."""
 
     period = 0.1
 
@@ -130,14 +114,7 @@ class Bar(Lines):
 
 
 def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
-    """Return how progress is told here.
-
-    Args:
-        title: what is going on.
-        unit: what is counted, in the plural.
-        total: how many there are; None while nobody knows.
-        wanted: whether it is to be told at all.
-    """
+    """Return how progress is shown here, if at all; `unit` is what is counted, in the plural."""
     if not wanted:
         return Progress()
     if sys.stderr.isatty():
@@ -152,11 +129,7 @@ def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> P
 
 
 class Announcer:
-    """Tells what is compiled, when that takes long or progress is shown anyway.
-
-    Args:
-        progress: how; while it is not shown, lines tell from the first second on.
-    """
+    """Announces what is compiled, when that takes over a second or progress is shown anyway."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -166,18 +139,18 @@ class Announcer:
         self._timer: threading.Timer | None = None
 
     def expect(self, classes: Iterable[type]) -> None:
-        """Let these be the vertex classes that will be compiled, in order."""
+        """Set the vertex classes that will be compiled, in order."""
         self._classes = list(classes)
 
     def tell_class(self, cls: type) -> None:
-        """Tell that a vertex class is compiled from now on."""
+        """Announce that a vertex class is compiled from now on."""
         place = ""
         if cls in self._classes:
             place = f" {self._classes.index(cls) + 1:,} of {len(self._classes):,}:"
         self.tell(f"vertex class{place} {cls.__name__}")
 
     def tell(self, what: str) -> None:
-        """Tell what is compiled from now on."""
+        """Announce what is compiled from now on."""
         self._what = what
         if self._progress.is_shown:
             self._progress.note(f"compiling {what}")
@@ -207,7 +180,7 @@ _announcer: ContextVar[Announcer | None] = ContextVar("announcer", default=None)
 
 
 def announcer() -> Announcer | None:
-    """Return what tells what is compiled while an engine is made; otherwise nothing does."""
+    """Return what announces compiling while an engine is made; None at other times."""
     return _announcer.get()
 
 

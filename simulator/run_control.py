@@ -40,19 +40,10 @@ if TYPE_CHECKING:
 class Runs:
     """The programs of an engine, ready to run.
 
-    Args:
-        executable: what is run.
-        arena: its memory.
-        host: what Python does for the programs.
-        checks: the strict checks, if there are any.
-        interpret: whether vertices run as plain Python, or which do.
-        progress: where compiling is told.
-
     Attributes:
-        programs: the programs by name.
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
-        slot_totals: returns what vertices took that were counted, as `Accounts` takes it.
+        slot_totals: returns what counted vertices took, as `Accounts` takes it.
         ended: how many runs reached their end, or were stopped.
     """
 
@@ -78,7 +69,7 @@ class Runs:
             name: np.zeros(len(code.ops), np.int64) for name, code in self._codes.items()
         }
         self.programs: Mapping[str, CompiledProgram | InterpretedProgram]
-        if interpret is True:  # which needs no compiler
+        if interpret is True:  # then nothing is compiled
             from poplite.simulator.interpreted_program import InterpretedProgram
             from poplite.simulator.run.interpreted_counting import InterpretedSlots
 
@@ -100,15 +91,7 @@ class Runs:
         self.slot_totals = slot_counts.totals
 
     def run(self, program: object, *, progress: bool) -> None:
-        """Run a program, as `Engine.run`.
-
-        Args:
-            program: its name, or its position.
-            progress: whether to tell how many steps have run.
-
-        Raises:
-            PopliteError: as `Engine.run`.
-        """
+        """Run a program, by name or position, as `Engine.run`."""
         name = self._name(program)
         own = Running()
         try:
@@ -144,7 +127,7 @@ class Runs:
         self.ended += 1
 
     def stop(self) -> None:
-        """End the run that is going on, if there is one."""
+        """End the run that is in progress, if there is one."""
         running = self._now.get("run")
         if running is not None:
             running.stop()
@@ -165,14 +148,7 @@ class Runs:
         )
 
     def check_idle(self, call: str) -> None:
-        """Refuse a call that would change what a running program works on.
-
-        Args:
-            call: what the user called.
-
-        Raises:
-            ControlProgramError: while a program runs.
-        """
+        """Refuse the user's `call` while a program runs, as it would change what that works on."""
         if self._now:
             raise ControlProgramError(
                 f"{call}: a program is running", at=here(), fix="wait for the end of the run"
@@ -180,11 +156,7 @@ class Runs:
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[None]:
-        """Record the rows that run in a `with` statement, in place of what records them outside.
-
-        Args:
-            recording: where.
-        """
+        """Record the rows that run in a `with` statement, instead of in an outer recording."""
         before, self._recording = self._recording, recording
         try:
             for program in self.programs.values():
@@ -237,7 +209,7 @@ def _interpreted_forms(
 ) -> dict[type[Vertex], Compute]:
     """Return the interpreted form of the classes that are interpreted, or replayed after a fault.
 
-    They are made with the engine, so that later changes of the numbers they name do not reach it.
+    They are made with the engine, so that later changes of global numbers do not affect it.
     """
     replays = arena.floats.may_trap or executable.checks == "strict"
     in_python = frozenset[type[Vertex]]().union(*interpreted)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class Stopped(Exception):
-    """A run was told to end; it never reaches the user."""
+    """Ends a run; it never reaches the user."""
 
 
 class Running:
@@ -29,14 +29,10 @@ class Running:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Let the run end; from any thread, as often as one likes."""
+        """Let the run end; may be called from any thread, any number of times."""
         self._is_stopped = True
 
     def watch(self) -> None:
-        """Go on, unless the run is to end.
-
-        Raises:
-            Stopped: when it is.
-        """
+        """Raise `Stopped` when the run is to end."""
         if self._is_stopped:
             raise Stopped

@@ -22,34 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poplite.executable import opcodes as op
 from poplite.executable.layout import ArenaLayout
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    CASE,
-    COLLECT,
-    COMPUTE,
-    COUNT,
-    END,
-    EXPECT,
-    FLOATS,
-    GATHER,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    MARK,
-    REPEAT,
-    RETURN,
-    SAME,
-    SAVE,
-    SCATTER,
-    SUM_SLOTS,
-    SWITCH,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
@@ -113,13 +88,13 @@ class Emitter:
         self._step = self._loops = 0
         self._calls: list[tuple[int, Function]] = []
         self._write(program)
-        self._emit(END)
+        self._emit(op.END)
         begins: dict[Function, int] = {}
         for row, function in self._calls:  # which grows, as functions call others
             if function not in begins:
                 begins[function], self._step = len(self._ops), 0
                 self._write(function.program)
-                self._emit(RETURN)
+                self._emit(op.RETURN)
             self._aim([row], begins[function])
         return Code(
             np.array(self._ops, np.int64),
@@ -150,7 +125,7 @@ class Emitter:
                 return self._repeat(node)
             case Loop():
                 begin = len(self._ops)
-                return [node.body, lambda: self._aim([self._emit(JUMP)], begin)]
+                return [node.body, lambda: self._aim([self._emit(op.JUMP)], begin)]
             case RepeatWhile():
                 return self._repeat_while(node)
             case If():
@@ -159,8 +134,8 @@ class Emitter:
                 return self._switch(node)
             case Call(function=Function() as function):
                 if node in self._numbers.actions:  # the code has to be there
-                    self._emit(CALLBACK, self._numbers.actions[node])
-                self._calls.append((self._emit(CALL), function))
+                    self._emit(op.CALLBACK, self._numbers.actions[node])
+                self._calls.append((self._emit(op.CALL), function))
                 self._step += node.num_steps
                 return []
         if not node.children:
@@ -168,8 +143,8 @@ class Emitter:
             self._leaf(node)
         return list(node.children)
 
-    def _emit(self, op: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-        self._ops.append([op, a, b, c])
+    def _emit(self, kind: int, a: int = 0, b: int = 0, c: int = 0) -> int:
+        self._ops.append([kind, a, b, c])
         self._step_numbers.append(self._step)
         return len(self._ops) - 1
 
@@ -183,26 +158,26 @@ class Emitter:
         where = self._layout.byte_positions(addresses(tensor.view).ravel())
         return int(where[0]), tensor.element_type.size_bytes
 
-    def _agree(self, scalar: Tensor, otherwise: int | None, op: int = AGREE) -> None:
+    def _agree(self, scalar: Tensor, otherwise: int | None, kind: int = op.AGREE) -> None:
         """Let an action run where replicas do not agree on a scalar."""
         if self._layout.replicas > 1 and otherwise is not None:
-            row = self._emit(op, 0, *self._scalar(scalar))
-            self._emit(CALLBACK, otherwise)
+            row = self._emit(kind, 0, *self._scalar(scalar))
+            self._emit(op.CALLBACK, otherwise)
             self._aim([row])
 
     def _repeat(self, node: Repeat) -> list[Program | _Later]:
         loop, self._loops = self._loops, self._loops + 1
-        row = self._emit(REPEAT, loop, node.count)
+        row = self._emit(op.REPEAT, loop, node.count)
 
         def close() -> None:
-            self._emit(AGAIN, loop, row + 1)
+            self._emit(op.AGAIN, loop, row + 1)
             self._aim([row], word=3)
 
         return [node.body, close]
 
     def _repeat_while(self, node: RepeatWhile) -> list[Program | _Later]:
         begin = self._step
-        jump = self._emit(JUMP)
+        jump = self._emit(op.JUMP)
         # The body is written first, but its steps count behind those of the condition.
         self._step += node.condition.num_steps
 
@@ -212,42 +187,42 @@ class Emitter:
 
         def test() -> None:
             self._agree(node.predicate, self._numbers.agreements.get(node))
-            op = JUMP_IF_NONZERO if node.goes_on_if else JUMP_IF_ZERO
-            self._emit(op, jump + 1, *self._scalar(node.predicate))
+            kind = op.JUMP_IF_NONZERO if node.goes_on_if else op.JUMP_IF_ZERO
+            self._emit(kind, jump + 1, *self._scalar(node.predicate))
             self._step = begin + node.num_steps
 
         return [node.body, condition, node.condition, test]
 
     def _if(self, node: If) -> list[Program | _Later]:
         self._agree(node.predicate, self._numbers.agreements.get(node))
-        test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(node.predicate))
+        test = self._emit(op.JUMP_IF_ZERO, 0, *self._scalar(node.predicate))
         ends: list[int] = []
 
         def otherwise() -> None:
             if not node.false_body.is_empty:
-                ends.append(self._emit(JUMP))
+                ends.append(self._emit(op.JUMP))
             self._aim([test])
 
         return [node.true_body, otherwise, node.false_body, lambda: self._aim(ends)]
 
     def _switch(self, node: Switch) -> list[Program | _Later]:
-        self._agree(node.control, self._numbers.agreements.get(node), SAME)
-        switch = self._emit(SWITCH, len(node.cases), self._scalar(node.control)[0])
+        self._agree(node.control, self._numbers.agreements.get(node), op.SAME)
+        switch = self._emit(op.SWITCH, len(node.cases), self._scalar(node.control)[0])
         # Values are compared as the signed number of the same 32 bits.
         signed = {(value + (1 << 31)) % (1 << 32) - (1 << 31): value for value in node.cases}
-        rows = {value: self._emit(CASE, number) for number, value in sorted(signed.items())}
+        rows = {value: self._emit(op.CASE, number) for number, value in sorted(signed.items())}
         ends: list[int] = []
 
         def case(value: int) -> _Later:
             return lambda: self._aim([rows[value]], word=2)
 
         def leave() -> None:
-            ends.append(self._emit(JUMP))
+            ends.append(self._emit(op.JUMP))
 
         def default() -> None:
             self._aim([switch], word=3)
             if node.unmatched != "default":
-                self._emit(CALLBACK, self._numbers.actions[node])
+                self._emit(op.CALLBACK, self._numbers.actions[node])
 
         written: list[Program | _Later] = []
         for value, program in node.cases.items():
@@ -260,37 +235,38 @@ class Emitter:
             step = self._steps[number]
             assert isinstance(step, ComputeStep)
             if self._is_random:
-                self._emit(FLOATS, 0, 0, 1)
-            optional = {GATHER: step.gather, SAVE: step.save, SCATTER: step.scatter}
-            wanted = {phase for phase, moves in optional.items() if len(moves.records)} | {COMPUTE}
-            wanted |= {COUNT, SUM_SLOTS} if number in self._data_dependent else set()
+                self._emit(op.FLOATS, 0, 0, 1)
+            optional = {op.GATHER: step.gather, op.SAVE: step.save, op.SCATTER: step.scatter}
+            wanted = {phase for phase, moves in optional.items() if len(moves.records)}
+            wanted.add(op.COMPUTE)
+            wanted |= {op.COUNT, op.SUM_SLOTS} if number in self._data_dependent else set()
             if leaf.result is not None:
-                self._emit(EXPECT, number)
+                self._emit(op.EXPECT, number)
             for phase in sorted(wanted):
-                row = self._emit(LAUNCH, number, phase)
-                self._step_rows += [row] if phase == COMPUTE else []
+                row = self._emit(op.LAUNCH, number, phase)
+                self._step_rows += [row] if phase == op.COMPUTE else []
             if leaf.result is not None:
-                self._emit(COLLECT, number, self._scalar(leaf.result)[0])
+                self._emit(op.COLLECT, number, self._scalar(leaf.result)[0])
         elif isinstance(leaf, TensorCopy | CrossReplicaCopy):
-            self._step_rows.append(self._emit(LAUNCH, self._numbers.steps[leaf], GATHER))
+            self._step_rows.append(self._emit(op.LAUNCH, self._numbers.steps[leaf], op.GATHER))
         elif isinstance(leaf, Mark) and leaf not in self._numbers.actions:
-            self._emit(MARK)
+            self._emit(op.MARK)
         elif isinstance(leaf, SetMode):
-            self._emit(FLOATS, leaf.clear, leaf.set)
+            self._emit(op.FLOATS, leaf.clear, leaf.set)
         elif isinstance(leaf, AbortOnCondition):
             self._agree(leaf.predicate, self._numbers.actions[leaf])
-            test = self._emit(JUMP_IF_ZERO, 0, *self._scalar(leaf.predicate))
-            self._emit(CALLBACK, self._numbers.actions[leaf])
+            test = self._emit(op.JUMP_IF_ZERO, 0, *self._scalar(leaf.predicate))
+            self._emit(op.CALLBACK, self._numbers.actions[leaf])
             self._aim([test])
         else:
             self._copies(leaf, "before")
-            self._emit(CALLBACK, self._numbers.actions[leaf])
+            self._emit(op.CALLBACK, self._numbers.actions[leaf])
             self._copies(leaf, "after")
 
     def _copies(self, leaf: Program, place: Place) -> None:
         """Write what is copied before or after Python does its part, if anything is."""
         if (number := self._numbers.host_copies.get((leaf, place))) is not None:
-            row = self._emit(LAUNCH, number, GATHER)
+            row = self._emit(op.LAUNCH, number, op.GATHER)
             self._step_rows += [row] if isinstance(leaf, Copy) else []
 
 

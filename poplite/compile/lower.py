@@ -11,7 +11,7 @@ the graph: its variables (`stored`), and what messages call its vertices (`origi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -257,23 +257,24 @@ def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
     for variable in variables:
         if variable.initial_value is not None:
             variable.initial_value.flags.writeable = False
-        for values in variable.replica_values.values():
-            values.flags.writeable = False
+        if variable.replica_values:
+            for values in variable.replica_values.values():
+                values.flags.writeable = False
+    nothing: dict[int, npt.NDArray[Any]] = {}  # one for all
     return tuple(
         [
             StoredVariable(
                 variable.name,
                 variable.element_type,
                 variable.shape,
-                storage.base,
-                storage.num_elements,
-                storage.constant,
+                variable.base,
+                variable.num_elements,
+                variable.constant,
                 variable.location,
                 variable.initial_value,
-                dict(variable.replica_values) if variable.replica_values else {},
+                dict(variable.replica_values) if variable.replica_values else nothing,
             )
             for variable in variables
-            for storage in (variable.storage,)
         ]
     )
 

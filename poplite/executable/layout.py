@@ -78,10 +78,13 @@ class ArenaLayout:
     _bases: Integers = field(init=False)
     _element_bytes: Integers = field(init=False)
     _offsets: Integers = field(init=False)
+    _initialised: list[int] = field(init=False)
     _end: int = field(init=False)
 
     def __post_init__(self) -> None:
-        total = sum(v.size_bytes + ALIGNMENT for v in self.variables)
+        widths = [v.element_type.size_bytes for v in self.variables]
+        sizes = [v.num_elements * width for v, width in zip(self.variables, widths, strict=True)]
+        total = sum(sizes) + ALIGNMENT * len(sizes)
         if total > MAX_BYTES:
             largest = max(self.variables, key=lambda v: v.size_bytes)
             raise SizeOverflowError(
@@ -91,11 +94,15 @@ class ArenaLayout:
                 fix="make it smaller",
             )
         self._bases = np.array([v.base for v in self.variables], np.int64)
-        self._element_bytes = np.array([v.element_type.size_bytes for v in self.variables], int)
-        offsets = np.zeros(len(self.variables) + 1, np.int64)
-        sizes = np.array([v.size_bytes for v in self.variables], np.int64)
-        np.cumsum(_aligned(sizes), out=offsets[1:])
+        self._element_bytes = np.array(widths, np.int64)
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(_aligned(np.array(sizes, np.int64)), out=offsets[1:])
         self._offsets = offsets[:-1]
+        self._initialised = [
+            number
+            for number, v in enumerate(self.variables)
+            if v.initial_value is not None or v.replica_values
+        ]
         state_bytes = sum(_aligned(values.nbytes) for values in self.state)
         self._end = int(offsets[-1]) + self.block_bytes + state_bytes
 
@@ -111,10 +118,11 @@ class ArenaLayout:
 
     def initial_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield first byte and values of what a replica's memory holds at first, but for zeros."""
-        for variable, at in zip(self.variables, self._offsets.tolist(), strict=True):
+        for number in self._initialised:
+            variable = self.variables[number]
             values = variable.replica_values.get(replica, variable.initial_value)
             if values is not None:
-                yield at, np.ascontiguousarray(values)
+                yield int(self._offsets[number]), np.ascontiguousarray(values)
         at = self._end - sum(_aligned(values.nbytes) for values in self.state)
         for values in self.state:
             yield at, values

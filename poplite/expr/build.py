@@ -191,8 +191,10 @@ def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | No
         return None if math.isfinite(exact) and not np.isfinite(rounded) else rounded
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return np.array(value, dtype)[()] if limits.min <= value <= limits.max else None
-    return np.array(value, dtype)[()]
+        if not limits.min <= value <= limits.max:
+            return None
+    made: np.generic = np.array(value, dtype)[()]  # type: ignore[assignment]
+    return made
 
 
 def _range_text(element: ElementClass) -> str:
@@ -323,10 +325,10 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
         if not node.is_open or isinstance(node, Weak):
             return node
         if node not in made:
-            made[node] = again(node)
+            made[node] = made_of(node)
         return made[node]
 
-    def again(node: Expr) -> Expr:
+    def made_of(node: Expr) -> Expr:
         if isinstance(node, Argument):
             if node.number >= len(values):
                 raise TensorIndexError(

@@ -133,6 +133,9 @@ class Expr(Operand):
     def __iter__(self) -> NoReturn:
         raise _refused(self, "an expression is not iterated", _STORE)
 
+    def __contains__(self, value: object) -> NoReturn:
+        raise _refused(self, "'in' an expression", _STORE)
+
     def __getitem__(self, key: object) -> NoReturn:
         raise _refused(self, "an expression is not indexed", f"index its operands, or {_STORE}")
 

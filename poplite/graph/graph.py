@@ -54,7 +54,7 @@ from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers, tile_of_pa
 from poplite.graph.storage.variable import ShapeLike, Variable
 from poplite.graph.tensor import memory_regions, placement, rearrange
 from poplite.graph.tensor.tensor import Tensor, of_variable
-from poplite.graph.variables import Declaration, MappingLike
+from poplite.graph.variables import MappingLike
 from poplite.machine.replicas import checked_target, part_of, tiles_text
 from poplite.machine.target import Target
 from poplite.source import here
@@ -82,6 +82,7 @@ class Parts:
         names: the names in use of variables, compute sets and functions.
         compute_sets: in the order in which they were made.
         handles: what the host finds by name.
+        recorded_functions: what `graph_function` made, by function and signature.
         function_buffers: by the name of their function.
     """
 
@@ -89,6 +90,7 @@ class Parts:
     names: Names
     compute_sets: list[ComputeSet] = field(default_factory=list)
     handles: Handles = field(default_factory=Handles)
+    recorded_functions: dict[object, object] = field(default_factory=dict)
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
 
@@ -199,9 +201,10 @@ class Graph(Displayed):
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
-        new = Declaration(element_type, shape, name, mapping, metadata, here())
-        value, replicas = initial_value, self.replication_factor
-        variable = variables.add_variable(self.space, self._tiles, new, value, replicas)
+        space, tiles, replicas, at = self.space, self._tiles, self.replication_factor, here()
+        variable = variables.add_variable(
+            space, tiles, element_type, shape, name, mapping, initial_value, metadata, replicas, at
+        )
         return of_variable(self.top_level_graph, variable)
 
     def add_constant(
@@ -238,8 +241,9 @@ class Graph(Displayed):
         >>> graph.add_constant("int32", (3,), [1, 2, 3], "taps", mapping=0).contains_constant()
         True
         """
-        new = Declaration(element_type, shape, name, mapping, metadata, here())
-        variable = variables.add_constant(self.space, self._tiles, new, value)
+        variable = variables.add_constant(
+            self.space, self._tiles, element_type, shape, name, mapping, value, metadata, here()
+        )
         return of_variable(self.top_level_graph, variable)
 
     def add_replication_index_constant(
@@ -836,10 +840,9 @@ class Graph(Displayed):
         """
         from poplite.program.function import function_of  # it imports this module
 
-        at = here()
-        name = checked_name(name, "function", at, "graph.add_function(program, 'blur')")
+        name = checked_name(name, "function", here(), "graph.add_function(program, 'blur')")
         full_name = self._parts.names.unique("function", name or "function")
-        return function_of(self.top_level_graph, full_name, program, at)
+        return function_of(self.top_level_graph, full_name, program, here())
 
     # Vertices
 

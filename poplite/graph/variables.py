@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,6 @@ from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
     PopliteError,
-    SizeOverflowError,
     TensorCreationError,
     TensorMetadataError,
 )
@@ -41,7 +40,7 @@ from poplite.graph.mapping.tile_table import NO_TILE
 from poplite.graph.mapping.variable_mapping import Linear
 from poplite.graph.storage.host_values import ElementClass, elements
 from poplite.graph.storage.names import checked_name
-from poplite.graph.storage.space import MAX_ADDRESS, Space
+from poplite.graph.storage.space import Space
 from poplite.graph.storage.tile_numbers import AllTiles, TileNumbers
 from poplite.graph.storage.variable import ShapeLike, Variable, shape_of
 from poplite.graph.tensor import indexing
@@ -52,7 +51,7 @@ from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.machine.replicas import by_replica
 from poplite.source import SourceLocation
-from poplite.text import amount, clipped, shape_text
+from poplite.text import amount, clipped
 from poplite.types import (
     QUARTER,
     QUARTER_METADATA,
@@ -70,44 +69,29 @@ Value = npt.ArrayLike | Mapping[int, npt.ArrayLike]
 """Initial values of elements: for all replicas, or by replica number."""
 
 
-class Declaration(NamedTuple):
-    """The user's declaration of a new variable.
-
-    Attributes:
-        mapping: None for no tiles yet.
-        metadata: format and scale of QUARTER; None for any other type.
-        at: the user's line.
-    """
-
-    element_type: ElementTypeLike
-    shape: ShapeLike
-    name: object
-    mapping: Literal["linear"] | MappingLike | None
-    metadata: Tensor | QuarterMetadata | None
-    at: SourceLocation
-
-
 def add_variable(
-    space: Space, tiles: TileNumbers, new: Declaration, value: Value | None, replicas: int
+    space: Space,
+    tiles: TileNumbers,
+    like: ElementTypeLike,
+    shape: ShapeLike,
+    name: object,
+    mapping: Literal["linear"] | MappingLike | None,
+    value: Value | None,
+    metadata: Tensor | QuarterMetadata | None,
+    replicas: int,
+    at: SourceLocation,
 ) -> Variable:
     """Make a variable; see `Graph.add_variable`."""
-    tile = tiles.in_range(new.mapping)
-    variable = _declared(space, new, tile, constant=False)
+    tile = tiles.in_range(mapping)
+    variable = _declared(space, like, shape, name, at, tile, constant=False)
     try:
-        _attach(space, tiles, variable, new.metadata, new.at)
-        if new.mapping is not None and tile is None:
-            _map(space, tiles, variable, new.mapping, new.at)
+        _attach(space, tiles, variable, metadata, at)
+        if mapping is not None and tile is None:
+            _map(space, tiles, variable, mapping, at)
         if value is not None:
-            value = _of_replicas(value, variable.name, replicas, new.at)
-            _store(
-                space,
-                variable.element_type,
-                variable.view,
-                variable.metadata,
-                value,
-                variable.name,
-                new.at,
-            )
+            kind, view, full_name = variable.element_type, variable.view, variable.name
+            value = _of_replicas(value, full_name, replicas, at)
+            _store(space, kind, view, variable.metadata, value, full_name, at)
     except PopliteError:
         space.take_back(variable)
         raise
@@ -115,17 +99,25 @@ def add_variable(
 
 
 def add_constant(
-    space: Space, tiles: TileNumbers, new: Declaration, value: npt.ArrayLike
+    space: Space,
+    tiles: TileNumbers,
+    like: ElementTypeLike,
+    shape: ShapeLike,
+    name: object,
+    mapping: Literal["linear"] | MappingLike | None,
+    value: npt.ArrayLike,
+    metadata: Tensor | QuarterMetadata | None,
+    at: SourceLocation,
 ) -> Variable:
     """Make a constant; see `Graph.add_constant`."""
-    variable = _declared(space, new, constant=True)
+    variable = _declared(space, like, shape, name, at, constant=True)
     try:
-        _attach(space, tiles, variable, new.metadata, new.at)
+        _attach(space, tiles, variable, metadata, at)
         kind, view = variable.element_type, variable.view
         codes = None if variable.metadata is None else initial_metadata(space, variable.metadata)
-        _fix(variable, values_for(kind, view.shape, value, codes, variable.name, new.at))
-        if new.mapping is not None:
-            _map(space, tiles, variable, new.mapping, new.at)
+        _fix(variable, values_for(kind, view.shape, value, codes, variable.name, at))
+        if mapping is not None:
+            _map(space, tiles, variable, mapping, at)
     except PopliteError:
         space.take_back(variable)
         raise
@@ -189,9 +181,7 @@ def _clone(
     if metadata is None and kind is source.element_type:
         metadata = source.metadata
     local = name or space.names.local(source.name)
-    variable = _declared(
-        space, Declaration(kind, (place.size,), local, None, metadata, at), constant=False
-    )
+    variable = _declared(space, kind, (place.size,), local, at, constant=False)
     try:
         _attach(space, tiles, variable, metadata, at)
     except PopliteError:
@@ -252,30 +242,27 @@ def _fix(constant: Variable, values: npt.NDArray[Any]) -> None:
 
 
 def _declared(
-    space: Space, new: Declaration, tile: int | None = None, *, constant: bool
+    space: Space,
+    like: ElementTypeLike,
+    shape: ShapeLike,
+    name: object,
+    at: SourceLocation,
+    tile: int | None = None,
+    *,
+    constant: bool,
 ) -> Variable:
     """Make a variable of a type and shape from the user, which are checked here."""
-    like, shape, at = new.element_type, new.shape, new.at
     if isinstance(shape, type) and issubclass(shape, ElementType):
         raise ElementTypeError(
             f"a shape is needed, but {shape!r} is an element type",
             at=at,
-            found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(new.name)}",
+            found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(name)}",
             fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
         )
-    name = checked_name(new.name, "variable", at, "name='x'; a tile goes to mapping=")
-    title = name or space.default_name(constant)
+    text = checked_name(name, "variable", at, "name='x'; a tile goes to mapping=")
+    title = text or space.default_name(constant)
     kind, extents = _element_type(like, title, at), shape_of(shape, title, at)
-    size = math.prod(extents)
-    if space.next_base + size >= MAX_ADDRESS:
-        raise SizeOverflowError(
-            f"'{title}': shape {shape_text(extents)} has {amount(size, 'element')}, "
-            "more than addresses are left",
-            at=at,
-            found=f"a graph has {MAX_ADDRESS:,} addresses; {space.next_base:,} are used",
-            fix="a smaller shape",
-        )
-    return space.make(name, kind, extents, constant, at, NO_TILE if tile is None else tile)
+    return space.make(text, kind, extents, constant, at, NO_TILE if tile is None else tile)
 
 
 def _element_type(like: ElementTypeLike, name: str, at: SourceLocation) -> ElementClass:

@@ -11,6 +11,7 @@ numbers are int64 and wrap around, pointers have one of three types, and all fun
     for          a loop whose end and step are known before it begins
     a and b      branches: b is not evaluated where a is false; as a value, whether it is true
     //, %        rounded down, as in Python; the divisor is not 0
+    module.NAME  a constant integer of an imported module
     f(...)       a call of an internal function that is always inlined, or what a `Primitive` emits
 
 Importing this module imports llvmlite.
@@ -23,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -276,8 +278,15 @@ class _Body:
                 return int(number)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._constant(operand)
-            case ast.Name(name) if isinstance(self._globals.get(name), int):
-                return int(self._globals[name])
+            case ast.Name(name):
+                found = self._globals.get(name)
+            case ast.Attribute(value=ast.Name(name), attr=attribute) if name not in self._locals:
+                module = self._globals.get(name)
+                found = vars(module).get(attribute) if isinstance(module, ModuleType) else None
+            case _:
+                found = None
+        if isinstance(found, int):
+            return int(found)
         raise self._refused(node)
 
     def _loop(self, body: Sequence[ast.stmt], begin: Any, following: Any, end: Any) -> None:
@@ -355,7 +364,7 @@ class _Body:
                 return WORD(value)
             case ast.Name(name) if name in self._locals:
                 return self._builder.load(self._locals[name])
-            case ast.Name():
+            case ast.Name() | ast.Attribute():
                 return WORD(self._constant(node))
             case ast.Subscript():
                 value = self._builder.load(self._element(node))

@@ -21,7 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.loop import LoopIndex
 from poplite.ops.record import map
 from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
-from poplite.program.recording import TOGETHER, Steps, Together, innermost, open_steps
+from poplite.program.recording import TOGETHER, Steps, Together, innermost
 from poplite.source import here
 from poplite.text import clipped, of_type
 
@@ -84,9 +84,8 @@ def while_(condition: Predicate) -> Iterator[None]:
     1
     """
     outer = innermost("ops.while_(condition)")
-    test, body = Steps(outer.graph, "condition"), Steps(outer.graph, "while")
-    with test:
-        scalar = _scalar(outer.graph, condition() if callable(condition) else condition)
+    test, scalar = _decided(outer.graph, condition)
+    body = Steps(outer.graph, "while")
     with body:
         yield
     outer.add(RepeatWhileTrue(test, scalar, body))
@@ -152,11 +151,12 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     3
     """
     outer = innermost("ops.if_(predicate)")
-    scalar = _scalar(outer.graph, predicate() if callable(predicate) else predicate)
+    test, scalar = _decided(outer.graph, predicate)
     body = Steps(outer.graph, "if")
     branch = Branch(outer, scalar, body)
     with body:
         yield branch
+    outer.add(test)
     branch.close()
 
 
@@ -231,9 +231,10 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     70
     """
     outer = innermost("ops.switch(control)")
-    scalar = _scalar(outer.graph, control() if callable(control) else control)
+    test, scalar = _decided(outer.graph, control)
     cases = Cases(outer.graph)
     yield cases
+    outer.add(test)
     programs: dict[int, Program] = dict(cases.programs)
     outer.add(Switch(scalar, programs, cases.otherwise))
 
@@ -268,8 +269,10 @@ def together() -> Iterator[None]:
         outer.add(program)
 
 
-def _scalar(graph: Graph, value: Operand) -> Tensor:
-    """Return the tensor that decides: as it is, or stored."""
-    if isinstance(value, Tensor):
-        return value
-    return map(value, name="predicate", program=open_steps(graph, "predicate"))
+def _decided(graph: Graph, value: Predicate) -> tuple[Steps, Tensor]:
+    """Return the steps that compute what decides, and the tensor that holds it."""
+    steps = Steps(graph, "condition")
+    with steps:
+        found = value() if callable(value) else value
+        scalar = found if isinstance(found, Tensor) else map(found, name="condition")
+    return steps, scalar

@@ -163,7 +163,7 @@ def explain(result: Tensor) -> str:
     Raises:
         TensorCreationError: for a tensor that is no result.
     """
-    notes = NOTES.get(result.graph, {}).get(result)
+    notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
             f"ops.explain: '{result.name}' is no result of an operation",
@@ -193,7 +193,7 @@ def _lower(
     made = work.lower(roots)
     work.recorder.finish(target, roots[0].name if roots else "")
     for each in made:
-        NOTES.setdefault(graph, {})[each] = work.notes
+        NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
     return made
 
 
@@ -213,6 +213,8 @@ def _graph(roots: Sequence[Root], usage: str) -> Graph:
 def _check(graph: Graph, root: Root, usage: str) -> None:
     for tensor in root.expr.leaves:
         check_own(graph, tensor, usage, here())
+        assert isinstance(tensor, Tensor)
+        graph.tile_mapping(tensor)  # raises where an element has no tile
     if root.expr.is_open:
         raise ElementTypeError(
             f"{usage}: arguments of the expression are not given",

@@ -1,118 +1,151 @@
-"""Vertex classes from text: generated code that is read, checked and shown like any other.
+r"""Vertex classes whose code is a text that the program made.
 
-    text = '''
-    import poplite as pl
+    vertex_from_source("import poplite as pl\nclass Double(pl.Vertex): ...", "Double")
 
-    class Double(pl.Vertex):
-        x: pl.InOut[pl.Vector[pl.FLOAT]]
+The text is run as a module of its own.  It is kept where Python looks for source text, under the
+name of no file, so that the checks of `compute`, messages and tracebacks show its lines::
 
-        def compute(self) -> None:
-            for i in range(len(self.x)):
-                self.x[i] += self.x[i]
-    '''
-    Double = pl.vertex_from_source(text, "Double")
+    <poplite Double 3f2a91c0>:7
 
-The text is that of a module. Its lines stand in messages and tracebacks, as `<poplite Double>:8`.
+Equal texts are one class, as long as anything refers to it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import linecache
-import sys
-import textwrap
-from types import ModuleType
+import traceback
+import weakref
+from threading import RLock
+from types import CodeType
 
-from poplite.errors import VertexDefinitionError
-from poplite.source import here
+from poplite.errors import ElementTypeError, PopliteError, VertexDefinitionError, did_you_mean
+from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 
-_MADE: dict[tuple[str, str], type[Vertex]] = {}
-"""The class of each text and name."""
-
 
 def vertex_from_source(text: str, name: str) -> type[Vertex]:
-    """Return a vertex class that a text defines.
+    """Make a vertex class from the text of a module.
 
-    The text is executed, as a module that is imported: take it from your own program, not from a
-    file of somebody else's. The same text and name give the same class.
-    What is compiled of it is kept in the cache by what it computes, as for every class.
+    The text is executed: it can do all that Python can, so it should be the program's own.
+    Executables with such a class are saved like others; where they are loaded, nothing of the
+    file is executed, so the class must have been made from the same text there before.
 
     Args:
-        text: of a module: imports, constants, helper functions, and the class.
-        name: of the class in it.
+        text: a module: its imports, constants, functions, and the class.
+        name: the name of the class.
+
+    Returns:
+        The class; for the same text and name the same one, while it is in use.
 
     Raises:
-        VertexDefinitionError: when the text is no Python, fails when it is executed, or has no
-            vertex class of that name.
+        ElementTypeError: when the text or the name is no text.
+        VertexDefinitionError: when the text is not Python, fails when it is run, or defines no
+            vertex class of that name; or when the class declares its fields wrongly.
 
+    >>> import poplite as pl
     >>> text = '''
-    ... from poplite.types import FLOAT
-    ... from poplite.vertex import InOut, Vertex
+    ... import poplite as pl
     ...
-    ... class Negate(Vertex):
-    ...     x: InOut[FLOAT]
+    ... class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
     ...
     ...     def compute(self) -> None:
-    ...         self.x = -self.x
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
     ... '''
-    >>> vertex_from_source(text, "Negate") is vertex_from_source(text, "Negate")
-    True
+    >>> Double = pl.vertex_from_source(text, "Double")
+    >>> Double is pl.vertex_from_source(text, "Double"), list(Double.fields)
+    (True, ['x'])
     """
-    for value, what in ((text, "text"), (name, "name")):
+    values: tuple[object, ...] = text, name
+    for value in values:
         if not isinstance(value, str):
-            raise VertexDefinitionError(
-                f"vertex_from_source: the {what} is {clipped(value)}",
+            raise ElementTypeError(
+                f"vertex_from_source: {clipped(value, 60)} is no text",
                 at=here(),
                 found=of_type(value),
-                fix='vertex_from_source("class Double(Vertex): ...", "Double")',
+                fix="vertex_from_source('import poplite as pl ...', 'Double')",
             )
-    made = _MADE.get((text, name))
-    if made is None:
-        made = _MADE[text, name] = _made(text, name)
-    return made
+    with _lock:
+        known = _made.get((text, name))
+        if known is not None:
+            return known
+        file = _file_of(text, name)
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        try:
+            cls = _class_of(text, name, file)
+        except BaseException:
+            linecache.cache.pop(file, None)
+            raise
+        weakref.finalize(cls, linecache.cache.pop, file, None)
+        _made[text, name] = cls
+        return cls
 
 
-def _made(text: str, name: str) -> type[Vertex]:
-    lines = textwrap.dedent(text)
-    digest = hashlib.sha256(lines.encode("utf-8", "backslashreplace")).hexdigest()[:12]
-    file = f"<poplite {name}>"
-    if file in linecache.cache:  # another text with a class of that name
-        file = f"<poplite {name} {digest}>"
-    module = ModuleType(f"poplite_source_{digest}_{name}")
-    module.__file__ = file
-    # Without a time of its last change, these lines are never looked for on disk.
-    linecache.cache[file] = (len(lines), None, lines.splitlines(keepends=True), file)
-    sys.modules[module.__name__] = module  # where annotations are looked up
+_made: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
+"""Classes by text and name."""
+
+_lock = RLock()
+"""Held while a class is made, so that two threads make one; a text may make classes itself."""
+
+
+def _file_of(text: str, name: str) -> str:
+    import hashlib  # 3 ms, which programs without such classes do without
+
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"<poplite {name} {digest[:16]}>"
+
+
+def _class_of(text: str, name: str, file: str) -> type[Vertex]:
+    # No module of that name is imported, and `here()` takes it for the user's.
+    names: dict[str, object] = {"__name__": file, "__file__": file}
     try:
-        exec(compile(lines, file, "exec"), vars(module))
+        exec(_compiled(text, name, file), names)
+    except PopliteError:
+        raise
     except Exception as error:
-        line = error.lineno if isinstance(error, SyntaxError) else _line_of(error, file)
-        del sys.modules[module.__name__]
-        shown = lines.splitlines()[line - 1].strip() if line else ""
+        frames = traceback.walk_tb(error.__traceback__)
+        line = [number for frame, number in frames if frame.f_code.co_filename == file][-1]
         raise VertexDefinitionError(
-            f"vertex_from_source: the text of '{name}' fails: {type(error).__name__}: {error}",
+            f"vertex_from_source '{name}': running the text fails: {clipped(error, 200)}",
             at=here(),
-            found=f"line {line}: {shown}" if line else "",
-            fix="text of a module that can be imported",
+            found=f"{_shown(text, file, line)}",
+            fix="the text is a module: it imports what it uses",
         ) from error
-    found = vars(module).get(name)
-    if not (isinstance(found, type) and issubclass(found, Vertex)):
+    found = names.get(name)
+    if isinstance(found, type) and found.__module__ == file:
+        if issubclass(found, Vertex):
+            return found
         raise VertexDefinitionError(
-            f"vertex_from_source: the text has no vertex class '{name}'",
+            f"vertex_from_source '{name}': class {name} of the text is no vertex class",
             at=here(),
-            found="" if found is None else of_type(found),
-            fix=f"class {name}(pl.Vertex): ...",
+            found=f"its bases are {', '.join(base.__name__ for base in found.__bases__)}",
+            fix=f"class {name}(pl.Vertex)",
         )
-    return found
+    classes = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == file]
+    raise VertexDefinitionError(
+        f"vertex_from_source: the text defines no class '{name}'{did_you_mean(name, classes)}",
+        at=here(),
+        found=f"its classes: {', '.join(classes) or 'none'}",
+        fix=f"class {name}(pl.Vertex): ...",
+    )
 
 
-def _line_of(error: BaseException, file: str) -> int | None:
-    """Return the innermost line of a text in which an error was raised."""
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+def _compiled(text: str, name: str, file: str) -> CodeType:
+    try:
+        return compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:  # ValueError: a null character
+        line = getattr(error, "lineno", None) or 1
+        raise VertexDefinitionError(
+            f"vertex_from_source '{name}': the text is not Python: "
+            f"{getattr(error, 'msg', None) or error}",
+            at=here(),
+            found=_shown(text, file, line),
+        ) from None
+
+
+def _shown(text: str, file: str, line: int) -> str:
+    lines = text.splitlines()
+    shown = lines[line - 1].strip() if line <= len(lines) else ""
+    return f"{SourceLocation(file, line, '<module>')}: {clipped(shown, 80)}"

@@ -1,10 +1,10 @@
-"""What an engine's runs took: how often each row ran, times what it costs.
+"""What an engine's runs took: how often each row ran, times what one execution costs.
 
     rows                    executions     cost of one              taken
     LAUNCH 'blur'           100            1,204 cycles             120,400
     CALLBACK stream 'in'    1              180,000                  180,000
 
-Nothing of it is done while programs run: the interpreter counts rows anyway.  Vertices without a
+None of this is done while programs run: the interpreter counts rows anyway.  Vertices without a
 formula get their prices when somebody first asks.
 """
 
@@ -23,9 +23,10 @@ from poplite.arrays.series import Series
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, PhaseTotal, StepCost, StepTotal, VertexCosts, VertexType
 from poplite.cost.workers import tile_cycles
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CALLBACK, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import CodeLoad, HostAction
 from poplite.simulator.counting.slot_tables import SlotTotals, cycles_around, known_slots
@@ -39,13 +40,7 @@ def _nothing(program: str, row: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Priced:
-    """What one execution of a step takes.
-
-    Attributes:
-        phases: all of them, in order.
-        types: what runs.
-        cycles: from beginning to end.
-    """
+    """What one execution of a step takes: its phases in order, what runs, all cycles."""
 
     phases: tuple[Phase, ...]
     types: tuple[VertexType, ...]
@@ -54,13 +49,13 @@ class _Priced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The rows of a program that have a cost.
+    """The rows of a program that have a cost, in rising order.
 
     Attributes:
-        priced: all of them, rising, each with what one execution takes.
-        known: int64[...], those of which nothing is counted.
-        cycles: int64[...], what one execution of each of these takes.
-        counted: the others.
+        priced: every such row, with what one execution takes.
+        known: int64[n], rows whose vertices are not counted while they run.
+        cycles: int64[n], what one execution of each of these takes.
+        counted: the other rows.
     """
 
     priced: tuple[tuple[int, _Priced], ...]
@@ -70,14 +65,7 @@ class _Rows:
 
 
 class Work(NamedTuple):
-    """How much ran.
-
-    Attributes:
-        steps: executions of steps.
-        vertices: executions of vertices.
-        bytes_copied: moved by copies.
-        bytes_gathered: moved into and out of temporaries, for vertices.
-    """
+    """How much ran; bytes gathered are those moved into and out of temporaries of vertices."""
 
     steps: int
     vertices: int
@@ -88,11 +76,8 @@ class Work(NamedTuple):
 class Accounts:
     """The accounts of an engine.
 
-    Args:
-        executable: what it runs.
-        counts: int64[rows] of each program, how often each row ran.
-        slot_totals: returns what vertices took that were counted, by the name of a program and the
-            row of the step; None where nothing was.
+    `counts` says how often each row of a program ran, int64[rows]; `slot_totals` returns what the
+    counted vertices of a program's row took, None where none were.
     """
 
     def __init__(
@@ -126,13 +111,13 @@ class Accounts:
         return Work(steps, vertices, copied, gathered)
 
     def totals(self) -> tuple[StepTotal, ...]:
-        """Return what each row took that does the work of a step, by program and row."""
+        """Return what each row that does the work of a step took, by program and row."""
         return tuple(
             self._total(name, row, count, priced) for name, row, count, priced in self._ran()
         )
 
     def cycles(self) -> int:
-        """Return the cycles that all runs took so far."""
+        """Return the cycles of all runs so far."""
         total = 0
         for name, rows in self._rows.items():
             total += int(self._counts[name][rows.known] @ rows.cycles)
@@ -176,10 +161,10 @@ class Accounts:
 
     def _costly(self, code: Code) -> Iterator[tuple[int, _Priced]]:
         costs, action_costs = self._executable.costs, self._executable.action_costs
-        callbacks = np.flatnonzero(code.ops[:, 0] == CALLBACK)
+        callbacks = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
         for row in sorted({*code.step_rows.tolist(), *callbacks.tolist()}):
-            op, number = code.ops[row, :2].tolist()
-            if op == CALLBACK:
+            kind, number = code.ops[row, :2].tolist()
+            if kind == op.CALLBACK:
                 cost = action_costs[number] if action_costs else None
                 if cost is not None:
                     yield row, self._priced(self._actions, number, cost)
@@ -193,7 +178,7 @@ class Accounts:
 
     def _total(self, program: str, row: int, count: int, priced: _Priced) -> StepTotal:
         code = self._executable.programs[program]
-        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == CALLBACK
+        number, is_host = int(code.ops[row, 1]), code.ops[row, 0] == op.CALLBACK
         counted = self._slot_totals(program, row)
         return StepTotal(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,
@@ -241,7 +226,7 @@ class Accounts:
 
 
 def _ran_for(counted: SlotTotals) -> PhaseTotal:
-    """Return the phase in which vertices ran that were counted."""
+    """Return the phase in which counted vertices ran."""
     cycles = Spread.of(counted.tile_cycles)
     return PhaseTotal("compute", counted.slowest, 0, cycles, NOTHING, NOTHING, NOTHING, ())
 
@@ -258,7 +243,7 @@ def _price(cost: StepCost, executable: Executable) -> _Priced:
 
 
 def _slots(vertices: VertexCosts, executable: Executable) -> tuple[Series, VertexType]:
-    """Return what each vertex of a family takes, and all of them together."""
+    """Return what each vertex of a family takes, and their sum."""
     slots, source = known_slots(vertices, executable.target)
     flops = None if vertices.flops is None else vertices.flops.total()
     count = vertices.numbers.count

@@ -5,9 +5,8 @@
     2  AGAIN     row 1
     3  END
 
-Programs are written down by `poplite.compile.emit`, and each of its patterns begins with an op that
-tells it from the others.  A tree is only made for a report that somebody looks at; executables
-need not hold it.
+`poplite.compile.emit` writes each kind of program as a pattern of ops that its first op identifies.
+A tree is only made for a report that somebody looks at; executables need not hold it.
 """
 
 from __future__ import annotations
@@ -17,37 +16,21 @@ from itertools import pairwise
 
 import numpy as np
 
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Equal, Fail, Stamp
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import (
-    AGREE,
-    CALL,
-    CALLBACK,
-    END,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    REPEAT,
-    RETURN,
-    SAME,
-    SWITCH,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.executable.transfers import CodeLoad, CodeUse, HostFunctionCall, RowTransfer, Transfer
 from poplite.report.program_tree import Program, ProgramType
 from poplite.text import amount
 
 _Range = tuple[int, int]
-"""First row, and the one behind the last."""
+"""The first row, and the row behind the last."""
 
 
 def program_trees(executable: Executable) -> dict[str, Program]:
-    """Return the tree of each program.
-
-    Args:
-        executable: any executable.
-    """
+    """Return the tree of each program."""
     return {name: _Tree(executable, code).root(name) for name, code in executable.programs.items()}
 
 
@@ -57,15 +40,15 @@ class _Tree:
         self._ops: list[list[int]] = code.ops.tolist()
         self._numbers: list[int] = code.step_numbers.tolist()
         self._works = set(code.step_rows.tolist())
-        self._ends = np.flatnonzero(np.isin(code.ops[:, 0], [END, RETURN]))
+        self._ends = np.flatnonzero(np.isin(code.ops[:, 0], [op.END, op.RETURN]))
         self._functions: dict[int, Program] = {}
-        back = [row for row, op in enumerate(self._ops) if op[0] == JUMP and op[1] <= row]
+        back = [row for row, kind in enumerate(self._ops) if kind[0] == op.JUMP and kind[1] <= row]
         self._loops: dict[int, list[int]] = {}
-        for row in back:  # the outer of two that begin together ends later
+        for row in back:  # of two loops that begin together, the outer ends later
             self._loops.setdefault(self._ops[row][1], []).append(row)
 
     def root(self, name: str) -> Program:
-        """Return the whole program."""
+        """Return the tree of the program."""
         return self._program(ProgramType.SEQUENCE, name, 0, (0, int(self._ends[0])))
 
     def _program(self, kind: ProgramType, name: str, row: int, *ranges: _Range) -> Program:
@@ -80,36 +63,39 @@ class _Tree:
 
     def _next(self, row: int, end: int) -> tuple[Program | None, int]:
         """Return the program that begins at a row, and the row behind it."""
-        op, a, b, c = self._ops[row]
+        kind, a, b, c = self._ops[row]
         ends = self._loops.get(row, [])
         if ends and ends[-1] < end:
             last = ends.pop()
             return self._program(ProgramType.LOOP, "", row, (row, last)), last + 1
-        if op == REPEAT:
+        if kind == op.REPEAT:
             name = amount(b, "time")
             return self._program(ProgramType.REPEAT, name, row, (row + 1, c - 1)), c
-        if op == JUMP:
+        if kind == op.JUMP:
             return self._repeat_while(row, a)
-        if op in (AGREE, SAME):  # then Python tells where replicas do not agree
+        if kind in (op.AGREE, op.SAME):  # behind it, Python reports replicas that do not agree
             return None, a
-        if op == JUMP_IF_ZERO and not self._is_abort(row):
+        if kind == op.JUMP_IF_ZERO and not self._is_abort(row):
             return self._if(row, a)
-        if op == SWITCH:
+        if kind == op.SWITCH:
             return self._switch(row, a, c)
-        if op == CALL:
+        if kind == op.CALL:
             return Program(ProgramType.CALL, "", row, (self._function(a),)), row + 1
         return self._leaf(row, end)
 
     def _repeat_while(self, row: int, condition: int) -> tuple[Program, int]:
         test = condition
-        while self._ops[test][:2] not in ([JUMP_IF_ZERO, row + 1], [JUMP_IF_NONZERO, row + 1]):
+        while self._ops[test][:2] not in (
+            [op.JUMP_IF_ZERO, row + 1],
+            [op.JUMP_IF_NONZERO, row + 1],
+        ):
             test += 1
         kind = ProgramType.REPEAT_WHILE
         return self._program(kind, "", row, (condition, test), (row + 1, condition)), test + 1
 
     def _if(self, row: int, otherwise: int) -> tuple[Program, int]:
-        op, end = self._ops[otherwise - 1][:2]
-        if op != JUMP or end <= otherwise:
+        kind, end = self._ops[otherwise - 1][:2]
+        if kind != op.JUMP or end <= otherwise:
             return self._program(ProgramType.IF, "", row, (row + 1, otherwise)), otherwise
         parts = (row + 1, otherwise - 1), (otherwise, end)
         both = [self._program(ProgramType.SEQUENCE, "", part[0], part) for part in parts]
@@ -138,8 +124,8 @@ class _Tree:
         return self._functions[begin]
 
     def _is_abort(self, row: int) -> bool:
-        op, action = self._ops[row + 1][:2]
-        if op != CALLBACK or self._ops[row][1] != row + 2:
+        kind, action = self._ops[row + 1][:2]
+        if kind != op.CALLBACK or self._ops[row][1] != row + 2:
             return False
         what = self._executable.actions[action]
         return isinstance(what, Fail) and what.predicate is not None
@@ -147,7 +133,7 @@ class _Tree:
     def _leaf(self, row: int, end: int) -> tuple[Program | None, int]:
         """Return the step whose rows begin here, and the row behind them."""
         behind = row + 1
-        arranging = (REPEAT, JUMP, JUMP_IF_ZERO, SWITCH, CALL, AGREE, SAME)
+        arranging = (op.REPEAT, op.JUMP, op.JUMP_IF_ZERO, op.SWITCH, op.CALL, op.AGREE, op.SAME)
         while (
             behind < end
             and self._numbers[behind] == self._numbers[row]
@@ -157,7 +143,7 @@ class _Tree:
         rows = range(row, behind)
         work = [each for each in rows if each in self._works]
         for each in rows:
-            if self._ops[each][0] == CALLBACK:
+            if self._ops[each][0] == op.CALLBACK:
                 action = self._executable.actions[self._ops[each][1]]
                 program = _action(action, each)
                 return program, behind

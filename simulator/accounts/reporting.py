@@ -1,4 +1,4 @@
-"""Makes the report of an engine: from an executable and accounts to data without either.
+"""Makes the report of an engine from its executable and accounts; the report refers to neither.
 
 Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
 so that a report of a thousand steps on a thousand tiles takes milliseconds.
@@ -16,9 +16,9 @@ from poplite.cost.memory.plan import MemoryPlan
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import PhaseTotal, StepTotal
 from poplite.errors import ControlProgramError
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, positions
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import SUM_SLOTS
 from poplite.executable.origins import Origins
 from poplite.executable.step import ComputeStep, Vertices, vertex_classes
 from poplite.report.compilation import (
@@ -42,22 +42,14 @@ from poplite.simulator.run_control import Runs
 from poplite.source import SourceLocation, here
 from poplite.vertex.vertex import Vertex
 
-LAUNCHES = SUM_SLOTS + 1
-"""Rows of an Execute that run, at most: one for each phase."""
+LAUNCHES = op.SUM_SLOTS + 1
+"""Most rows of an Execute: one for each phase."""
 
 
 def report_of(
     executable: Executable, accounts: Accounts, *, runs: int, runs_again: int, interpret: bool
 ) -> Report:
-    """Return the report of an engine, of this moment.
-
-    Args:
-        executable: what it runs.
-        accounts: what that took.
-        runs: how many reached their end.
-        runs_again: how often strict checks ran the vertices of a compute set once more.
-        interpret: whether vertices run as plain Python.
-    """
+    """Return the report of an engine at this moment; `runs` counts those that reached their end."""
     work, compilation = accounts.work(), compilation_of(executable)
     totals = accounts.totals() if accounts.are_kept else ()
     execution = Execution(
@@ -77,17 +69,7 @@ def report_of(
 
 @contextmanager
 def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -> Iterator[Trace]:
-    """Record the steps that run in a `with` statement, as `Engine.tracing`.
-
-    Args:
-        executable: what is run.
-        accounts: what that took.
-        runs: what runs it.
-        limit: steps that are recorded.
-
-    Raises:
-        ControlProgramError: when cycles are not modelled, and for a limit below 1.
-    """
+    """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`."""
     if not accounts.are_kept:
         raise ControlProgramError(
             "engine.tracing: cycles are not modelled",
@@ -114,11 +96,7 @@ def traced(executable: Executable, accounts: Accounts, runs: Runs, limit: int) -
 
 
 def compilation_of(executable: Executable) -> Compilation:
-    """Return what was compiled.
-
-    Args:
-        executable: any executable.
-    """
+    """Return what was compiled."""
     steps = [step for step in executable.steps if isinstance(step, ComputeStep)]
     names = _type_names(executable)
     groups = [group for step in steps for group in step.groups]
@@ -148,11 +126,7 @@ def compilation_of(executable: Executable) -> Compilation:
 
 
 def memory_of_plan(plan: MemoryPlan) -> Memory:
-    """Return what a plan of memory says.
-
-    Args:
-        plan: the plan.
-    """
+    """Return a plan of memory as data of the report."""
     return Memory(
         including_gaps=_per_tile(plan.including_gaps, plan.num_tiles),
         not_always_live=_per_tile(plan.peak, plan.num_tiles),
@@ -176,13 +150,7 @@ def memory_of_plan(plan: MemoryPlan) -> Memory:
 def execution_steps(
     totals: Sequence[StepTotal], executable: Executable, programs: Programs
 ) -> tuple[ExecutionStep, ...]:
-    """Return what each place of each program took, of those that ran.
-
-    Args:
-        totals: what they took.
-        executable: what ran.
-        programs: what the steps are looked up in.
-    """
+    """Return what the rows of programs took that ran at least once."""
     target, names = executable.target, _type_names(executable)
     return tuple(
         ExecutionStep(
@@ -218,16 +186,9 @@ def steps_between(
     places: Sequence[tuple[str, int]],
     executable: Executable,
 ) -> list[ExecutionStep]:
-    """Return what some steps took from one moment to the next.
+    """Return what the steps at some places (program and row) took from one moment to the next.
 
-    Args:
-        earlier: what all steps took until the earlier moment.
-        later: what they took until the later one.
-        places: program and row of each step that is wanted, in any order and any number of times.
-        executable: what ran.
-
-    Returns:
-        A step for each place, but none for places that did not run in between.
+    Places may come in any order and several times; those that did not run in between are left out.
     """
     wanted, programs = set(places), Programs(lambda: program_trees(executable))
     before, after = (
@@ -268,7 +229,7 @@ def _place(location: SourceLocation | None) -> str:
 
 
 def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
-    """Return the first and last of each stretch of rising numbers."""
+    """Return the first and last number of each stretch of consecutive numbers."""
     numbers = steps.array()
     begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
     ends = np.append(begins[1:], len(numbers)) - 1
@@ -277,7 +238,7 @@ def _stretches(steps: Series) -> tuple[tuple[int, int], ...]:
 
 
 def _type_names(executable: Executable) -> dict[type[Vertex], str]:
-    """Return what vertex classes are called: several of one name with their modules."""
+    """Return the names of vertex classes; classes of the same name get their modules."""
     classes = vertex_classes(executable.steps)
     plain = [cls.__name__ for cls in classes]
     return {

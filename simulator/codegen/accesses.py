@@ -1,8 +1,8 @@
 """Loads, stores and what else `compute` does with `self` and its fields, as types and as code.
 
-Every access is a call of a small function that stands for it and that `accessors` defines: so a
-class is typed and lowered once, and the same code is run with or without checks, in any mode of
-floating-point arithmetic, and priced::
+Every access is a call of a small function that `accessors` defines later.  So a class is typed and
+lowered once, and the same code is run with or without checks, in any mode of floating-point
+arithmetic, and priced::
 
     x.inside.0(index, length, about)    whether an index lies in field 0; where not, compute ends
     row.1(rows, index)                  where row `index` of list 1 begins, and its length
@@ -11,8 +11,8 @@ floating-point arithmetic, and priced::
     state.3(value, address)             scalar state
 
 What is stored and what `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
-memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  No index wraps around:
-that would cost LLVM its plain vector loads.
+memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  No index wraps around,
+as LLVM could then not load consecutive elements as one vector.
 
 Importing this module imports Numba, and registers the rules with `poplite.jit.numba_context`.
 """
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _UNKNOWN = TRUTH(0)
-"""What a guard says of an access that has none."""
+"""Stands for the guard of an access that has none."""
 
 # -- calls of accessors ----------------------------------------------------------------------
 
@@ -94,8 +94,8 @@ def _load(context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, a
 def _store(
     context: Any, builder: ir.IRBuilder, vector: VectorType, proxy: Any, at: Any, value: Any
 ) -> None:
-    given = [at, value, proxy.about, *_companions(vector, proxy)]
-    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), given)
+    arguments = [at, value, proxy.about, *_companions(vector, proxy)]
+    found = _call(builder, f"{STORE}{vector.number}", ir.IntType(32), arguments)
     watch = context.typing_context.watch
     if watch is not None and vector.element in (HALF, QUARTER):
         watch.stored(context, builder, found)
@@ -190,7 +190,7 @@ class _Len(AbstractTemplate):
 
 
 def _typed(*functions: object) -> Callable[[Callable[[Any], Any]], object]:
-    """Register what types calls of functions of `poplite.vertex.compute.bounds`."""
+    """Register what types calls of some functions of `poplite.vertex.compute.bounds`."""
 
     def register(rule: Callable[[Any], Any]) -> object:
         for each in functions:
@@ -364,7 +364,7 @@ def _lower_next(context: Any, builder: Any, sig: Any, args: Any, result: Any) ->
 
 
 def _member(builder: ir.IRBuilder, kind: SelfType, value: Any, name: str) -> Any:
-    """Take one field out of `self`, of which no copy is made: there may be hundreds of fields."""
+    """Take one field out of `self`, without a copy of `self`: it may have hundreds of fields."""
     return builder.extract_value(value, [each for each, _ in kind.members].index(name))
 
 

@@ -7,9 +7,9 @@
     load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
     state.3          the value, loaded beforehand      loaded from memory where it is a float
 
-The marks are alias scopes on every load and store, as the race check proves that fields of one
-compute set do not overlap (measured against Numba's own arrays).  What is priced is as the IPU's
-compiler makes it, which does not know that fields do not overlap.
+The marks are alias scopes on every load and store: the race check proves that fields of one
+compute set do not overlap.  Code to be priced resembles what the IPU's compiler makes, which does
+not know that fields do not overlap.
 
 Importing this module imports llvmlite.
 """
@@ -68,7 +68,6 @@ class Access:
     """How elements of a field are loaded and stored.
 
     Attributes:
-        element: type of the elements.
         own: name of the field, for its alias scope; None where code is to be priced.
         others: names of the class's other fields, none of which overlaps it.
         mode: how stores behave (`poplite.machine.floating_point`).
@@ -82,13 +81,7 @@ class Access:
     half_in_hardware: bool
 
     def load(self, builder: ir.IRBuilder, address: Any, metadata: Any = None) -> Any:
-        """Emit a load of one element, widened to what `compute` sees.
-
-        Args:
-            builder: where.
-            address: of the element.
-            metadata: i8, for QUARTER.
-        """
+        """Emit a load of one element, widened to what `compute` sees; `metadata` is an i8."""
         element = self.element
         stored = self._mark(builder, builder.load(address, align=element.size_bytes))
         if element is FLOAT:
@@ -107,17 +100,9 @@ class Access:
     def store(
         self, builder: ir.IRBuilder, address: Any, value: Any, about: Any, metadata: Any = None
     ) -> Any:
-        """Emit a store of one value, narrowed to the element type.
+        """Emit a store of one value, narrowed to the element type; `about` is the vertex record.
 
-        Args:
-            builder: where.
-            address: of the element.
-            value: what `compute` gives, of the type it sees.
-            about: address of the vertex record.
-            metadata: i8, for QUARTER.
-
-        Returns:
-            i32, negative where a value was too large for a mode that asks.
+        Returns an i32, negative where the value was too large for a mode that asks.
         """
         element, found = self.element, NARROW(0)
         if self.own is None and element in (HALF, QUARTER):
@@ -171,15 +156,7 @@ def access_of(
     priced: bool = False,
     half_in_hardware: bool = False,
 ) -> Access:
-    """Return how elements of a field are loaded and stored.
-
-    Args:
-        cls: the vertex class.
-        field: one of its fields.
-        mode: how floating-point arithmetic behaves.
-        priced: whether the code is to be priced.
-        half_in_hardware: see `Access`.
-    """
+    """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
     rounds = field.writes and field.element in (HALF, QUARTER)
     own = None if priced else field.name
     others = () if priced else tuple(name for name in cls.fields if name != field.name)
@@ -192,13 +169,7 @@ def random_of(builder: ir.IRBuilder, about: Any) -> Any:
 
 
 def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
-    """Emit the stores of a fault record.
-
-    Args:
-        builder: where.
-        faults: address of the record.
-        words: vertex, field, index, length; see `poplite.executable.opcodes`.
-    """
+    """Emit the stores of a fault record: vertex, field, index, length."""
     for number, word in enumerate((INDEX(1), *words)):
         builder.store(word, builder.gep(faults, [INDEX(number)]))
 
@@ -218,17 +189,7 @@ def accessors(
     priced: bool,
     half_in_hardware: bool,
 ) -> str:
-    """Return the text of a module that defines the accessors of a class.
-
-    Args:
-        declared: names of those that are needed.
-        cls: the vertex class.
-        forms: of each field, how the rows of a list are found.
-        mode: how floating-point arithmetic behaves.
-        checked: whether indices are checked.
-        priced: whether the code is to be priced.
-        half_in_hardware: see `Access`.
-    """
+    """Return the text of a module that defines the `declared` accessors of a class."""
     module = ir.Module()
     for name in sorted(each for each in declared if each.startswith(NUMBER)):
         _define_number(module, name, priced=priced, half_in_hardware=half_in_hardware)
@@ -309,15 +270,15 @@ class _Accessors:
 
     def row(self, form: RowForm, *, is_invariant: bool) -> None:
         place = ir.LiteralStructType([INDEX, INDEX])
-        given = [INDEX, INDEX, ir.IntType(8).as_pointer(), INDEX]
-        builder, (stride, length, table, index) = self._define(ROW, place, given)
+        kinds = [INDEX, INDEX, ir.IntType(8).as_pointer(), INDEX]
+        builder, (stride, length, table, index) = self._define(ROW, place, kinds)
         if form == "stride":
             offset = builder.mul(index, stride)
         else:
             pairs = builder.bitcast(table, pair_type(form).as_pointer())
             entry = builder.gep(pairs, [builder.shl(index, INDEX(1))])
             pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
-            if is_invariant:  # no store changes a table, which no scope says here
+            if is_invariant:  # no store changes a table, but no alias scope says so here
                 for word in pair:
                     word.set_metadata("invariant.load", self._module.add_metadata([]))
             offset, length = (builder.zext(word, INDEX) for word in pair)
@@ -325,18 +286,18 @@ class _Accessors:
         builder.ret(builder.insert_value(row, length, 1))
 
     def even(self, form: RowForm) -> None:
-        """Define the length of all rows, where it is one."""
+        """Define the length of all rows; 0 where they may differ."""
         builder, (length,) = self._define(EVEN, INDEX, [INDEX])
         builder.ret(length if form == "stride" else INDEX(0))
 
     def load(self) -> None:
-        builder, given = self._define(LOAD, self._seen, [self._at, *self._metadata])
-        builder.ret(self._access.load(builder, *given))
+        builder, arguments = self._define(LOAD, self._seen, [self._at, *self._metadata])
+        builder.ret(self._access.load(builder, *arguments))
 
     def store(self) -> None:
         kinds = [self._at, self._seen, self._about, *self._metadata]
-        builder, given = self._define(STORE, NARROW, kinds)
-        builder.ret(self._access.store(builder, *given))
+        builder, arguments = self._define(STORE, NARROW, kinds)
+        builder.ret(self._access.store(builder, *arguments))
 
     def state(self, *, in_memory: bool) -> None:
         builder, (value, at) = self._define(STATE, self._seen, [self._seen, self._at])

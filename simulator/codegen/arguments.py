@@ -4,7 +4,7 @@ x: Input[Vector[FLOAT]]             x, x.length
 rows: Input[Vector[Vector[HALF]]]   rows, rows.rows, rows.stride, rows.length, rows.table
 y: Output[QUARTER]                  y, y.byte, its metadata
 n: State[INT]                       n, n.value
-of the vertex                       self.about; of a MultiVertex also self.worker
+the vertex itself                   self.about; for a MultiVertex also self.worker
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from poplite.simulator.codegen.accessors import INDEX, TRUTH, seen_type, storage
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
-"""Of `compute`: its status, and what it returned; true where it returns nothing."""
+"""The result of `compute`: its status, and what it returned; true where it returns nothing."""
 
 USER_EXCEPTION, TRAPPED_STATUS = 1, 2
-"""Statuses: `compute` raised an exception; a trap. Negative ones are of accesses that are
-checked."""
+"""Statuses: `compute` raised an exception; a trap. Checked accesses return negative ones."""
 
 Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
 
@@ -35,14 +34,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Argument:
-    """One argument.
-
-    Attributes:
-        name: its name.
-        field: number of its field; None for what is of the vertex.
-        part: which part of the field, or of the vertex.
-        kind: its LLVM type.
-    """
+    """One argument: the number of its field (None for the vertex itself), and which part of it."""
 
     name: str
     field: int | None
@@ -51,11 +43,7 @@ class Argument:
 
 
 def arguments_of(cls: type[Vertex]) -> list[Argument]:
-    """Return the arguments of a lowered `compute`, in order.
-
-    Args:
-        cls: the vertex class.
-    """
+    """Return the arguments of a lowered `compute`, in order."""
     found = [
         Argument(_name(name, part), number, part, _kind(field, part))
         for number, (name, field) in enumerate(cls.fields.items())
@@ -68,7 +56,7 @@ def arguments_of(cls: type[Vertex]) -> list[Argument]:
 
 
 def _name(field: str, part: Part) -> str:
-    # The field that brings the metadata of another one is called x.metadata.
+    # The metadata of field x is a field of its own, called x.metadata.
     return field if part == "data" else f"{field}.{'byte' if part == 'metadata' else part}"
 
 

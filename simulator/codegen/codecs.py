@@ -41,10 +41,6 @@ def half_in_hardware(triple: str, features: str) -> bool:
     Elsewhere it calls a function of the compiler's run-time library, which a Python process
     does not have.
 
-    Args:
-        triple: the target, as LLVM names it.
-        features: of the processor, as LLVM lists them.
-
     >>> half_in_hardware("x86_64-unknown-linux-gnu", "+avx,-f16c")
     False
     >>> half_in_hardware("aarch64-unknown-linux-gnu", "")
@@ -63,13 +59,7 @@ def _int(value: int) -> ir.Constant:
 
 
 def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
-    """Emit the float32 value of a half.
-
-    Args:
-        builder: where.
-        code: i16.
-        hardware: whether the processor has an instruction for it.
-    """
+    """Emit the float32 value of a half (i16)."""
     if hardware:
         return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
     wide = builder.zext(code, BITS)
@@ -85,39 +75,21 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
 
 
 def decode_in_one(builder: ir.IRBuilder, code: Any) -> Any:
-    """Emit one conversion, as a tile has for halves and quarters; the value is that of a half.
-
-    Args:
-        builder: where.
-        code: i16 or i8.
-    """
+    """Emit one conversion of an i16 or i8, as a tile has for both; the value is that of a half."""
     half = ir.IntType(16)
     code = code if code.type == half else builder.zext(code, half)
     return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
 
 
 def encode_in_one(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
-    """Emit one conversion, as `decode_in_one` does.
-
-    Args:
-        builder: where.
-        value: float.
-        kind: i16 or i8.
-    """
+    """Emit one conversion of a float to i16 or i8, as `decode_in_one` does."""
     half = ir.IntType(16)
     code = builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
     return code if kind == half else builder.trunc(code, kind)
 
 
 def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: Any = None) -> Any:
-    """Emit the half nearest to a float32, ties to even.
-
-    Args:
-        builder: where.
-        value: float.
-        hardware: whether the processor has an instruction for it.
-        random: i32, random bits to round by chance with.
-    """
+    """Emit the half (i16) nearest to a float32, ties to even; with random bits (i32), by chance."""
     half = ir.IntType(16)
     if hardware and random is None:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
@@ -137,12 +109,8 @@ def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: An
 def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, random: Any) -> Any:
     """Emit exponent and mantissa of a smaller float, rounded; too large ones exceed its codes.
 
-    Args:
-        builder: where.
-        magnitude: i32, bits of a float32 without its sign.
-        mantissa: i32, mantissa bits of the smaller float.
-        bias: i32, its bias.
-        random: i32, random bits to round by chance with; None to round to nearest.
+    All arguments are i32: bits of a float32 without its sign, mantissa bits and bias of the smaller
+    float, and random bits to round by chance; these are None to round to nearest.
     """
     drop = builder.sub(_int(FLOAT_MANTISSA), mantissa)
     least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
@@ -152,16 +120,16 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
         cut = _cut(builder, magnitude, drop, random)
         tiny = _tiny(builder, magnitude, drop, bias, random)
         return builder.select(is_tiny, tiny, builder.sub(cut, shift))
-    # Normal: add half of the last place, less one unless it is odd, and cut.
+    # Normal: add half of the last place, less one unless it is odd, and truncate.
     last = builder.and_(builder.lshr(magnitude, drop), _int(1))
     half = builder.sub(builder.shl(_int(1), builder.sub(drop, _int(1))), _int(1))
     cut = builder.lshr(builder.add(builder.add(magnitude, half), last), drop)
     normal = builder.sub(cut, shift)
-    # Below the normal range all values are multiples of one step, so rounding is to whole steps.
+    # Below the normal range all values are multiples of one step, so round to a multiple of it.
     steps_exponent = builder.sub(builder.add(bias, mantissa), _int(1))
     steps = builder.fmul(builder.bitcast(magnitude, FLOAT), _power_of_two(builder, steps_exponent))
-    whole = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
-    tiny = builder.and_(builder.bitcast(whole, BITS), _int((1 << FLOAT_MANTISSA) - 1))
+    rounded = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
+    tiny = builder.and_(builder.bitcast(rounded, BITS), _int((1 << FLOAT_MANTISSA) - 1))
     return builder.select(is_tiny, tiny, normal)
 
 
@@ -197,13 +165,7 @@ def _power_of_two(builder: ir.IRBuilder, exponent: Any) -> Any:
 
 
 def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
-    """Emit the float32 value of a quarter; it is exact.
-
-    Args:
-        builder: where.
-        code: i8.
-        metadata: i8, the tensor's format and scale.
-    """
+    """Emit the exact float32 value of a quarter (i8), by its tensor's metadata (i8)."""
     mantissa, bias, scale = _parts(builder, metadata)
     wide = builder.zext(code, BITS)
     shift = builder.sub(_int(FLOAT_MANTISSA), mantissa)
@@ -218,13 +180,9 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
 
 
 def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
-    """Emit the quarter nearest to a float32, ties to even; NaN for what is too large.
+    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for what is too large.
 
-    Args:
-        builder: where.
-        value: float.
-        metadata: i8, the tensor's format and scale.
-        random: i32, random bits to round by chance with.
+    `metadata` is an i8; with random bits (i32) it is rounded by chance.
     """
     mantissa, bias, scale = _parts(builder, metadata)
     shrink = _power_of_two(builder, builder.sub(_int(0), scale))

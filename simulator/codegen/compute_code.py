@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 def compute_code(cls: type[Vertex], mode: int = 0) -> str:
     """Return `compute` of a class as the text of an LLVM module.
 
-    Args:
-        cls: the vertex class.
-        mode: how floating-point arithmetic behaves (`poplite.machine.floating_point`).
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when it is outside the dialect.
     """
     code_mode = _code_mode(mode)
 
@@ -52,17 +47,12 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
 
 
 def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
-    """Tell whether the code of a class is there already.
-
-    Args:
-        cls: the vertex class.
-        mode: see `compute_code`.
-    """
+    """Tell whether the code of a class is there already."""
     return is_kept(_name(cls, _code_mode(mode)))
 
 
 def _code_mode(mode: int) -> int:
-    """Return the part of a mode that this code depends on: what is stored is not in it."""
+    """Return the part of a mode that this code depends on, which excludes how values are stored."""
     return mode & (TRAPS | OVERFLOW_NAN) if mode & TRAPS else 0
 
 
@@ -79,19 +69,10 @@ def linked_compute(
     checked: bool = False,
     priced: bool = False,
 ) -> llvm.ModuleRef:
-    """Return a module with a function that is `compute`, and the accessors of one use.
+    """Return a module with `compute` as function `name`, and the accessors of one use.
 
-    Args:
-        cls: the vertex class.
-        name: of the function.
-        forms: of each field, how the rows of a list are found.
-        mode: how floating-point arithmetic behaves.
-        checked: whether indices are checked.
-        priced: whether the code is to be priced: accesses are then as the IPU's compiler makes
-            them.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    `forms` says how the rows of each list are found; `priced` code accesses elements as the IPU's
+    compiler would.  Raises `VertexCompileError` when `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm
 
@@ -118,7 +99,7 @@ def linked_compute(
 
 
 def converts_halves() -> bool:
-    """Tell whether the processor that code is made for converts halves."""
+    """Tell whether the processor for which code is compiled converts halves."""
     import llvmlite.binding as llvm
 
     from poplite.jit.llvm_modules import processor

@@ -1,15 +1,15 @@
 """One compiled driver per vertex class: it walks runs of vertices and calls `compute`.
 
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
-descriptor rows `low` to `high` (`poplite.executable.descriptor`), gathers what `compute` must be
-told of every vertex of a run and runs the inlined `compute` on it, once for each worker of a
-`MultiVertex`.  Of the first row it leaves out the vertices before `first`, of the last row those
+descriptor rows `low` to `high` (`poplite.executable.descriptor`), gathers the arguments of
+`compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
+a `MultiVertex`.  In the first row it leaves out the vertices before `first`, in the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
 through a pointer.
 
 Each class has drivers of its own, with `compute` inlined.  One driver for all classes of the same
-fields, which calls `compute` by its address, would save a tenth of what LLVM takes for a class
-(measured: 12 of 126 ms, eleven classes of 30 lines), and cost every vertex the call.
+fields, which calls `compute` by its address, would save a tenth of LLVM's time for a class
+(measured: 12 of 126 ms, eleven classes of 30 lines), but add a call to every vertex.
 
 Importing this module imports Numba.
 """
@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import (
     COUNT,
     NUMBER,
@@ -31,14 +32,6 @@ from poplite.executable.descriptor import (
     forms_of,
     positions,
     width,
-)
-from poplite.executable.opcodes import (
-    CHUNK_FALSE,
-    CHUNK_FLOATS,
-    FAULT_WORD,
-    FLOAT_MODE,
-    RAISED,
-    TRAPPED,
 )
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
@@ -74,14 +67,7 @@ DRIVER = ir.FunctionType(ir.VoidType(), [_BYTES, _WORDS, *[INDEX] * 4, _WORDS])
 
 
 def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant) -> Job:
-    """Return how the driver of a vertex class is compiled.
-
-    Args:
-        name: of the job.
-        cls: the vertex class.
-        columns: what the words of a row are.
-        variant: what the driver does.
-    """
+    """Return the job that compiles the driver of a vertex class, for rows of these columns."""
     forms, bits = forms_of(columns, len(cls.fields)), relevant(cls)
     modes = variant.modes or (0,)
     module = ir.Module()
@@ -94,7 +80,7 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
         if len(modes) < 2:  # nothing to choose
             emitter.emit()
             continue
-        place = builder.gep(floats_of(builder, function.args[-1]), [INDEX(FLOAT_MODE)])
+        place = builder.gep(floats_of(builder, function.args[-1]), [INDEX(op.FLOAT_MODE)])
         now = builder.and_(builder.load(place), INDEX(bits))
         with builder.if_then(builder.icmp_unsigned("==", now, INDEX(mode))):
             emitter.emit()
@@ -108,20 +94,13 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
 
 
 def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
-    """Emit the address of the floating-point state, which stands in the chunk before the fault."""
-    place = builder.gep(faults, [INDEX(CHUNK_FLOATS - FAULT_WORD)])
+    """Emit the address of the floating-point state, which the chunk holds before its fault."""
+    place = builder.gep(faults, [INDEX(op.CHUNK_FLOATS - op.FAULT_WORD)])
     return builder.inttoptr(builder.load(place), INDEX.as_pointer())
 
 
 class VertexWalk:
-    """Emits the loops over the rows and vertices of one driver.
-
-    Args:
-        builder: where.
-        cls: the vertex class.
-        columns: what the words of a row are.
-        arguments: of the driver.
-    """
+    """Emits the loops over the rows and vertices of one driver, whose arguments come last."""
 
     def __init__(
         self, builder: ir.IRBuilder, cls: type[Vertex], columns: Columns, *arguments: Any
@@ -152,15 +131,11 @@ class VertexWalk:
                 self.emit_vertex(parts)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what is done for one vertex.
-
-        Args:
-            parts: what the columns say of it, by field and part.
-        """
+        """Emit what is done for one vertex; `parts` are its numbers, by field and part."""
         raise NotImplementedError
 
     def _words(self, row: Any) -> list[Any]:
-        """Load the words of a row; what is the address of a table becomes a pointer."""
+        """Load the words of a row; addresses of tables become pointers."""
         builder = self.builder
         words = [builder.load(builder.gep(row, [INDEX(i)])) for i in range(width(self.columns))]
         for column, at in positions(self.columns):
@@ -172,13 +147,13 @@ class VertexWalk:
         return words
 
     def _number(self, column: Column, words: list[Any], k: Any) -> Any:
-        """Emit what a column says of vertex `k` of a run."""
+        """Emit the number that a column holds for vertex `k` of a run."""
         builder = self.builder
         if column.kind == "affine":
             return builder.add(words[0], builder.mul(k, words[1]))
         if column.kind == "flat":
-            # Not marked as apart from what vertices write: LLVM would load and store several
-            # vertices at once, which gathers and scatters make twice as slow.
+            # No alias scope says that vertices do not write here: LLVM would load and store for
+            # several vertices at once, by gathers and scatters, which is twice as slow.
             offset = builder.load(builder.gep(words[1], [k]))
             return builder.add(words[0], builder.zext(offset, INDEX))
         return words[0]
@@ -210,70 +185,59 @@ class DriverEmitter(VertexWalk):
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what runs one vertex.
-
-        Args:
-            parts: what the columns say of it, by field and part.
-        """
+        """Emit what runs one vertex; `parts` are its numbers, by field and part."""
         self.run(parts[NUMBER, "number"], self.arguments(parts))
 
     def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:
-        """Emit the arguments of `compute`, by name.
-
-        Args:
-            parts: what the columns say of a vertex, by field and part.
-        """
+        """Emit the arguments of `compute`, by name."""
         return {each.name: self._argument(each, parts) for each in arguments_of(self.cls)}
 
     def run(
-        self, vertex: Any, given: dict[str, Any], before_it_ends: Callable[[], None] | None = None
+        self,
+        vertex: Any,
+        arguments: dict[str, Any],
+        before_it_ends: Callable[[], None] | None = None,
     ) -> None:
-        """Emit what runs one vertex.
-
-        Args:
-            vertex: its number.
-            given: its arguments, by name.
-            before_it_ends: emits what is done before the driver returns, as the vertex stopped.
-        """
+        """Emit what runs one vertex; where it stops, `before_it_ends` precedes the return."""
         builder = self.builder
         builder.store(vertex, builder.gep(self._about, [INDEX(ABOUT_VERTEX)]))
         self._before_it_ends = before_it_ends
         if not self.has_workers:
-            self._call(vertex, INDEX(0), given)
+            self._call(vertex, INDEX(0), arguments)
             return
-        workers = given["num_workers.value"]
+        workers = arguments["num_workers.value"]
         with cgutils.for_range(builder, workers) as worker:
             number = worker.index
             if self._variant.falling:
                 number = builder.sub(builder.sub(workers, INDEX(1)), number)
-            given["self.worker"] = number
-            self._call(vertex, number, given)
+            arguments["self.worker"] = number
+            self._call(vertex, number, arguments)
 
-    def _call(self, vertex: Any, worker: Any, given: dict[str, Any]) -> None:
+    def _call(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
         """Call `compute`; when it stops, the driver does as well."""
         builder = self.builder
         if self._mode & STOCHASTIC:
             key = vertex_key(builder, self._launch, vertex, worker)
             begin(builder, random_of(builder, self._about), key)
-        result = builder.call(self._compute, list(given.values()))
+        result = builder.call(self._compute, list(arguments.values()))
         status, returned = (builder.extract_value(result, number) for number in range(2))
         with builder.if_then(builder.icmp_signed("!=", status, NARROW(0)), likely=False):
-            # Otherwise it is an index check, which recorded it.
+            # Smaller codes are those of index checks, which have recorded their fault.
             stopped = builder.icmp_signed(">=", status, NARROW(USER_EXCEPTION))
             with builder.if_then(stopped):
                 trapped = builder.icmp_signed("==", status, NARROW(TRAPPED_STATUS))
-                field = builder.select(trapped, INDEX(TRAPPED), INDEX(RAISED))
+                field = builder.select(trapped, INDEX(op.TRAPPED), INDEX(op.RAISED))
                 record_fault(builder, self.faults, vertex, field, INDEX(0), INDEX(0))
             if self._before_it_ends is not None:
                 self._before_it_ends()
             builder.ret_void()
         if self._returns:  # no other thread has this chunk
             with builder.if_then(builder.not_(returned)):
-                place = builder.gep(self.faults, [INDEX(CHUNK_FALSE - FAULT_WORD)])
+                place = builder.gep(self.faults, [INDEX(op.CHUNK_FALSE - op.FAULT_WORD)])
                 builder.store(INDEX(1), place)
 
     def _argument(self, argument: Argument, parts: Mapping[tuple[int, str], Any]) -> Any:
-        """Emit an argument of `compute`; what the form of a list makes needless is undefined."""
+        """Emit an argument of `compute`; one that the form of a list does not need is undefined."""
         builder, number, part = self.builder, argument.field, argument.part
         if number is None:
             return self._about if part == "about" else None

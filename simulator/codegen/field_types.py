@@ -46,12 +46,7 @@ def value_type(element: type[ElementType[Any]]) -> Any:
 
 
 class VectorType(types.IterableType):
-    """One edge of many elements.
-
-    Args:
-        field: whose elements they are.
-        number: of the field in its class.
-    """
+    """One edge of many elements; `number` is that of the field in its class."""
 
     def __init__(self, field: Field, number: int) -> None:
         self.element, self.number, self.writable = field.element, number, field.writes
@@ -73,11 +68,7 @@ class VectorIteratorType(types.SimpleIteratorType):
 
 
 class RowsType(types.Type):
-    """A list of edges.
-
-    Args:
-        vector: type of a row.
-    """
+    """A list of edges; `vector` is the type of a row."""
 
     def __init__(self, vector: VectorType) -> None:
         self.vector = vector
@@ -93,18 +84,14 @@ class ScalarType(types.Type):
 
 
 class SelfType(types.Type):
-    """`self` of one vertex class.
-
-    Args:
-        cls: the vertex class.
-    """
+    """`self` of one vertex class."""
 
     def __init__(self, cls: type[Vertex]) -> None:
         self._cls = ref(cls)  # Numba keeps types for ever
         fields = cls.fields.values()
         self.members = [(f.name, _member_type(f, number)) for number, f in enumerate(fields)]
         self.by_name = dict(self.members)
-        # Numba takes types of one name for one, also when the class of the first is gone.
+        # Types of equal names are equal to Numba, even when the class of the first is gone.
         super().__init__(f"{cls.__module__}.{cls.__qualname__}({next(_NUMBERS)})")
 
     @property
@@ -120,8 +107,7 @@ class SelfType(types.Type):
     def check_store(self, name: str, value: Any) -> None:
         """Refuse `self.name = value` where it is no store to a scalar edge.
 
-        Raises:
-            TypingError: with the reason; Numba adds the user's line.
+        Raises `TypingError` with the reason; Numba adds the user's line.
         """
         member = self.by_name.get(name)
         if not isinstance(member, ScalarType) or member.is_state:
@@ -137,15 +123,9 @@ def _member_type(field: Field, number: int) -> Any:
 
 
 def stored_type(vector: VectorType, value: Any, what: str) -> Any:
-    """Return the Numba type that a stored value is cast to.
+    """Return the Numba type that a stored value is cast to; messages say `what` is stored to.
 
-    Args:
-        vector: how the element is stored.
-        value: Numba type of the value.
-        what: what is stored to, for the message.
-
-    Raises:
-        TypingError: with the reason; Numba adds the user's line.
+    Raises `TypingError` with the reason; Numba adds the user's line.
     """
     if not vector.writable:
         raise TypingError(f"{what} is read-only")
@@ -175,7 +155,7 @@ class _StoredModel(models.PrimitiveModel):
 
 
 def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Members of whatever has elements: their address, its own, and what accesses need beside."""
+    """Return the members of a type with elements: their address, its own, those accesses need."""
     members = [("data", types.CPointer(_Stored(vector.element))), *own]
     if vector.element.requires_metadata:
         members.append(("metadata", types.uint8))

@@ -31,12 +31,10 @@ Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 def _define(
     function: Any, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
 ) -> Callable[[Emit], Emit]:
-    """Register a number function.
+    """Register a function of numbers, `function` as `compute` calls it.
 
-    Args:
-        function: what `compute` calls.
-        result: from typing context and argument types to the result type, None to refuse.
-        casts: whether arguments are cast to the result type first.
+    `result` returns the result type for a typing context and argument types, None to refuse;
+    `casts` says whether arguments are cast to that type first.
     """
 
     def stub(*args: Any) -> Any:
@@ -243,7 +241,7 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
     def _lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         rounding = builder.module.declare_intrinsic(intrinsic, [args[0].type])
         rounded = builder.call(rounding, args)
-        # Numba's own `//` asks for the rounded float.
+        # Numba's own `//` expects the rounded float.
         return rounded if isinstance(sig.return_type, types.Float) else _saturated(builder, rounded)
 
     @overrides.lower(function, types.int64)

@@ -1,13 +1,13 @@
 """The compiled interpreter: loops, branches and calls without Python between them.
 
-A step costs a few nanoseconds beside hundreds for a Python walker, so a Repeat of small
-Executes runs at the speed of the vertices.  `launcher` runs the vertices; here is what stands
-around them.
+A step costs a few nanoseconds instead of the hundreds of an interpreter in Python, so a Repeat of
+small Executes runs at the speed of the vertices.  `launcher` runs the vertices; this module runs
+all other ops.
 
 Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
-in the middle of a launch if need be, and is called again.  It enters with one argument (`enter`):
-for seven, ctypes takes a quarter of a microsecond longer, and after each block of a stream Python
-enters anew.
+in the middle of a launch if need be, and is called again.  It is entered with one argument
+(`enter`): for seven, ctypes takes a quarter of a microsecond longer, and Python enters anew after
+each block of a stream.
 
 Importing this module imports llvmlite.
 """
@@ -19,40 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    CALLED,
-    COLLECT,
-    DONE,
-    EXPECT,
-    FAULTED,
-    FLOATS,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    LAUNCH_WORDS,
-    MARK,
-    OP_WORDS,
-    PAUSED,
-    REPEAT,
-    RETURN,
-    SAME,
-    STATE_CALLBACK,
-    STATE_DEADLINE,
-    STATE_DEPTH,
-    STATE_FLOATS,
-    STATE_REASON,
-    STATE_RECENT,
-    STATE_REPLICAS,
-    STATE_ROW,
-    STATE_STRIDE,
-    STATE_TRACE,
-    SWITCH,
-)
+from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Bytes, Int64s
 from poplite.simulator.codegen.launcher import (
@@ -71,16 +38,16 @@ SLICE_NS = 50_000_000
 """Time between two returns to Python."""
 
 LOOK_NS = 2_000
-"""Time between two looks at the clock, by what ops are known to cost."""
+"""Time between two looks at the clock, by the known cost of ops."""
 
 OP_NS, LAUNCH_NS = 4, 32
-"""What ops are said to cost beside the work of launches, of which few lie between two looks."""
+"""Assumed cost of ops and launches beside the vertices they run; few lie between two looks."""
 
 SURPRISE_NS = 2_000_000
-"""Time between two looks that no known cost explains, from which launches are measured anew."""
+"""Launches are measured anew when this much time between two looks is unexplained."""
 
 ARGUMENTS = 7
-"""Of the interpreter, all of them addresses."""
+"""Number of arguments of `interpret`, all of them addresses."""
 
 
 def _emit_number(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
@@ -100,8 +67,8 @@ def _scalar(arena: Bytes, position: int, size: int) -> int:
 def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
     """Tell whether a scalar is the same in all replicas, or true in all of them or none."""
     first = _scalar(arena, position, size)
-    for replica in range(1, state[STATE_REPLICAS]):
-        other = _scalar(arena, position + replica * state[STATE_STRIDE], size)
+    for replica in range(1, state[op.STATE_REPLICAS]):
+        other = _scalar(arena, position + replica * state[op.STATE_STRIDE], size)
         if other != first and (same or other == 0 or first == 0):
             return False
     return True
@@ -109,15 +76,15 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
 
 def _row_of_case(ops: Int64s, at: int, value: int) -> int:
     """Return the row that a SWITCH goes on with."""
-    first = at // OP_WORDS + 1
+    first = at // op.OP_WORDS + 1
     low, high = 0, ops[at + 1]
     while low < high:
         middle = (low + high) // 2
-        if ops[(first + middle) * OP_WORDS + 1] < value:
+        if ops[(first + middle) * op.OP_WORDS + 1] < value:
             low = middle + 1
         else:
             high = middle
-    case = (first + low) * OP_WORDS
+    case = (first + low) * op.OP_WORDS
     found = low < ops[at + 1] and ops[case + 1] == value
     return ops[case + 2] if found else ops[at + 3]
 
@@ -131,100 +98,91 @@ def interpret(
     returns: Int64s,
     counts: Int64s,
 ) -> int:
-    """Run ops from the row in `state` until the end, a callback, a fault or the deadline.
+    """Run ops from the row in `state` on; return DONE, PAUSED, CALLED or FAULTED.
 
-    Args:
-        ops: the op rows.
-        launches: the launch table.
-        arena: the memory.
-        state: where to go on, and what to call.
-        loops: iterations left of each Repeat.
-        returns: row behind each CALL that has not returned.
-        counts: how often each row ran.
-
-    Returns:
-        DONE, PAUSED, CALLED or FAULTED.
+    `loops` are the iterations left of each Repeat, `returns` the rows behind CALLs that have not
+    returned, `counts` how often each row ran.
     """
-    row, now = state[STATE_ROW], clock(state)
+    row, now = state[op.STATE_ROW], clock(state)
     deadline = now + SLICE_NS
-    state[STATE_DEADLINE] = deadline
+    state[op.STATE_DEADLINE] = deadline
     while now < deadline:
         looked, budget, recent = now, LOOK_NS, 0
         while budget > 0:
-            at = row * OP_WORDS
-            op = ops[at]
+            at = row * op.OP_WORDS
+            kind = ops[at]
             budget -= OP_NS
-            if op == LAUNCH:
-                launch = address(launches) + 8 * LAUNCH_WORDS * ops[at + 1]
+            if kind == op.LAUNCH:
+                launch = address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1]
                 cost = run_launch(launch, state)
                 if cost < 0:
-                    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
-                    return PAUSED
+                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
+                    return op.PAUSED
                 if faulted(launch):
-                    state[STATE_ROW], state[STATE_REASON] = row, FAULTED
-                    return FAULTED
-                state[STATE_RECENT + recent] = launch
+                    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.FAULTED
+                    return op.FAULTED
+                state[op.STATE_RECENT + recent] = launch
                 recent += 1
                 counts[row] += 1
-                if state[STATE_TRACE] != 0:
-                    record(state[STATE_TRACE], row)
+                if state[op.STATE_TRACE] != 0:
+                    record(state[op.STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
-                if ops[at + 2] != 0:  # the step goes on: it is not left between two launches
+                if ops[at + 2] != 0:  # the step goes on, and must not be cut between launches
                     budget = max(budget, 1)
-            elif op == AGAIN:
+            elif kind == op.AGAIN:
                 loops[ops[at + 1]] -= 1
                 row = ops[at + 2] if loops[ops[at + 1]] > 0 else row + 1
-            elif op == JUMP_IF_NONZERO:
+            elif kind == op.JUMP_IF_NONZERO:
                 row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) != 0 else row + 1
-            elif op == JUMP_IF_ZERO:
+            elif kind == op.JUMP_IF_ZERO:
                 row = ops[at + 1] if _scalar(arena, ops[at + 2], ops[at + 3]) == 0 else row + 1
-            elif op == JUMP:
+            elif kind == op.JUMP:
                 row = ops[at + 1]
-            elif op == REPEAT:
+            elif kind == op.REPEAT:
                 loops[ops[at + 1]] = ops[at + 2]
                 row = row + 1 if ops[at + 2] > 0 else ops[at + 3]
-            elif op == CALL:
-                returns[state[STATE_DEPTH]] = row + 1
-                state[STATE_DEPTH] += 1
+            elif kind == op.CALL:
+                returns[state[op.STATE_DEPTH]] = row + 1
+                state[op.STATE_DEPTH] += 1
                 row = ops[at + 1]
-            elif op == RETURN:
-                state[STATE_DEPTH] -= 1
-                row = returns[state[STATE_DEPTH]]
-            elif op == SWITCH:
+            elif kind == op.RETURN:
+                state[op.STATE_DEPTH] -= 1
+                row = returns[state[op.STATE_DEPTH]]
+            elif kind == op.SWITCH:
                 row = _row_of_case(ops, at, _scalar(arena, ops[at + 2], 4))
-            elif op == CALLBACK:
-                if ops[at + 1] >= 0:  # not a look of strict checks
+            elif kind == op.CALLBACK:
+                if ops[at + 1] >= 0:  # an action of the program
                     counts[row] += 1
-                    if state[STATE_TRACE] != 0:
-                        record(state[STATE_TRACE], row)
-                state[STATE_CALLBACK], state[STATE_ROW] = ops[at + 1], row + 1
-                state[STATE_REASON] = CALLED
-                return CALLED
-            elif op in (AGREE, SAME):
-                is_equal = _agree(arena, ops[at + 2], ops[at + 3], op == SAME, state)
+                    if state[op.STATE_TRACE] != 0:
+                        record(state[op.STATE_TRACE], row)
+                state[op.STATE_CALLBACK], state[op.STATE_ROW] = ops[at + 1], row + 1
+                state[op.STATE_REASON] = op.CALLED
+                return op.CALLED
+            elif kind in (op.AGREE, op.SAME):
+                is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
                 row = ops[at + 1] if is_equal else row + 1
-            elif op == FLOATS:
-                change_floats(state[STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
+            elif kind == op.FLOATS:
+                change_floats(state[op.STATE_FLOATS], ops[at + 1], ops[at + 2], ops[at + 3])
                 row += 1
-            elif op == MARK:
+            elif kind == op.MARK:
                 counts[row] += 1
                 row += 1
-            elif op == EXPECT:
-                expect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1])
+            elif kind == op.EXPECT:
+                expect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1])
                 row += 1
-            elif op == COLLECT:
-                collect(address(launches) + 8 * LAUNCH_WORDS * ops[at + 1], ops[at + 2])
+            elif kind == op.COLLECT:
+                collect(address(launches) + 8 * op.LAUNCH_WORDS * ops[at + 1], ops[at + 2])
                 row += 1
             else:
-                state[STATE_REASON] = DONE
-                return DONE
+                state[op.STATE_REASON] = op.DONE
+                return op.DONE
         now = clock(state)
         if now - looked > LOOK_NS - budget + SURPRISE_NS:  # one of them takes longer than it did
             for number in range(recent):
-                forget_cost(state[STATE_RECENT + number])
-    state[STATE_ROW], state[STATE_REASON] = row, PAUSED
-    return PAUSED
+                forget_cost(state[op.STATE_RECENT + number])
+    state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
+    return op.PAUSED
 
 
 def _emit_enter(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
@@ -240,12 +198,5 @@ _enter = Primitive(_emit_enter)
 
 
 def enter(words: Int64s) -> int:
-    """Run the interpreter.
-
-    Args:
-        words: its arguments, and its own address behind them.
-
-    Returns:
-        What it returns.
-    """
+    """Run the interpreter, with its arguments in `words` and its own address behind them."""
     return _enter(words)

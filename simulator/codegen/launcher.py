@@ -1,6 +1,6 @@
 """Compiled code that runs one launch: chunk after chunk, or shared by threads.
 
-What a launch costs is known from its first runs.  In those, and always where it takes long, it
+What a launch costs is known from its first runs.  In those, and whenever a launch takes long, it
 runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
 each.  So a launch of a million slow vertices can be cut wherever one of them ends, and a launch
 of six quick ones is not slowed down.
@@ -18,52 +18,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable.opcodes import (
-    CHUNK_ARENA,
-    CHUNK_DRIVER,
-    CHUNK_FALSE,
-    CHUNK_FIRST,
-    CHUNK_HIGH,
-    CHUNK_LAST,
-    CHUNK_LOW,
-    CHUNK_ROW,
-    CHUNK_ROWS,
-    CHUNK_VERTEX,
-    CHUNK_WIDTH,
-    CHUNK_WORDS,
-    ENTRY_CLOCK,
-    ENTRY_CLOCK_KIND,
-    ENTRY_KERNEL,
-    ENTRY_PARALLEL_FOR,
-    ENTRY_THREADS,
-    FAULT_WORD,
-    FLOAT_EXECUTIONS,
-    FLOAT_MODE,
-    LAUNCH_CHECKED,
-    LAUNCH_CHUNKS,
-    LAUNCH_COST,
-    LAUNCH_COUNT,
-    LAUNCH_SHARE_COUNT,
-    LAUNCH_SHARES,
-    LAUNCH_SPENT,
-    LAUNCH_UNMEASURED,
-    STATE_CUT,
-    STATE_DEADLINE,
-    STATE_ENTRIES,
-    TRACE_ROOM,
-    TRACE_ROWS,
-    TRACE_USED,
-)
+from poplite.executable import opcodes as op
 from poplite.jit.kernel_code import WORD, Primitive
 from poplite.jit.kernels import Int64s
 
 LONG_NS = 2_000_000
-"""What a launch costs that always runs in pieces."""
+"""A launch that costs more always runs in pieces."""
 
 PIECE_NS = 1_000_000
 """A piece that took longer is followed by a smaller one."""
 
-CHUNK_BYTES = 8 * CHUNK_WORDS
+CHUNK_BYTES = 8 * op.CHUNK_WORDS
 
 _POINTER, _BYTES = WORD.as_pointer(), ir.IntType(8).as_pointer()
 
@@ -86,20 +51,20 @@ def _emit_address(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
 
 
 def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
-    """Make room for a value, once a call of the function."""
+    """Allocate a value on the stack, in the entry block so that loops allocate it once."""
     with builder.goto_entry_block():
         return builder.alloca(kind)
 
 
 def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
     """Load some of the addresses of what the interpreter calls."""
-    place = builder.load(builder.gep(state, [WORD(STATE_ENTRIES)]))
+    place = builder.load(builder.gep(state, [WORD(op.STATE_ENTRIES)]))
     table = builder.inttoptr(place, _POINTER)
     return [builder.load(builder.gep(table, [WORD(number)])) for number in numbers]
 
 
 def _emit_clock(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-    clock, kind = _entries(builder, args[0], ENTRY_CLOCK, ENTRY_CLOCK_KIND)
+    clock, kind = _entries(builder, args[0], op.ENTRY_CLOCK, op.ENTRY_CLOCK_KIND)
     time = _on_stack(builder, ir.ArrayType(WORD, 2))
     number = ir.IntType(32)
     function = ir.FunctionType(number, [number, time.type]).as_pointer()
@@ -112,12 +77,12 @@ def _emit_call(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     chunk = builder.inttoptr(args[0], _POINTER)
     driver, arena, rows = (
         builder.load(builder.gep(chunk, [WORD(word)]))
-        for word in (CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS)
+        for word in (op.CHUNK_DRIVER, op.CHUNK_ARENA, op.CHUNK_ROWS)
     )
     kind = ir.FunctionType(ir.VoidType(), [_BYTES, _POINTER, *[WORD] * 4, _POINTER])
     function = builder.inttoptr(driver, kind.as_pointer())
     data = [builder.inttoptr(arena, _BYTES), builder.inttoptr(rows, _POINTER)]
-    builder.call(function, [*data, *args[1:], builder.gep(chunk, [WORD(FAULT_WORD)])])
+    builder.call(function, [*data, *args[1:], builder.gep(chunk, [WORD(op.FAULT_WORD)])])
 
 
 def _emit_share(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
@@ -132,7 +97,7 @@ def _emit_share(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     for place, each in zip(places, passed, strict=True):
         builder.store(each, place)
     blocks = [builder.bitcast(place, _BYTES) for place in places]
-    called = ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL
+    called = op.ENTRY_PARALLEL_FOR, op.ENTRY_THREADS, op.ENTRY_KERNEL
     parallel_for, get_num_threads, kernel = _entries(builder, state, *called)
     count_type = ir.FunctionType(WORD, []).as_pointer()
     threads = builder.call(builder.inttoptr(get_num_threads, count_type), [])
@@ -152,16 +117,16 @@ _share = Primitive(_emit_share)
 
 def _run_chunk(chunk: int) -> None:
     """Run all vertices of a chunk."""
-    low, high = word(chunk, CHUNK_LOW), word(chunk, CHUNK_HIGH)
-    _call_driver(chunk, low, high, word(chunk, CHUNK_FIRST), word(chunk, CHUNK_LAST))
+    low, high = word(chunk, op.CHUNK_LOW), word(chunk, op.CHUNK_HIGH)
+    _call_driver(chunk, low, high, word(chunk, op.CHUNK_FIRST), word(chunk, op.CHUNK_LAST))
 
 
 def _run_pieces(chunk: int, state: Int64s) -> None:
     """Run a chunk from where it goes on, until its end, a fault or the deadline."""
-    rows, width = word(chunk, CHUNK_ROWS), word(chunk, CHUNK_WIDTH)
-    high, last = word(chunk, CHUNK_HIGH), word(chunk, CHUNK_LAST)
-    row, vertex = word(chunk, CHUNK_ROW), word(chunk, CHUNK_VERTEX)
-    now, deadline, size = clock(state), state[STATE_DEADLINE], 1
+    rows, width = word(chunk, op.CHUNK_ROWS), word(chunk, op.CHUNK_WIDTH)
+    high, last = word(chunk, op.CHUNK_HIGH), word(chunk, op.CHUNK_LAST)
+    row, vertex = word(chunk, op.CHUNK_ROW), word(chunk, op.CHUNK_VERTEX)
+    now, deadline, size = clock(state), state[op.STATE_DEADLINE], 1
     while row < high and now < deadline:
         end_row, end = row, vertex + size
         while True:
@@ -175,22 +140,19 @@ def _run_pieces(chunk: int, state: Int64s) -> None:
         _call_driver(chunk, row, end_row + 1, vertex, end)
         row = end_row + 1 if end == count else end_row
         vertex = 0 if end == count else end
-        if word(chunk, FAULT_WORD) != 0:
+        if word(chunk, op.FAULT_WORD) != 0:
             row = high
         before, now = now, clock(state)
         size = 2 * size if now - before < PIECE_NS else max(1, size // 2)
-    set_word(chunk, CHUNK_ROW, row)
-    set_word(chunk, CHUNK_VERTEX, vertex)
+    set_word(chunk, op.CHUNK_ROW, row)
+    set_word(chunk, op.CHUNK_VERTEX, vertex)
 
 
 def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
-    """Run one thread's share of a launch; the kernel given to the threading layer.
+    """Run one thread's share of a launch; the kernel passed to the threading layer.
 
-    Args:
-        chunks: address of its first chunk.
-        dimensions: how many chunks.
-        steps: bytes from chunk to chunk.
-        state: the interpreter's state to run in pieces, or null.
+    `chunks` holds the address of its first chunk, `dimensions` their number, `steps` the bytes from
+    one to the next; `state` is null unless they run in pieces.
     """
     first = chunks[0]
     for number in range(dimensions[0]):
@@ -204,11 +166,11 @@ def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s)
 def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int64s) -> int:
     """Run a launch in pieces and note what it costs; return what it took, -1 where it was cut."""
     begin = clock(state)
-    if state[STATE_CUT] == 0:
+    if state[op.STATE_CUT] == 0:
         for number in range(count):
             chunk = chunks + CHUNK_BYTES * number
-            set_word(chunk, CHUNK_ROW, word(chunk, CHUNK_LOW))
-            set_word(chunk, CHUNK_VERTEX, word(chunk, CHUNK_FIRST))
+            set_word(chunk, op.CHUNK_ROW, word(chunk, op.CHUNK_LOW))
+            set_word(chunk, op.CHUNK_VERTEX, word(chunk, op.CHUNK_FIRST))
     if shared:
         _share(chunks, count, state, address(state))
     else:
@@ -217,89 +179,89 @@ def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int
     unfinished = 0
     for number in range(count):
         chunk = chunks + CHUNK_BYTES * number
-        if word(chunk, CHUNK_ROW) < word(chunk, CHUNK_HIGH):
+        if word(chunk, op.CHUNK_ROW) < word(chunk, op.CHUNK_HIGH):
             unfinished += 1
-    spent = word(launch, LAUNCH_SPENT) + clock(state) - begin
+    spent = word(launch, op.LAUNCH_SPENT) + clock(state) - begin
     if unfinished > 0:
-        set_word(launch, LAUNCH_SPENT, spent)
-        state[STATE_CUT] = 1
+        set_word(launch, op.LAUNCH_SPENT, spent)
+        state[op.STATE_CUT] = 1
         return -1
-    set_word(launch, LAUNCH_SPENT, 0)
-    state[STATE_CUT] = 0
-    # The first run of all also brings data into the caches: the quickest counts.
-    known = word(launch, LAUNCH_COST)
-    set_word(launch, LAUNCH_COST, spent if known == 0 else min(spent, known))
+    set_word(launch, op.LAUNCH_SPENT, 0)
+    state[op.STATE_CUT] = 0
+    # The first run also brings data into the caches, so the quickest run counts.
+    known = word(launch, op.LAUNCH_COST)
+    set_word(launch, op.LAUNCH_COST, spent if known == 0 else min(spent, known))
     if spent < LONG_NS:
-        set_word(launch, LAUNCH_UNMEASURED, word(launch, LAUNCH_UNMEASURED) - 1)
+        set_word(launch, op.LAUNCH_UNMEASURED, word(launch, op.LAUNCH_UNMEASURED) - 1)
     return spent
 
 
 def run_launch(launch: int, state: Int64s) -> int:
     """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
-    chunks, count = word(launch, LAUNCH_CHUNKS), word(launch, LAUNCH_COUNT)
+    chunks, count = word(launch, op.LAUNCH_CHUNKS), word(launch, op.LAUNCH_COUNT)
     shared = False
-    shares = word(launch, LAUNCH_SHARE_COUNT)
-    if shares > 0 and word(state[STATE_ENTRIES], ENTRY_PARALLEL_FOR) != 0:
-        chunks, count = word(launch, LAUNCH_SHARES), shares
+    shares = word(launch, op.LAUNCH_SHARE_COUNT)
+    if shares > 0 and word(state[op.STATE_ENTRIES], op.ENTRY_PARALLEL_FOR) != 0:
+        chunks, count = word(launch, op.LAUNCH_SHARES), shares
         shared = True
-    if word(launch, LAUNCH_UNMEASURED) != 0:
+    if word(launch, op.LAUNCH_UNMEASURED) != 0:
         return _run_measured(launch, chunks, count, shared, state)
     if shared:
         _share(chunks, count, state, 0)
     else:
         for number in range(count):
             _run_chunk(chunks + CHUNK_BYTES * number)
-    return word(launch, LAUNCH_COST)
+    return word(launch, op.LAUNCH_COST)
 
 
 def forget_cost(launch: int) -> None:
     """Forget what a launch costs, and let its next run be measured."""
-    set_word(launch, LAUNCH_COST, 0)
-    set_word(launch, LAUNCH_UNMEASURED, max(1, word(launch, LAUNCH_UNMEASURED)))
+    set_word(launch, op.LAUNCH_COST, 0)
+    set_word(launch, op.LAUNCH_UNMEASURED, max(1, word(launch, op.LAUNCH_UNMEASURED)))
 
 
 def record(trace: int, row: int) -> None:
     """Note that a row ran, as long as there is room."""
-    used = word(trace, TRACE_USED)
-    if used < word(trace, TRACE_ROOM):
-        set_word(trace, TRACE_ROWS + used, row)
-        set_word(trace, TRACE_USED, used + 1)
+    used = word(trace, op.TRACE_USED)
+    if used < word(trace, op.TRACE_ROOM):
+        set_word(trace, op.TRACE_ROWS + used, row)
+        set_word(trace, op.TRACE_USED, used + 1)
 
 
 def change_floats(floats: int, clear: int, set: int, executions: int) -> None:
     """Change the floating-point state."""
-    set_word(floats, FLOAT_MODE, word(floats, FLOAT_MODE) & ~clear | set)
-    set_word(floats, FLOAT_EXECUTIONS, word(floats, FLOAT_EXECUTIONS) + executions)
+    set_word(floats, op.FLOAT_MODE, word(floats, op.FLOAT_MODE) & ~clear | set)
+    set_word(floats, op.FLOAT_EXECUTIONS, word(floats, op.FLOAT_EXECUTIONS) + executions)
 
 
 def expect(launch: int) -> None:
     """Forget what the vertices of a launch returned."""
     for part in range(2):
-        chunk = word(launch, LAUNCH_CHUNKS if part == 0 else LAUNCH_SHARES)
-        for _ in range(word(launch, LAUNCH_COUNT if part == 0 else LAUNCH_SHARE_COUNT)):
-            set_word(chunk, CHUNK_FALSE, 0)
+        chunk = word(launch, op.LAUNCH_CHUNKS if part == 0 else op.LAUNCH_SHARES)
+        for _ in range(word(launch, op.LAUNCH_COUNT if part == 0 else op.LAUNCH_SHARE_COUNT)):
+            set_word(chunk, op.CHUNK_FALSE, 0)
             chunk += CHUNK_BYTES
 
 
 def collect(launch: int, position: int) -> None:
     """Store in the arena of every chunk whether none of the vertices there returned false."""
-    for part in range(3):  # all are true, but where a chunk or a share says otherwise
-        chunk = word(launch, LAUNCH_CHUNKS if part < 2 else LAUNCH_SHARES)
-        for _ in range(word(launch, LAUNCH_COUNT if part < 2 else LAUNCH_SHARE_COUNT)):
+    for part in range(3):  # first all are set to true, then chunks and shares clear some
+        chunk = word(launch, op.LAUNCH_CHUNKS if part < 2 else op.LAUNCH_SHARES)
+        for _ in range(word(launch, op.LAUNCH_COUNT if part < 2 else op.LAUNCH_SHARE_COUNT)):
             if part == 0:
-                _set_byte(word(chunk, CHUNK_ARENA) + position, 1)
-            elif word(chunk, CHUNK_FALSE) != 0:
-                _set_byte(word(chunk, CHUNK_ARENA) + position, 0)
+                _set_byte(word(chunk, op.CHUNK_ARENA) + position, 1)
+            elif word(chunk, op.CHUNK_FALSE) != 0:
+                _set_byte(word(chunk, op.CHUNK_ARENA) + position, 0)
             chunk += CHUNK_BYTES
 
 
 def faulted(launch: int) -> bool:
     """Tell whether a vertex of a launch left a fault record."""
-    if word(launch, LAUNCH_CHECKED) != 0:
+    if word(launch, op.LAUNCH_CHECKED) != 0:
         for part in range(2):
-            chunk = word(launch, LAUNCH_CHUNKS if part == 0 else LAUNCH_SHARES)
-            for _ in range(word(launch, LAUNCH_COUNT if part == 0 else LAUNCH_SHARE_COUNT)):
-                if word(chunk, FAULT_WORD) != 0:
+            chunk = word(launch, op.LAUNCH_CHUNKS if part == 0 else op.LAUNCH_SHARES)
+            for _ in range(word(launch, op.LAUNCH_COUNT if part == 0 else op.LAUNCH_SHARE_COUNT)):
+                if word(chunk, op.FAULT_WORD) != 0:
                     return True
                 chunk += CHUNK_BYTES
     return False

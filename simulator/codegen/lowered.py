@@ -36,23 +36,18 @@ if TYPE_CHECKING:
 def lowered_text(cls: type[Vertex], mode: int) -> str:
     """Return `compute` of a class as the text of an LLVM module, not optimized.
 
-    Args:
-        cls: the vertex class.
-        mode: what stops a vertex, see `compute_code`.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when it is outside the dialect.
     """
     arguments = {each.name: each.kind for each in arguments_of(cls)}
 
-    def emit(context: Any, builder: ir.IRBuilder, given: Sequence[Any]) -> Any:
-        return _emit_call(context, builder, cls, mode, dict(zip(arguments, given, strict=True)))
+    def emit(context: Any, builder: ir.IRBuilder, operands: Sequence[Any]) -> Any:
+        return _emit_call(context, builder, cls, mode, dict(zip(arguments, operands, strict=True)))
 
     return str(emitted_module(COMPUTE, arguments, RESULT, emit))
 
 
 def _emit_call(
-    context: Any, builder: ir.IRBuilder, cls: type[Vertex], mode: int, given: dict[str, Any]
+    context: Any, builder: ir.IRBuilder, cls: type[Vertex], mode: int, operands: dict[str, Any]
 ) -> Any:
     """Emit a call of `compute`; return how it ended, and what it returned."""
     checked, typing = check(cls), context.typing_context
@@ -65,7 +60,7 @@ def _emit_call(
         compute = compile_inlined(context, cls.compute, [kind, *worker], result)
     finally:
         typing.watch = None
-    values = [_self(context, builder, kind, given), *(given["self.worker"] for _ in worker)]
+    values = [_self(context, builder, kind, operands), *(operands["self.worker"] for _ in worker)]
     status, returned = context.call_internal_no_propagate(
         builder, compute, signature(result, kind, *worker), values
     )
@@ -81,13 +76,13 @@ def _traps(checked: Checked, mode: int) -> Traps | None:
     return Traps(mode & TRAPS, at_once=checked.may_not_end, stores=bool(stores))
 
 
-def _self(context: Any, builder: ir.IRBuilder, kind: SelfType, given: dict[str, Any]) -> Any:
+def _self(context: Any, builder: ir.IRBuilder, kind: SelfType, operands: dict[str, Any]) -> Any:
     members = [cgutils.create_struct_proxy(each)(context, builder) for _, each in kind.members]
     for argument in arguments_of(kind.cls):
         if argument.field is not None:
-            setattr(members[argument.field], argument.part, given[argument.name])
+            setattr(members[argument.field], argument.part, operands[argument.name])
     proxy = cgutils.create_struct_proxy(kind)(context, builder)
     for (name, _), member in zip(kind.members, members, strict=True):
-        member.about = given["self.about"]
+        member.about = operands["self.about"]
         setattr(proxy, name, member._getvalue())
     return proxy._getvalue()

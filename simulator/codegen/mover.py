@@ -1,9 +1,9 @@
 """The driver that moves bytes: copies, gathers and scatters.
 
 Its rows are the records of `poplite.executable.moves`.  Blocks of a few sizes, up to a cache line,
-are moved by one load and one store, as the call of the C library costs more than the move; one
-element repeated side by side is a loop of stores, which the compiler widens.  In launches too large
-for the caches, large blocks are written past them.
+are moved by one load and one store, as the call of the C library costs more than the move.  One
+element repeated side by side is a loop of stores, which LLVM makes vector stores.  In launches too
+large for the caches, large blocks are written past them.
 
 Importing this module imports llvmlite.
 """
@@ -27,23 +27,17 @@ INLINE_BYTES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of blocks that are moved by one load and one store."""
 
 LINE_BYTES = 64
-"""What is written past the caches at a time."""
+"""Bytes that are written past the caches at a time."""
 
 STREAMED_BLOCK = 4096
-"""Bytes of a block from which it is worth while to write it past the caches."""
+"""Bytes from which a block is written past the caches."""
 
 Place = Callable[[Any], tuple[Any, Any]]
 """From the number of a block to its destination and its source."""
 
 
 class _Mover:
-    """Emits what moves one record.
-
-    Args:
-        builder: where.
-        arena: address that positions count from.
-        streamed: whether large blocks are written past the caches.
-    """
+    """Emits the moves of one record; `streamed` writes large blocks past the caches."""
 
     def __init__(self, builder: ir.IRBuilder, arena: Any, streamed: bool) -> None:
         self.builder, self.arena, self.streamed = builder, arena, streamed
@@ -102,7 +96,7 @@ class _Mover:
                     self._block(*place(row), size, width)
 
     def _by_size(self, size: Any) -> Any:
-        """Yield each size that is moved inline, and None for all others, where to emit it."""
+        """Yield each size that is moved inline, and None for all others, where its code goes."""
         builder = self.builder
         done, other = (builder.append_basic_block() for _ in range(2))
         chosen = builder.switch(size, other)
@@ -133,7 +127,7 @@ class _Mover:
                     _copy(builder, to, start, size)
 
     def _stream(self, to: Any, start: Any, size: Any) -> None:
-        """Emit a copy in lines of the destination, and what lies before and behind them."""
+        """Emit a copy in cache lines of the destination, and of the bytes around them."""
         builder = self.builder
         before = builder.and_(builder.neg(builder.ptrtoint(to, WORD)), WORD(LINE_BYTES - 1))
         _copy(builder, to, start, before)
@@ -166,7 +160,7 @@ def _copy(builder: ir.IRBuilder, to: Any, start: Any, size: Any) -> None:
 
 @contextmanager
 def _each(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
-    """Emit a loop; what is emitted inside is its body, which is given the number of the round."""
+    """Emit a loop; what is emitted inside is its body, and the value yielded is its number."""
     before, head, body, end = builder.block, *(builder.append_basic_block() for _ in range(3))
     builder.branch(head)
     builder.position_at_end(head)
@@ -197,17 +191,7 @@ _fence = Primitive(_emit_fence)
 def move(
     arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Move the bytes of some records.
-
-    Args:
-        arena: what positions count from.
-        rows: the records.
-        low: the first of them.
-        high: behind the last.
-        first: not used, as are those behind it.
-        last: -
-        faults: -
-    """
+    """Move the bytes of records `low` to `high`; the arguments behind are those of every driver."""
     for number in range(low, high):
         _move_record(arena, rows, number)
 
@@ -218,4 +202,4 @@ def move_past_caches(
     """Move the bytes of some records, large blocks past the caches; as `move`."""
     for number in range(low, high):
         _stream_record(arena, rows, number)
-    _fence()  # what went past the caches is not ordered by itself
+    _fence()  # stores past the caches are not ordered otherwise

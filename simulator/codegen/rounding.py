@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_SEED
+from poplite.executable import opcodes as op
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import NAN_CODE
 from poplite.vertex.compute.interpreted.stores import (
@@ -29,51 +29,29 @@ WORD, BITS, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
 
 
 def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
-    """Emit the part of the key that all vertices of a launch have in common.
-
-    Args:
-        builder: where.
-        floats: address of the words of the floating-point state.
-    """
+    """Emit the part of the key that all vertices of a launch share, from the state's address."""
     seed, executions = (
-        builder.load(builder.gep(floats, [WORD(word)])) for word in (FLOAT_SEED, FLOAT_EXECUTIONS)
+        builder.load(builder.gep(floats, [WORD(word)]))
+        for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS)
     )
     return _mixed(builder, builder.add(seed, builder.mul(executions, WORD(GOLDEN))))
 
 
 def vertex_key(builder: ir.IRBuilder, launch: Any, vertex: Any, worker: Any) -> Any:
-    """Emit what the random bits of one worker hang on.
-
-    Args:
-        builder: where.
-        launch: see `launch_key`.
-        vertex: i64, position of the vertex in its compute set.
-        worker: i64, number of the worker.
-    """
+    """Emit what the random bits of one worker depend on; all i64."""
     number = builder.add(builder.mul(vertex, WORD(WORKERS)), worker)
     return _mixed(builder, builder.add(launch, builder.mul(number, WORD(GOLDEN))))
 
 
 def begin(builder: ir.IRBuilder, random: Any, key: Any) -> None:
-    """Emit the beginning of what one worker does.
-
-    Args:
-        builder: where.
-        random: address of three i32: low and high bits of the key, stores made so far.
-        key: i64, of the worker.
-    """
+    """Emit the beginning of a worker: `random` gets three i32, its key and the number of stores."""
     high = builder.lshr(key, WORD(32))
     for number, word in enumerate((builder.trunc(key, BITS), builder.trunc(high, BITS), BITS(0))):
         builder.store(word, builder.gep(random, [BITS(number)]))
 
 
 def random_bits(builder: ir.IRBuilder, random: Any) -> Any:
-    """Emit 32 random bits for one store, and count it.
-
-    Args:
-        builder: where.
-        random: see `begin`.
-    """
+    """Emit 32 random bits for one store, and count it."""
     places = [builder.gep(random, [BITS(number)]) for number in range(3)]
     low, high, count = (builder.load(place) for place in places)
     builder.store(builder.add(count, BITS(1)), places[2])
@@ -92,25 +70,16 @@ def _mixed(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def appears(builder: ir.IRBuilder, found: Any, *operands: Any) -> Any:
-    """Emit whether something is so while all operands are finite: i32, by its sign.
-
-    Args:
-        builder: where.
-        found: i32, negative where it is so.
-        operands: floats.
-    """
+    """Emit whether something holds (i32, negative if so) while all operands are finite floats."""
     for operand in operands:
         found = builder.and_(found, builder.not_(exceeds(builder, operand)))
     return found
 
 
 def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
-    """Emit whether a float is infinite or NaN: i32, by its sign.
+    """Emit whether a float or double is infinite or NaN, as an i32 that is negative where so.
 
-    Args:
-        builder: where.
-        value: float or double.
-        by: 1 for NaN alone, whose bits exceed those of infinity.
+    `by` is 1 for NaN alone, whose bits exceed those of infinity.
     """
     width, mantissa = (32, 23) if value.type == FLOAT else (64, 52)
     kind = ir.IntType(width)
@@ -120,16 +89,9 @@ def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
 
 
 def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
-    """Emit what a rounded HALF becomes when it is too large.
+    """Emit the code (i16) of a rounded HALF by mode, and an i32, negative where it was too large.
 
-    Args:
-        builder: where.
-        code: i16, an infinity for what is too large.
-        value: float, what was rounded.
-        mode: see `poplite.machine.floating_point`.
-
-    Returns:
-        The code, and whether the value is too large: i32, negative where it is.
+    The `code` passed is an infinity for a value that is too large.
     """
     half = code.type
     magnitude = builder.zext(builder.and_(code, half(0x7FFF)), BITS)
@@ -143,16 +105,9 @@ def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tup
 
 
 def quarter_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
-    """Emit what a rounded QUARTER becomes when it is too large.
+    """Emit the code (i8) of a rounded QUARTER by mode, and an i32, negative where it was too large.
 
-    Args:
-        builder: where.
-        code: i8, NaN for what is too large.
-        value: float, what was rounded.
-        mode: see `poplite.machine.floating_point`.
-
-    Returns:
-        The code, and whether the value is too large: i32, negative where it is.
+    The `code` passed is NaN for a value that is too large.
     """
     is_number = builder.fcmp_ordered("ord", value, value)
     lost = builder.icmp_unsigned("==", code, code.type(NAN_CODE))

@@ -1,12 +1,12 @@
 """Tests around floating-point operations of compiled code, which stop a vertex.
 
-While a driver is compiled whose mode has traps, every operation, cast and store of `compute` is
-followed by the test of `poplite.vertex.compute.interpreted.trapping.happened`.  What it finds is
-gathered in the sign of one number for each function, by integer operations of the bits, so that
-loops stay loops over vectors; the function returns it as its status, and the driver stops.  Where a
+Where a driver's mode has traps, every operation, cast and store of `compute` is followed by the
+test of `poplite.vertex.compute.interpreted.trapping.happened`.  Each function gathers the results
+in the sign of one integer, by integer operations on the bits, so that LLVM can still turn loops
+into vector instructions; the function returns it as its status, and the driver stops.  Where a
 `while` loop may never end because of what happened, the function returns at once.
 
-No flags of the processor are read: LLVM may compute what a program skips.
+The processor's flags are not read, as LLVM may also compute what the program skips.
 
 Importing this module imports Numba.
 """
@@ -39,7 +39,7 @@ from poplite.vertex.compute.interpreted.trapping import (
 STATUS = ir.IntType(32)
 
 TRAP_STATUS = STATUS(TRAPPED_STATUS)
-"""What a function returns in which something happened; Numba's own are 1 and below."""
+"""Status of a function in which something happened; Numba's own are 1 and below."""
 
 _NAMES: dict[object, str] = {
     **{
@@ -69,8 +69,7 @@ _NAMES: dict[object, str] = {
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",
 }
-"""Operations by what Numba knows them by, with their names in
-`poplite.vertex.compute.arithmetic`."""
+"""Names of operations in `poplite.vertex.compute.arithmetic`, by Numba's keys."""
 
 
 class Traps:
@@ -79,7 +78,7 @@ class Traps:
     Args:
         enabled: what stops a vertex (`poplite.machine.floating_point`).
         at_once: whether functions return where something happens, and not at their end.
-        stores: whether stores of what is too large do.
+        stores: whether stores of too large values stop it as well.
     """
 
     def __init__(self, enabled: int, *, at_once: bool, stores: bool) -> None:
@@ -90,20 +89,13 @@ class Traps:
     def operation(
         self, context: Any, key: object, sig: Any, call: Callable[..., Any]
     ) -> Callable[..., Any]:
-        """Return an operation with its test.
-
-        Args:
-            context: target context.
-            key: what Numba knows it by.
-            sig: its Numba signature.
-            call: emits it.
-        """
+        """Return what emits an operation and its test; Numba knows the operation by `key`."""
         name = _NAMES.get(key)
         if name is None or self._is_inside:
             return call
 
         def tested(builder: ir.IRBuilder, args: Sequence[Any], loc: Any = None) -> Any:
-            self._is_inside = True  # what the operation is made of counts as part of it
+            self._is_inside = True  # the parts of an operation are not tested by themselves
             try:
                 result = call(builder, args, loc)
             finally:
@@ -119,24 +111,12 @@ class Traps:
             self.note(context, builder, appears(builder, exceeds(builder, result), value))
 
     def stored(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
-        """Emit the test of a store to a HALF or QUARTER element.
-
-        Args:
-            context: target context.
-            builder: where.
-            found: i32, negative where the value was too large.
-        """
+        """Emit the test of a store; `found` (i32) is negative where the value was too large."""
         if self._stores:
             self.note(context, builder, found)
 
     def note(self, context: Any, builder: ir.IRBuilder, found: Any) -> None:
-        """Emit the note that a vertex is to stop.
-
-        Args:
-            context: target context.
-            builder: where.
-            found: i32, negative where it is.
-        """
+        """Emit that the vertex is to stop where `found` (i32) is negative."""
         if self._at_once:
             happened = builder.icmp_signed("<", found, STATUS(0))
             with builder.if_then(happened, likely=False):
@@ -164,8 +144,8 @@ class Traps:
         args: Sequence[Any],
         result: Any,
     ) -> None:
-        given = zip(args, sig.args, strict=True)
-        floats = [value for value, kind in given if isinstance(kind, types.Float)]
+        operands = zip(args, sig.args, strict=True)
+        floats = [value for value, kind in operands if isinstance(kind, types.Float)]
         found: list[Any] = []
         if name in WHOLE:
             if floats and isinstance(sig.return_type, types.Integer):
@@ -183,7 +163,7 @@ class Traps:
     def _infinite(
         self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any
     ) -> list[Any]:
-        """Emit the test of a result that is infinite, of operands that are not."""
+        """Emit the test of a result that is infinite although no operand is."""
         meant = DIVIDE_BY_ZERO if name in POLES else OVERFLOW
         if name in DIVISIONS:
             meant |= DIVIDE_BY_ZERO

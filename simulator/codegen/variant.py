@@ -15,11 +15,10 @@ class Counting:
     """How a driver counts what each vertex takes.
 
     Attributes:
-        on_copies: whether it does nothing else: vertices work on copies, and other drivers run
-            them, or Python does.
+        on_copies: whether it only counts, on copies, and other drivers or Python run the vertices.
         checked: whether each vertex first runs on copies of what it reads and writes, with its
-            indices checked, as what counts does not check them.
-        costs: what the prices are made of, and the other numbers of the machine that are needed.
+            indices checked, as the code that counts does not check them.
+        costs: the numbers of the machine from which prices are made.
     """
 
     on_copies: bool
@@ -29,10 +28,9 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """What a driver does that others of its class do not.
+    """What distinguishes a driver from others of its class.
 
     Attributes:
-        checked: whether it checks indices.
         falling: whether it runs the workers of a MultiVertex in falling order.
         modes: of floating-point arithmetic, between which it chooses when it runs; none for the
             default.
@@ -46,14 +44,9 @@ class Variant:
 
 
 def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
-    """Return the modes of floating-point arithmetic that make a difference to a class.
+    """Return the modes, rising, between which a driver of the class must distinguish.
 
-    Args:
-        cls: the vertex class.
-        modes: those that programs may reach (`poplite.machine.floating_point`).
-
-    Returns:
-        They, by rising number, without the bits that make none; nothing for the default alone.
+    Bits that make no difference to the class are left out; () stands for the default mode alone.
     """
     bits = relevant(cls)
     different = {mode & bits for mode in modes}
@@ -61,10 +54,6 @@ def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
 
 
 def relevant(cls: type[Vertex]) -> int:
-    """Return the bits of a mode that make a difference to a class.
-
-    Args:
-        cls: the vertex class.
-    """
+    """Return the bits of a mode that make a difference to a class."""
     rounds = any(field.writes and field.element in (HALF, QUARTER) for field in cls.fields.values())
     return TRAPS | STORES if rounds else TRAPS

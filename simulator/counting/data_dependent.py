@@ -1,11 +1,11 @@
-"""Which vertex classes are counted, and how: those of which data decide what they take.
+"""Which vertex classes are counted, and how: those whose cycles depend on data.
 
 while self.x[i] > limit        counted
 while i < len(self.x)          not: lengths decide, so that each shape is priced once
 set_perf_estimate(...)         not; other vertices of the class are
 print(...)                     not: such a class is never compiled
-QUARTER                        not, nor HALF where the processor has none: it is priced as other
-                               code than that which runs
+QUARTER                        not, nor HALF where the processor has none: the code that is
+                               priced differs from the code that runs
 """
 
 from __future__ import annotations
@@ -30,20 +30,13 @@ def counting_of(
     interpreted: Collection[type[Vertex]],
     checked: Collection[type[Vertex]],
 ) -> Mapping[type[Vertex], Counting]:
-    """Return how the classes of a compute set are counted of which data decide what they take.
-
-    Args:
-        executable: what runs.
-        number: of the step.
-        interpreted: the classes of which Python runs the vertices.
-        checked: the classes whose code checks indices.
-    """
+    """Return how to count each class of a compute set whose cycles depend on data."""
     target = executable.target
     return {
         cls: Counting(
-            on_copies=(apart := cls in interpreted or _runs_apart(executable, cls)),
+            on_copies=(separately := cls in interpreted or _is_counted_separately(executable, cls)),
             costs=_costs(target),
-            checked=cls in checked and not apart,
+            checked=cls in checked and not separately,
         )
         for cls in _candidates(executable, number)
         if _is_data_dependent(cls, target)
@@ -51,11 +44,7 @@ def counting_of(
 
 
 def counting_candidates(executable: Executable) -> Iterator[type[Vertex]]:
-    """Yield the classes that are counted if data decide what their code takes.
-
-    Args:
-        executable: what runs.
-    """
+    """Yield the classes that are counted if the cycles of their code depend on data."""
     for number in range(len(executable.costs)):
         yield from _candidates(executable, number)
 
@@ -69,7 +58,7 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
 
 
 def _has_code(cls: type[Vertex]) -> bool:
-    """Tell whether code that is priced loads and stores elements as other code does."""
+    """Tell whether the code that is priced loads and stores elements as the code that runs does."""
     elements = {field.element for field in cls.fields.values()}
     return QUARTER not in elements and (HALF not in elements or _has_half())
 
@@ -81,7 +70,7 @@ def _is_data_dependent(cls: type[Vertex], target: Target) -> bool:
 
 
 def _has_half() -> bool:
-    """Tell whether the processor that code is made for converts halves."""
+    """Tell whether the processor for which code is compiled converts halves."""
     import llvmlite.binding as llvm
 
     from poplite.simulator.codegen.codecs import half_in_hardware
@@ -91,8 +80,8 @@ def _has_half() -> bool:
     return half_in_hardware(llvm.get_process_triple(), features)
 
 
-def _runs_apart(executable: Executable, cls: type[Vertex]) -> bool:
-    """Tell whether a class is counted apart, as what runs does more than what is priced."""
+def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
+    """Tell whether a driver of its own counts a class, since more runs than is priced."""
     checked = check(cls)
     does_more = checked.raises or checked.result is not None
     modes = modes_of(cls, executable.float_modes)

@@ -6,7 +6,7 @@
                     on copies of what vertices change, and touches nothing else
     interpreted     the same, before Python runs the vertices
 
-Slots stand in a table of the compute set, by the number of the vertex; of a MultiVertex they are
+Slots stand in a table of the compute set, by the number of the vertex; for a MultiVertex they are
 tile cycles.  Importing this module imports Numba.
 """
 
@@ -19,8 +19,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import NUMBER, Columns, forms_of
-from poplite.executable.opcodes import CHUNK_SLOTS, FAULT_WORD
 from poplite.jit.job import Job, exported
 from poplite.jit.llvm_modules import processor
 from poplite.simulator.codegen.accessors import INDEX, access_of, storage_type
@@ -39,14 +39,7 @@ from poplite.vertex.vertex import Field, Vertex
 
 
 def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:
-    """Return how the driver of a vertex class that is counted is compiled.
-
-    Args:
-        name: of the job.
-        cls: the vertex class.
-        columns: what the words of a row are.
-        counting: how it is counted.
-    """
+    """Return the job that compiles the driver of a vertex class that is counted."""
     module = ir.Module()
     function = ir.Function(module, DRIVER, exported(name))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -95,7 +88,7 @@ class _CountingEmitter(VertexWalk):
         kinds += [INDEX, BYTES, INDEX, BYTES, INDEX] if counting.on_copies else []
         self._compute = ir.Function(builder.module, ir.FunctionType(INDEX, kinds), COUNTED)
         # The first word before the table is the size of the arena.
-        place = builder.load(builder.gep(self.faults, [INDEX(CHUNK_SLOTS - FAULT_WORD)]))
+        place = builder.load(builder.gep(self.faults, [INDEX(op.CHUNK_SLOTS - op.FAULT_WORD)]))
         self._table = builder.inttoptr(place, INDEX.as_pointer())
         self._most = cgutils.alloca_once(builder, INDEX)
         self._rehearsal: DriverEmitter | None = None
@@ -105,43 +98,39 @@ class _CountingEmitter(VertexWalk):
             self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what counts one vertex.
-
-        Args:
-            parts: what the columns say of it, by field and part.
-        """
+        """Emit what counts one vertex; `parts` are its numbers, by field and part."""
         builder = self.builder
         if self._rehearsal is not None:
             self._rehearse(self._rehearsal, parts)
         fields = {field.name: (k, field) for k, field in enumerate(self.fields)}
-        given = [
+        arguments = [
             None if p.what == "worker" else self._argument(p, *fields[p.field], parts)
             for p in self._parameters
         ]
-        copies = VertexCopies(builder, given)
-        apart = self._apart(copies, fields) if self._is_on_copies else []
+        copies = VertexCopies(builder, arguments)
+        copied = self._copied(copies, fields) if self._is_on_copies else []
         builder.store(INDEX(0), self._most)
         if self.has_workers:
             number = next(p for p in self._parameters if p.field == "num_workers")
             workers = self._argument(number, *fields["num_workers"], parts)
             with cgutils.for_range(builder, workers) as worker:
-                self._count([worker.index if p is None else p for p in given], apart)
+                self._count([worker.index if p is None else p for p in arguments], copied)
         else:
-            self._count(given, apart)
+            self._count(arguments, copied)
         if self._is_on_copies:
             copies.free()
         self._write(parts[NUMBER, "number"])
 
     def _rehearse(self, rehearsal: DriverEmitter, parts: dict[tuple[int, str], Any]) -> None:
         """Emit a run on copies of what is read and written; where it stops, so does the driver."""
-        builder, given = self.builder, rehearsal.arguments(parts)
+        builder, arguments = self.builder, rehearsal.arguments(parts)
         changed = [
             (number, field)
             for number, field in enumerate(self.fields)
             if field.is_edge and field.reads and field.writes
         ]
         if not changed:
-            rehearsal.run(parts[NUMBER, "number"], given)
+            rehearsal.run(parts[NUMBER, "number"], arguments)
             return
         words: list[Any] = []
         copies, names = VertexCopies(builder, words), []
@@ -149,20 +138,20 @@ class _CountingEmitter(VertexWalk):
             first = len(words)
             names += [f"{field.name}{part}" for part in _PARTS[field.depth, self._forms[number]]]
             for name in names[first:]:
-                word = given[name]
+                word = arguments[name]
                 words.append(builder.bitcast(word, BYTES) if word.type.is_pointer else word)
             copies.add(field, self._forms[number], first)
         copies.make()
         for name, word in zip(names, words, strict=True):
-            kind = given[name].type
-            given[name] = builder.bitcast(word, kind) if kind.is_pointer else word
-        rehearsal.run(parts[NUMBER, "number"], given, copies.free)
+            kind = arguments[name].type
+            arguments[name] = builder.bitcast(word, kind) if kind.is_pointer else word
+        rehearsal.run(parts[NUMBER, "number"], arguments, copies.free)
         copies.free()
 
     def _argument(
         self, parameter: Parameter, number: int, field: Field, parts: dict[tuple[int, str], Any]
     ) -> Any:
-        """Emit an argument of the function."""
+        """Emit an argument of the function that counts."""
         builder = self.builder
         if parameter.what in ("pairs", "wide"):
             first = builder.shl(parts[number, "first"], INDEX(1))
@@ -178,8 +167,8 @@ class _CountingEmitter(VertexWalk):
         value = access.load(builder, data)
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
-    def _apart(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
-        """Emit copies of what would be changed; return the arguments for it."""
+    def _copied(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
+        """Emit copies of what would be changed; return the arguments that describe them."""
         for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
                 number, field = fields[parameter.field]
@@ -189,10 +178,10 @@ class _CountingEmitter(VertexWalk):
         budget = INDEX(MOST_SLOTS * PARTS)
         return [budget, self.arena, arena_bytes, copies.memory, copies.size]
 
-    def _count(self, given: list[Any], apart: list[Any]) -> None:
-        """Call the function; the slowest worker decides."""
+    def _count(self, arguments: list[Any], copied: list[Any]) -> None:
+        """Call the function that counts; of several workers the slowest decides."""
         builder = self.builder
-        taken = builder.call(self._compute, [*given, *apart])
+        taken = builder.call(self._compute, [*arguments, *copied])
         slots = builder.lshr(builder.add(taken, INDEX(PARTS // 2)), INDEX(PARTS.bit_length() - 1))
         over = builder.icmp_signed("==", taken, INDEX(OVER))
         slots = builder.select(over, INDEX(MOST_SLOTS), slots)

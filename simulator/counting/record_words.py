@@ -1,4 +1,4 @@
-"""Where everything stands in the record of a compute set of which some vertices are counted.
+"""Where everything stands in the record of a compute set whose vertices are counted.
 
 `poplite.simulator.counting.slot_tables` fills it, and `poplite.simulator.counting.slot_sums` reads
 it in compiled code.
@@ -10,12 +10,12 @@ it in compiled code.
 ) = range(20)  # fmt: skip
 """Words of a record: how many replicas; the table of the first one, and words from one table to
 the next; runs of vertices of one family, where each ends, and its family; those that share
-workers, tile by tile, and where each tile ends; the workers of a tile, and what each has been
-given; tiles that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in
-the slowest one, and of the phases beside it that no sync parts from it, the most of them on other
+workers, tile by tile, and where each tile ends; the workers of a tile, and the slots assigned to
+each; tiles that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in
+the slowest one, and in adjacent phases that no sync separates from it, the most of these on other
 tiles; totals."""
 
 TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
 """Words of totals, behind which stand the cycles of each tile, and the slots of each family:
-executions; cycles of the slowest tile; the same with the phases beside.  The last word is that of
-no family."""
+executions; cycles of the slowest tile; the same with the adjacent phases.  The last word belongs
+to no family."""

@@ -5,7 +5,7 @@
     totals    of all executions        read by the accounts
 
 Vertices of the same compute set that need not be counted have their slots in the table from the
-beginning.  Of a replicated graph, each tile takes as long as in the slowest replica; slots are
+beginning.  In a replicated graph, each tile takes as long as in the slowest replica; slots are
 those of the first.
 """
 
@@ -24,32 +24,7 @@ from poplite.executable.executable import Executable
 from poplite.machine.target import Target
 from poplite.report.phase_kinds import Source
 from poplite.simulator.codegen.variant import Counting
-from poplite.simulator.counting.record_words import (
-    ALONE,
-    ALONE_COUNT,
-    ALONE_TILES,
-    BESIDE,
-    BUSY,
-    CYCLES,
-    LEAST,
-    MOST,
-    RECORD_WORDS,
-    REPLICAS,
-    RUN_ENDS,
-    RUN_FAMILIES,
-    RUNS,
-    SHARED,
-    SHARED_ENDS,
-    STRIDE,
-    TABLE,
-    TILES,
-    TOTAL_EXECUTIONS,
-    TOTAL_SEGMENT,
-    TOTAL_SLOWEST,
-    TOTAL_WORDS,
-    TOTALS,
-    WORKERS,
-)
+from poplite.simulator.counting import record_words as at
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 
@@ -58,12 +33,11 @@ class SlotTotals:
     """What a row took over all its executions.
 
     Attributes:
-        executions: how often.
         slowest: cycles of the slowest tile, summed over executions.
-        elapsed: the same with the phases before and after that no sync parts from it.
-        tile_cycles: int64[tiles], cycles of each tile, summed.
-        slots: worker slots of each family of the step, summed; of a MultiVertex tile cycles.
-        is_counted: whether a family was counted; of the others it was known.
+        elapsed: the same with the phases before and after that no sync separates from it.
+        tile_cycles: int64[tiles], summed.
+        slots: worker slots of each family of the step, summed; for a MultiVertex tile cycles.
+        is_counted: whether a family was counted; the slots of the others were known.
     """
 
     executions: int
@@ -75,17 +49,11 @@ class SlotTotals:
 
 
 class SlotTable:
-    """The table of a compute set of which some vertices are counted.
-
-    Args:
-        executable: what runs.
-        number: of the step.
-        arenas: address of the arena of each replica.
-        counting: of each class that is counted, how.
+    """The table of a compute set some of whose vertices are counted.
 
     Attributes:
-        counting: the same.
-        slots: by arena, the address of the table.
+        counting: how each class that is counted is counted.
+        slots: address of the table, by the address of the replica's arena.
     """
 
     def __init__(
@@ -101,18 +69,17 @@ class SlotTable:
         self._is_counted = [f.cls in counting and f.source == "automatic" for f in families]
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
-        # The vertices of a step are numbered through, and stand in the table in this order. There
-        # a driver writes down what all vertices of its class take, so that those of which it is
-        # given stand behind.
+        # The table is in the order of the vertices' numbers in the step. A driver writes there
+        # what all vertices of its class take, so those whose slots the user set stand behind.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
-        given = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
-        places[given] = count + np.arange(len(given))
+        behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
+        places[behind] = count + np.arange(len(behind))
         # The word before each table is the size of the arena.
-        self._tables = np.zeros((len(arenas), 1 + count + len(given)), np.int64)
+        self._tables = np.zeros((len(arenas), 1 + count + len(behind)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
-        # What a driver writes down of these counts for nobody, which is one family more.
-        family_of = np.full(count + len(given), len(families))
+        # What a driver writes for these is not to be added up: it belongs to an extra family.
+        family_of = np.full(count + len(behind), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
         for k, (family, own) in enumerate(zip(families, numbers, strict=True)):
@@ -124,7 +91,7 @@ class SlotTable:
         self._run_ends = np.append(changes, len(family_of))
         self._run_families = family_of[self._run_ends - 1]
         self._used, compact = np.unique(tiles, return_inverse=True)
-        # Those of a tile start in the order of their numbers.
+        # The vertices of a tile start in the order of their numbers.
         order = np.flatnonzero(~alone)
         order = order[np.argsort(compact[order], kind="stable")]
         self._shared, self._alone = places[order], places[alone]
@@ -142,57 +109,48 @@ class SlotTable:
     def record(self) -> tuple[Int64, Int64]:
         """Return a record with totals of its own, and these totals."""
         used, workers = len(self._used), self._executable.target.workers
-        totals = np.zeros(TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
+        totals = np.zeros(at.TOTAL_WORDS + used + len(self._is_counted) + 1, np.int64)
         busy = self._scratch.ctypes.data
         cycles = busy + 8 * workers
         words = {
-            REPLICAS: len(self._tables),
-            TABLE: self._tables.ctypes.data + 8,
-            STRIDE: self._tables.shape[1],
-            RUNS: len(self._run_ends),
-            RUN_ENDS: self._run_ends.ctypes.data,
-            RUN_FAMILIES: self._run_families.ctypes.data,
-            SHARED: self._shared.ctypes.data,
-            SHARED_ENDS: self._shared_ends.ctypes.data,
-            WORKERS: workers,
-            BUSY: busy,
-            TILES: used,
-            ALONE: self._alone.ctypes.data,
-            ALONE_COUNT: len(self._alone),
-            ALONE_TILES: self._alone_tiles.ctypes.data,
-            CYCLES: cycles,
-            MOST: cycles + 8 * used,
-            BESIDE: self._beside.ctypes.data,
-            LEAST: self._least,
-            TOTALS: totals.ctypes.data,
+            at.REPLICAS: len(self._tables),
+            at.TABLE: self._tables.ctypes.data + 8,
+            at.STRIDE: self._tables.shape[1],
+            at.RUNS: len(self._run_ends),
+            at.RUN_ENDS: self._run_ends.ctypes.data,
+            at.RUN_FAMILIES: self._run_families.ctypes.data,
+            at.SHARED: self._shared.ctypes.data,
+            at.SHARED_ENDS: self._shared_ends.ctypes.data,
+            at.WORKERS: workers,
+            at.BUSY: busy,
+            at.TILES: used,
+            at.ALONE: self._alone.ctypes.data,
+            at.ALONE_COUNT: len(self._alone),
+            at.ALONE_TILES: self._alone_tiles.ctypes.data,
+            at.CYCLES: cycles,
+            at.MOST: cycles + 8 * used,
+            at.BESIDE: self._beside.ctypes.data,
+            at.LEAST: self._least,
+            at.TOTALS: totals.ctypes.data,
         }
-        return np.array([words[word] for word in range(RECORD_WORDS)], np.int64), totals
+        return np.array([words[word] for word in range(at.RECORD_WORDS)], np.int64), totals
 
     def totals(self, words: Int64) -> SlotTotals:
-        """Return what totals say.
-
-        Args:
-            words: totals that `record` returned.
-        """
+        """Return what totals say that `record` returned."""
         tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
-        tile_cycles[self._used] = words[TOTAL_WORDS : TOTAL_WORDS + len(self._used)]
+        tile_cycles[self._used] = words[at.TOTAL_WORDS : at.TOTAL_WORDS + len(self._used)]
         return SlotTotals(
-            int(words[TOTAL_EXECUTIONS]),
-            int(words[TOTAL_SLOWEST]),
-            int(words[TOTAL_SEGMENT]),
+            int(words[at.TOTAL_EXECUTIONS]),
+            int(words[at.TOTAL_SLOWEST]),
+            int(words[at.TOTAL_SEGMENT]),
             tile_cycles,
-            tuple(words[TOTAL_WORDS + len(self._used) : -1].tolist()),
+            tuple(words[at.TOTAL_WORDS + len(self._used) : -1].tolist()),
             tuple(self._is_counted),
         )
 
 
 def cycles_around(cost: StepCost, num_tiles: int) -> Int64:
-    """Return the cycles of each tile in phases that no sync parts from the vertices.
-
-    Args:
-        cost: of a compute set.
-        num_tiles: of the target.
-    """
+    """Return the cycles of each tile in phases that no sync separates from the vertices."""
     cycles = np.zeros(num_tiles, np.int64)
     for phase in cost.before:
         if phase.sync:
@@ -206,15 +164,10 @@ def cycles_around(cost: StepCost, num_tiles: int) -> Int64:
 
 
 def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
-    """Return what each vertex of a family takes that is not counted, and who says so.
-
-    Args:
-        family: the family.
-        target: the machine.
-    """
+    """Return what each vertex of a family that is not counted takes, and who says so."""
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
-    from poplite.simulator.pricing import slots_of  # many programs have formulas only
+    from poplite.simulator.pricing import slots_of  # many programs only have formulas
 
     assert family.shapes is not None, "of automatic ones"
     assert family.shape is not None, "of automatic ones"

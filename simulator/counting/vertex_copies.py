@@ -3,9 +3,9 @@
     arena    | x ........... | rows[0] ..    rows[1] ..    |       tables    | start length | ...
     copies   | x ........... | rows[0] .. rows[1] .. |                       | 0 length | ...
 
-They lie in memory of their own, which is taken before a vertex and given back behind it.  Tables of
-rows are copied as well, also of lists that are only read: what counts may read the arena and the
-copies, and nothing else.
+They lie in memory of their own, which is allocated before a vertex and freed behind it.  Tables of
+rows are copied as well, also of lists that are only read: the code that counts may read the arena
+and the copies, and nothing else.
 
 Importing this module imports Numba.
 """
@@ -25,39 +25,32 @@ from poplite.vertex.vertex import Field
 BYTES = ir.IntType(8).as_pointer()
 
 _Copy = tuple[Any, Callable[[Any], None]]
-"""Its bytes, and what emits it when its place is known."""
+"""The bytes of a copy, and what emits it once its address is known."""
 
 
 class VertexCopies:
-    """Emits the copies of one vertex.
-
-    Args:
-        builder: where.
-        given: the arguments of what counts; copies take their places.
+    """Emits the copies of one vertex; they replace those in `arguments` of what counts.
 
     Attributes:
-        memory: where they are, once they are made.
+        memory: address of the copies, once they are made.
         size: their bytes.
     """
 
-    def __init__(self, builder: ir.IRBuilder, given: list[Any]) -> None:
-        self._builder, self._given = builder, given
+    def __init__(self, builder: ir.IRBuilder, arguments: list[Any]) -> None:
+        self._builder, self._arguments = builder, arguments
         self._pending: list[_Copy] = []
         self.memory: Any = None
         self.size: Any = INDEX(0)
 
     def add(self, field: Field, form: RowForm | None, first: int) -> None:
-        """Have copied what must be of a field.
+        """Have the memory of an edge or vector of state copied, if its field needs a copy.
 
-        Args:
-            field: the field, an edge or a vector of state.
-            form: how the rows of a list are found.
-            first: number of its first argument, the address.
+        `first` is the number of its first argument, the address; `form` says how rows are found.
         """
         builder = self._builder
         for size, put in self._copies(field, form, first):
             self._pending.append((self.size, put))
-            # Each begins where any element may.
+            # Each copy begins at a multiple of 8 bytes, as any element may.
             end = builder.add(builder.add(self.size, size), INDEX(7))
             self.size = builder.and_(end, INDEX(-8))
 
@@ -70,11 +63,11 @@ class VertexCopies:
             put(builder.gep(self.memory, [begin]))
 
     def free(self) -> None:
-        """Emit what gives their memory back."""
+        """Emit what frees their memory."""
         self._library("free", ir.VoidType(), [BYTES])(self.memory)
 
     def _copies(self, field: Field, form: RowForm | None, k: int) -> Iterator[_Copy]:
-        given, is_changed = self._given, field.reads and field.writes
+        arguments, is_changed = self._arguments, field.reads and field.writes
         element = INDEX(field.element.size_bytes)
         if form in ("pairs", "wide"):
             yield self._table(k, pair_type(form))
@@ -83,43 +76,43 @@ class VertexCopies:
         elif is_changed:
             rows, stride, length = INDEX(1), INDEX(0), INDEX(1)
             if field.depth == 1:
-                length = given[k + 1]
+                length = arguments[k + 1]
             elif field.depth == 2:
-                rows, stride, length = given[k + 1 : k + 4]
-                given[k + 2] = length  # from one copy of a row to the next
+                rows, stride, length = arguments[k + 1 : k + 4]
+                arguments[k + 2] = length  # stride between the copies of rows
             yield self._rows(k, element, rows, stride, length)
 
     def _rows(self, k: int, element: Any, rows: Any, stride: Any, length: Any) -> _Copy:
         """Return the copy of evenly spaced rows."""
-        builder, given = self._builder, self._given
+        builder, arguments = self._builder, self._arguments
         step, size = builder.mul(stride, element), builder.mul(length, element)
 
         def put(own: Any) -> None:
             with cgutils.for_range(builder, rows) as row:
                 to = builder.gep(own, [builder.mul(row.index, size)])
-                self._copy(to, builder.gep(given[k], [builder.mul(row.index, step)]), size)
-            given[k] = own
+                self._copy(to, builder.gep(arguments[k], [builder.mul(row.index, step)]), size)
+            arguments[k] = own
 
         return builder.mul(rows, size), put
 
     def _table(self, k: int, number: ir.IntType) -> _Copy:
         """Return the copy of a table."""
-        builder, given = self._builder, self._given
-        size = builder.mul(given[k + 1], INDEX(2 * number.width // 8))
+        builder, arguments = self._builder, self._arguments
+        size = builder.mul(arguments[k + 1], INDEX(2 * number.width // 8))
 
         def put(own: Any) -> None:
-            self._copy(own, given[k + 2], size)
-            given[k + 2] = own
+            self._copy(own, arguments[k + 2], size)
+            arguments[k + 2] = own
 
         return size, put
 
     def _uneven_rows(self, k: int, number: ir.IntType, element: Any) -> _Copy:
-        """Return the copy of rows that a table tells; it changes the copy of that table."""
-        builder, given = self._builder, self._given
+        """Return the copy of rows that a table lists; it changes the copy of that table."""
+        builder, arguments = self._builder, self._arguments
 
         def pair(row: Any) -> tuple[Any, Any, Any]:
             """Return where the pair of a row is, and its start and length in bytes."""
-            table = builder.bitcast(given[k + 2], number.as_pointer())
+            table = builder.bitcast(arguments[k + 2], number.as_pointer())
             entry = builder.gep(table, [builder.shl(row.index, INDEX(1))])
             words = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
             start, length = (builder.mul(builder.zext(word, INDEX), element) for word in words)
@@ -127,19 +120,19 @@ class VertexCopies:
 
         size = cgutils.alloca_once(builder, INDEX)
         builder.store(INDEX(0), size)
-        with cgutils.for_range(builder, given[k + 1]) as row:
+        with cgutils.for_range(builder, arguments[k + 1]) as row:
             builder.store(builder.add(builder.load(size), pair(row)[2]), size)
         total = builder.load(size)
 
         def put(own: Any) -> None:
             builder.store(INDEX(0), size)
-            with cgutils.for_range(builder, given[k + 1]) as row:
+            with cgutils.for_range(builder, arguments[k + 1]) as row:
                 entry, start, length = pair(row)
                 begin = builder.load(size)
-                self._copy(builder.gep(own, [begin]), builder.gep(given[k], [start]), length)
+                self._copy(builder.gep(own, [begin]), builder.gep(arguments[k], [start]), length)
                 builder.store(builder.trunc(builder.udiv(begin, element), number), entry)
                 builder.store(builder.add(begin, length), size)
-            given[k] = own
+            arguments[k] = own
 
         return total, put
 
@@ -147,7 +140,7 @@ class VertexCopies:
         self._library("memcpy", BYTES, [BYTES, BYTES, INDEX])(to, source, size)
 
     def _library(self, name: str, result: ir.Type, kinds: Sequence[ir.Type]) -> Callable[..., Any]:
-        """Return what emits a call of the C library."""
+        """Return what emits calls of a function of the C library."""
         kind = ir.FunctionType(result, kinds)
         function = cgutils.get_or_insert_function(self._builder.module, kind, name)
         return lambda *args: self._builder.call(function, args)

@@ -24,26 +24,19 @@ if TYPE_CHECKING:
 
 
 MASK = (1 << 32) - 1
-"""A word of the cycle counter."""
+"""Selects a word of the cycle counter."""
 
 
 class Host:
     """The actions of an executable, ready to run.
 
-    Args:
-        actions: what an executable asks for.
-        arena: the memory.
-        programs: the programs by name.
-        works_ahead: whether callbacks of streams are asked to prefetch.
-        is_strict: whether elements are reported that callbacks leave.
-
     Attributes:
         calls: what runs each action, by its number.
         print_stream: where prints go; None is standard error.
-        where: what tells the step that is running, of what it does and whether it decides.
-        acting: what tells the number of the action that is running.
+        where: returns which step is running, for messages.
+        acting: returns the number of the action that is running.
         links: streams, remote buffers and host functions.
-        cycles: what tells the cycles of all runs so far.
+        cycles: returns the cycles of all runs so far.
     """
 
     def __init__(
@@ -86,12 +79,12 @@ class Host:
         return lambda: None  # until something is connected
 
     def doing(self) -> str:
-        """Return which callback of the user's is running; empty when none is."""
+        """Return which of the user's callbacks is running; empty when none is."""
         number = self.acting()
         return "" if number is None else describe(self._actions[number])
 
     def step(self) -> str:
-        """Return which step is running what Python does, for messages."""
+        """Return which step called Python, for messages."""
         number = self.acting()
         assert number is not None, "nothing else fails"
         action = self._actions[number]
@@ -101,11 +94,7 @@ class Host:
         return self.where(action_text(action), decides)
 
     def note(self, error: Exception) -> None:
-        """Add to an exception that the user's callback raised where that was.
-
-        Args:
-            error: what ends the run.
-        """
+        """Add to an exception of the user's callback where it was raised."""
         number = self.acting()
         if number is not None and (what := self.doing()):
             error.add_note(f"  at {self.step()}, in {what}")
@@ -168,18 +157,10 @@ class Host:
 
 
 def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: Callable[[], str]) -> None:
-    """Refuse a tensor that is not the same in all replicas.
+    """Refuse a tensor that is not the same in all replicas, by a `GraphReplicationError`.
 
     They run the same steps, so what decides which steps must be the same in all of them.  Poplar
     refuses programs where that cannot be proved; here the values are compared when they are used.
-
-    Args:
-        action: what is compared.
-        each: its values in each replica.
-        step: tells the step that is running, for the message.
-
-    Raises:
-        GraphReplicationError: when replicas differ, with the first element that does.
     """
     compared = [_compared(values, action.kind == "truth") for values in each]
     for replica in range(1, len(each)):
@@ -189,7 +170,7 @@ def check_equal(action: Equal, each: Sequence[npt.NDArray[Any]], step: Callable[
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
-    """Return values in a form in which those that differ in any bit differ, and no others."""
+    """Return values as numbers that are equal exactly where all bits of the values are."""
     if as_truth:
         return np.asarray(values != 0)
     return values.view(f"u{values.dtype.itemsize}")

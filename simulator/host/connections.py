@@ -4,7 +4,8 @@
     connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-What fills blocks may return nothing, what takes them to the host anything (`filling.py`).
+A callback that fills blocks must return nothing; the result of one that takes blocks is ignored
+(`filling.py`).
 """
 
 from __future__ import annotations
@@ -37,9 +38,7 @@ from poplite.types import QuarterMetadata
 class Ring:
     """An array as a stream: its rows one after the other, and again from the first.
 
-    Args:
-        rows: [blocks, elements], used in place.
-        to_device: whether blocks are filled from it, or stored in it.
+    `rows` is [blocks, elements], used in place.
     """
 
     def __init__(self, rows: Array, *, to_device: bool) -> None:
@@ -60,14 +59,7 @@ class Ring:
 
 
 class Feed:
-    """A `StreamCallback` and the blocks that it has filled ahead.
-
-    Args:
-        callback: the user's.
-        stream: what it feeds.
-        looking: looks at the blocks that it fills.
-        works_ahead: whether the callback is asked to prefetch.
-    """
+    """A `StreamCallback` and the blocks that it has filled ahead."""
 
     def __init__(
         self, callback: StreamCallback, stream: Stream, looking: Looking, *, works_ahead: bool
@@ -92,7 +84,7 @@ class Feed:
         complete: Callable[[], object] = self._callback.complete
         if (result := complete()) is not None:
             raise returned(result, f"{self._what}: {function_name(complete)}", "")
-        # Unless the callback connected something else meanwhile, so that all was dropped.
+        # The callback may have connected something else meanwhile, which drops all blocks.
         while ready is self._ready and len(ready) < self._depth:
             ahead = self._free.pop() if self._free else self._new()
             name = function_name(self._callback.prefetch)
@@ -123,23 +115,12 @@ class Feed:
 
 
 def ring_of(array: object, stream: Stream, call: str) -> Ring:
-    """Return an array of the user's as a stream, in place.
-
-    Args:
-        array: what the user gave.
-        stream: what it is connected to.
-        call: what the user called, for messages.
-
-    Raises:
-        ElementTypeError: when it is no array of the stream's dtype.
-        StreamConnectionError: when its size is no multiple of a block, or it cannot be used in
-            place.
-    """
+    """Return an array of the user's as a stream, in place, or refuse it; messages name `call`."""
     dtype, count = stream.element_type.dtype, stream.num_elements
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        given = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
+        found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
         raise ElementTypeError(
-            f"{call}: {given}, but the stream moves {dtype} ({stream.element_type!r})",
+            f"{call}: {found}, but the stream moves {dtype} ({stream.element_type!r})",
             at=here(),
             found=f"the stream was made at {stream.location}",
             fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
@@ -172,17 +153,9 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
 def taker_of(
     callback: object, stream: Stream, call: str, looking: Looking, *, works_ahead: bool
 ) -> Take:
-    """Return what fills or takes the blocks of a stream: the user's function, or a feed.
+    """Return what fills or takes the blocks of a stream: the user's function, or a `Feed`.
 
-    Args:
-        callback: a function or a `StreamCallback`, as the user gave it.
-        stream: what it is connected to.
-        call: what the user called, for the message.
-        looking: looks at the blocks that it fills.
-        works_ahead: whether a `StreamCallback` is asked to prefetch.
-
-    Raises:
-        ElementTypeError: when it is neither.
+    Raises `ElementTypeError`, naming `call`, for what is neither a function nor a `StreamCallback`.
     """
     if isinstance(callback, StreamCallback):
         return Feed(callback, stream, looking, works_ahead=works_ahead)
@@ -207,7 +180,6 @@ class Connection:
     """A stream or host function, and what is connected to it.
 
     Attributes:
-        kind: "stream" or "host function".
         spec: the stream, or a call of the host function.
         actions: the actions that use it, with their numbers.
         takers: what each replica calls; None where nothing is connected.
@@ -226,11 +198,7 @@ class Connection:
         return all(taker is not None for taker in self.takers)
 
     def calls(self, parts: Sequence[Bytes]) -> dict[int, Callable[[], object]]:
-        """Return what runs each action, by its number.
-
-        Args:
-            parts: the memory of each replica.
-        """
+        """Return what runs each action, by its number; `parts` is the memory of each replica."""
         pairs = list(zip(self.takers, parts, strict=True))
         made: dict[int, Callable[[], object]] = {}
         for number, action in self.actions:
@@ -254,7 +222,7 @@ class Connection:
     def _checked(
         self, action: Transfer, parts: Sequence[Bytes], call: Callable[[], object]
     ) -> None:
-        """Move QUARTER codes, if both sides mean the same by them."""
+        """Move QUARTER codes if both sides have the same metadata."""
         for part in parts:
             assert action.metadata is not None
             assert self.metadata is not None
@@ -276,20 +244,12 @@ def _bound(taker: Callable[..., object] | None) -> Callable[..., object]:
 
 
 def workers(takers: Iterable[Callable[..., object] | None]) -> list[Ring | Feed]:
-    """Return what has a state that can be reset, each once.
-
-    Args:
-        takers: what is connected.
-    """
+    """Return what is connected and has a state to reset, each once."""
     return list(dict.fromkeys(taker for taker in takers if isinstance(taker, Ring | Feed)))
 
 
 def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
-    """Return what calls all of some, one for each replica; the only one itself.
-
-    Args:
-        calls: in the order of the replicas.
-    """
+    """Return what makes all calls, one for each replica; a single one is returned itself."""
     if len(calls) == 1:
         return calls[0]
 
@@ -301,18 +261,13 @@ def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
 
 
 def view_of(block: Block, part: Bytes) -> Array:
-    """Return a block as an array of one dimension.
-
-    Args:
-        block: where it lies.
-        part: the memory of a replica.
-    """
+    """Return a block in a replica's memory as an array of one dimension."""
     size = block.num_elements * block.element_type.size_bytes
     return part[block.at : block.at + size].view(block.element_type.dtype)
 
 
 def _spread(taker: Take, blocks: Sequence[Array]) -> None:
-    """Fill the block of one replica, and give it to the others."""
+    """Fill the block of one replica, and copy it to the others."""
     taker(blocks[0])
     for block in blocks[1:]:
         block[:] = blocks[0]

@@ -1,9 +1,9 @@
-"""What callbacks fill: they return nothing, and strict checks look at what they leave.
+"""Checks of what callbacks fill: they return nothing, and may leave elements as they were.
 
-Nothing tells what a function wrote, so the array holds noise when it is called, and elements that
-still hold it afterwards were left.  A byte holds it by chance once in 256, so elements are reported
-when that is unlikely: those of 32 bits in a small block at once, three bytes beside each other, or
-one byte in several blocks one after the other::
+Python does not say what a function wrote, so the array holds noise when it is called, and elements
+that still hold it afterwards were left.  A byte holds it by chance once in 256, so elements are
+reported when that is unlikely: those of 32 bits in a small block at once, three bytes side by side,
+or one byte in several successive blocks::
 
     noise   9c 4f 07 e1        in the next block   3a 9c 4f 07
     after   00 00 07 e1                            00 00 00 07
@@ -26,7 +26,7 @@ from poplite.text import clipped
 
 Array = npt.NDArray[Any]
 _NOT_RUN = (Awaitable, Generator, AsyncGenerator)
-"""What a call returns whose code is still to run."""
+"""Results of calls whose code has not run yet."""
 
 Take = Callable[[Array], object]
 """Fills a block, or takes it."""
@@ -38,19 +38,13 @@ DOUBT = 24
 """One block of random values in 2**24 may be reported by mistake."""
 
 SEED = 0
-"""Of the noise: runs can be repeated."""
+"""Seed of the noise, so that runs can be repeated."""
 
 
 class Looking:
-    """Looks at what is filled of the blocks of a stream.
+    """Looks at the blocks of a stream that callbacks fill, and warns of elements that they left.
 
-    Args:
-        stream: what is filled.
-        where: tells the step that is running, for the message.
-        is_strict: whether elements that are left are reported.
-
-    Attributes:
-        looks: blocks that will still be looked at.
+    `where` returns which step is running; `looks` is the number of blocks still to be looked at.
     """
 
     def __init__(self, stream: Stream, where: Callable[[], str], *, is_strict: bool) -> None:
@@ -60,13 +54,7 @@ class Looking:
         self._streaks: Array = np.zeros(0, np.int64)
 
     def call(self, fill: Callable[[Array], object], block: Array, name: str) -> object:
-        """Return what a function of the user's returns that fills a block, or says that it did not.
-
-        Args:
-            fill: the function.
-            block: what it is passed.
-            name: what messages call the function.
-        """
+        """Call the user's function that fills a block, look at the block, and return its result."""
         if not self.looks:
             return fill(block)
         self.looks -= 1
@@ -78,14 +66,14 @@ class Looking:
         finally:
             left = codes == noise
             if block.dtype.kind == "b":
-                codes[left] = 0  # compiled code takes no other byte for a truth value
+                codes[left] = 0  # the only valid truth values in memory are 0 and 1
         if result is None or result is block or result is True:
             bits = math.inf if block.dtype.kind == "b" else 8 * block.itemsize
             self._report(left, bits, name)
         return result
 
     def _next_noise(self, codes: Array) -> Array:
-        """Return noise that stands elsewhere than in the block before."""
+        """Return noise for the next block, at other positions than before."""
         if self._noise is None:
             count = len(codes) + MOST_LOOKS
             drawn = np.random.default_rng(SEED).bytes(count * codes.itemsize)
@@ -96,7 +84,7 @@ class Looking:
         return self._noise[self.looks : self.looks + len(codes)]
 
     def _report(self, left: Array, bits: float, name: str) -> None:
-        """Warn of elements that hold noise and hardly do so by chance; then look no more."""
+        """Warn of elements that hold noise, as is unlikely by chance; then look no more."""
         self._streaks = (self._streaks + 1) * left
         if not left.any():
             return
@@ -121,14 +109,9 @@ class Looking:
 
 
 def sink(callback: Take, what: str) -> Take:
-    """Return a function of the user's that takes blocks, or an error where its code does not run.
+    """Return the user's function that takes blocks, with an error where its code does not run.
 
-    What it returns does not matter otherwise: the block was passed, and `file.write` returns a
-    number.
-
-    Args:
-        callback: takes a block.
-        what: the stream, for the message.
+    Its result does not matter otherwise: the block was passed, and `file.write` returns a number.
     """
     name = function_name(callback)
 
@@ -141,13 +124,7 @@ def sink(callback: Take, what: str) -> Take:
 
 
 def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> Take:
-    """Return a function of the user's as one whose result is looked at.
-
-    Args:
-        callback: fills a block.
-        looking: looks at the block.
-        what: the stream, for the message.
-    """
+    """Return the user's function that fills blocks, as one whose result is looked at."""
     name = function_name(callback)
 
     def fill(block: Array) -> None:
@@ -159,26 +136,19 @@ def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> 
 
 
 def function_name(callback: Callable[..., object]) -> str:
-    """Return what messages call a function of the user's.
-
-    Args:
-        callback: a function, a method, or any object that can be called.
-    """
+    """Return the name that messages give a function, method or other callable of the user's."""
     name = getattr(callback, "__qualname__", type(callback).__name__)
     return "the callback" if "<lambda>" in name else f"callback '{name.split('<locals>.')[-1]}'"
 
 
 def returned(result: object, what: str, assignment: str = "array[:] = values") -> ElementTypeError:
-    """Return the error of a callback that returns what it should have filled in.
+    """Return the error of a callback that returned what it should have stored.
 
-    Args:
-        result: what it returned.
-        what: the callback.
-        assignment: what it does instead; empty where it fills nothing.
+    `assignment` is what it should do instead; empty where it fills nothing.
     """
     if isinstance(result, _NOT_RUN):
         if isinstance(result, Coroutine | Generator):
-            result.close()  # or Python warns that nobody awaited it
+            result.close()  # else Python warns that it was never awaited
         kind = type(result).__name__.replace("_", " ")
         return ElementTypeError(
             f"{what} returned {'an' if kind.startswith('async') else 'a'} {kind}",

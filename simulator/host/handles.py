@@ -1,4 +1,4 @@
-"""What an engine's programs need of the host: connected by handle, checked before they run."""
+"""What an engine's programs need from the host: connected by handle, checked before they run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from poplite.errors import (
     did_you_mean,
     listed,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Action
-from poplite.executable.opcodes import CALLBACK, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.transfers import (
     CodeLoad,
     CodeUse,
@@ -47,14 +48,7 @@ class Missing(NamedTuple):
 class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
-    Args:
-        actions: what its programs ask of Python.
-        programs: the programs by name.
-        parts: the memory of each replica.
-        calls: what runs each action; what is connected is entered here.
-        where: tells the step that is running, for messages.
-        works_ahead: whether callbacks of streams are asked to prefetch.
-        is_strict: whether elements are reported that callbacks leave.
+    `calls` runs each action by its number, and is changed when something is connected.
     """
 
     def __init__(
@@ -120,16 +114,7 @@ class HostLinks:
     def connect_stream(
         self, handle: object, array: object, metadata: QuarterMetadata | None
     ) -> None:
-        """Connect an array to a stream, as `Engine.connect_stream`.
-
-        Args:
-            handle: of the stream.
-            array: used in place.
-            metadata: format and scale of QUARTER codes.
-
-        Raises:
-            PopliteError: as `Engine.connect_stream`.
-        """
+        """Connect an array to a stream, as `Engine.connect_stream`."""
         call = f"connect_stream({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         self._connect(connection, ring_of(array, stream, call), None, metadata)
@@ -141,17 +126,7 @@ class HostLinks:
         replica: object,
         metadata: QuarterMetadata | None,
     ) -> None:
-        """Connect a callback to a stream, as `Engine.connect_stream_to_callback`.
-
-        Args:
-            handle: of the stream.
-            callback: a function, or a `StreamCallback`.
-            replica: whose blocks it gets; None for those of all.
-            metadata: format and scale of QUARTER codes.
-
-        Raises:
-            PopliteError: as `Engine.connect_stream_to_callback`.
-        """
+        """Connect a callback to a stream, as `Engine.connect_stream_to_callback`."""
         call = f"connect_stream_to_callback({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         number = self._replica(replica, call)
@@ -160,16 +135,7 @@ class HostLinks:
         self._connect(connection, taker, number, metadata)
 
     def connect_host_function(self, handle: object, callback: object, replica: object) -> None:
-        """Connect a host function, as `Engine.connect_host_function`.
-
-        Args:
-            handle: of the host function.
-            callback: takes the inputs and the outputs.
-            replica: whose calls it gets; None for those of all.
-
-        Raises:
-            PopliteError: as `Engine.connect_host_function`.
-        """
+        """Connect a host function, as `Engine.connect_host_function`."""
         call = f"connect_host_function({clipped(handle)})"
         connection = self._find("host function", handle, call)
         number = self._replica(replica, call)
@@ -185,33 +151,14 @@ class HostLinks:
     def copy_to_remote_buffer(
         self, array: npt.ArrayLike, handle: object, row: object, replica: object
     ) -> None:
-        """Store a row of a remote buffer, as `Engine.copy_to_remote_buffer`.
-
-        Args:
-            array: as many elements as a row.
-            handle: of the buffer.
-            row: its number.
-            replica: whose row; None for that of all.
-
-        Raises:
-            PopliteError: as `Engine.copy_to_remote_buffer`.
-        """
+        """Store a row of a remote buffer, as `Engine.copy_to_remote_buffer`."""
         call = f"copy_to_remote_buffer to {clipped(handle)}"
         self._rows(handle, call).store(array, row, replica, call)
 
     def copy_from_remote_buffer(
         self, handle: object, row: object, replica: object
     ) -> npt.NDArray[Any]:
-        """Return a copy of a row of a remote buffer, as `Engine.copy_from_remote_buffer`.
-
-        Args:
-            handle: of the buffer.
-            row: its number.
-            replica: whose row.
-
-        Raises:
-            PopliteError: as `Engine.copy_from_remote_buffer`.
-        """
+        """Return a copy of a row of a remote buffer, as `Engine.copy_from_remote_buffer`."""
         call = f"copy_from_remote_buffer of {clipped(handle)}"
         return self._rows(handle, call).load(row, replica, call)
 
@@ -222,7 +169,7 @@ class HostLinks:
         raise _unknown("remote buffer", handle, list(self._remote), call)
 
     def _find(self, kind: str, handle: object, call: str) -> Connection:
-        """Return the stream or host function of a handle."""
+        """Return the stream or host function with a handle."""
         known = [name for own, name in self._connections if own == kind]
         if isinstance(handle, str) and handle in known:
             return self._connections[kind, handle]
@@ -260,7 +207,7 @@ class HostLinks:
         replica: int | None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect something; what was connected before is told that its work is dropped."""
+        """Connect something; what was connected before learns that its work is dropped."""
         before = workers(connection.takers)
         spread = replica is None or (
             not isinstance(connection.spec, HostFunctionCall) and connection.spec.is_broadcast
@@ -281,14 +228,7 @@ class HostLinks:
                 worker.reset()
 
     def check_connected(self, program: str) -> None:
-        """Refuse to run a program before all it needs is connected.
-
-        Args:
-            program: its name.
-
-        Raises:
-            StreamConnectionError: when something is missing, with the line that made it.
-        """
+        """Refuse to run a program before all it needs is connected: `StreamConnectionError`."""
         missing = self._missing[program]
         if not missing:
             return
@@ -316,7 +256,7 @@ class HostLinks:
         )
 
     def reset(self) -> None:
-        """Begin anew: rows are zero, rings begin, nothing is done ahead, no code is loaded."""
+        """Begin anew: rows are zero, rings begin, nothing is prefetched, no code is loaded."""
         for connection in self._connections.values():
             for worker in workers(connection.takers):
                 worker.reset()
@@ -345,16 +285,12 @@ def _replicas_without(connection: Connection) -> str:
 
 
 def _actions_of(code: Code) -> list[int]:
-    rows = code.ops[:, 0] == CALLBACK
+    rows = code.ops[:, 0] == op.CALLBACK
     return sorted(set(code.ops[rows, 1].tolist()))
 
 
 def describe(action: Action) -> str:
-    """Return which callback of the user's an action runs; empty when it runs none.
-
-    Args:
-        action: the action.
-    """
+    """Return which of the user's callbacks an action runs; empty when it runs none."""
     match action:
         case Transfer(stream=stream):
             return f"the callback of stream '{stream.handle}', made at {stream.location}"

@@ -1,7 +1,7 @@
 """How PrintTensor writes values.
 
-Vectors on one line or several, the rows of a matrix one a line with two spaces before them,
-numbers in columns, long tensors cut in the middle::
+A vector is on one line or several, each row of a matrix on a line indented by two spaces.  Numbers
+are in columns, and long tensors are cut in the middle::
 
     v1: [1.0000000 1.5000000]
     m: [
@@ -26,16 +26,11 @@ import numpy.typing as npt
 from poplite.program.printing import PLAIN, PrintTensorFormat
 
 GAP = "..."
-"""What stands for elements that are left out."""
+"""Stands for elements that are left out."""
 
 
 def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:
-    """Return the text that PrintTensor prints.
-
-    Args:
-        title: what stands before the values; a tensor without elements has no name.
-        values: of any shape.
-        style: how values are written.
+    """Return the text that PrintTensor prints of values of any shape.
 
     >>> print(format_tensor("v1", np.array([1, 1.5], np.float32)))
     v1: [1.0000000 1.5000000]
@@ -62,14 +57,9 @@ def _edges(length: int, edge: int) -> npt.NDArray[np.int64]:
 def _lines(
     texts: npt.NDArray[Any], shape: tuple[int, ...], edge: int, style: PrintTensorFormat, lead: str
 ) -> list[str]:
-    """Return a tensor as lines, all but the first with what they are indented by.
+    """Return a tensor as lines, all but the first indented by `lead`.
 
-    Args:
-        texts: what is written of each element.
-        shape: of the whole tensor, of which the texts may leave out the middle.
-        edge: elements at each edge that the texts have.
-        style: how values are written.
-        lead: what lines are indented by.
+    `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at either end.
     """
     if not shape:
         return [str(texts.item())]
@@ -93,7 +83,7 @@ def _lines(
 
 
 def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]:
-    """Return a vector as lines that are not longer than they may be, where words allow that."""
+    """Return a vector as lines, which are not longer than the limit where words allow that."""
     lines, line = [], style.open_bracket
     begin = f"{lead}{' ' * len(style.open_bracket)}"
     limit = style.max_line_width or inf
@@ -109,7 +99,7 @@ def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]
 
 
 def _texts(values: npt.NDArray[Any], style: PrintTensorFormat) -> npt.NDArray[Any]:
-    """Return what is written of each element, in columns unless `digits` is 0."""
+    """Return the text of each element, in columns unless `digits` is 0."""
     write = _float_writer(values, style) if values.dtype.kind == "f" else str
     texts = [write(value) for value in values.reshape(-1).tolist()]
     if style.digits and values.ndim:
@@ -121,7 +111,7 @@ def _texts(values: npt.NDArray[Any], style: PrintTensorFormat) -> npt.NDArray[An
 
 
 def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callable[[float], str]:
-    """Return what writes a float; its choice hangs on all values that are written."""
+    """Return what writes a float; the choice depends on all values that are written."""
     kind, digits = style.float_format, style.digits
     if kind == "none" or digits == 0:
         shortest = values.dtype.type
@@ -129,7 +119,7 @@ def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callabl
     sizes = list(_sizes(values))
     before = max((int(log10(size)) + 1 for size in sizes if size >= 1), default=1)
     if kind == "auto":
-        # NumPy's rule: very small numbers lose digits that matter.
+        # As in NumPy: without an exponent, very small numbers would lose digits that matter.
         is_small = any(size < 10.0 ** -(digits // 2) for size in sizes)
         kind = "scientific" if before > digits or is_small else "fixed"
     if kind == "scientific":

@@ -22,18 +22,9 @@ from poplite.text import amount, clipped, integer_or_none
 
 
 class RemoteRows:
-    """A remote buffer in memory.
+    """A remote buffer in memory; `rows` is [rows, elements] of each replica.
 
-    Args:
-        spec: the buffer.
-        replicas: how many there are, each with rows of its own.
-
-    Attributes:
-        spec: the buffer.
-        rows: [rows, elements] of each replica.
-
-    Raises:
-        SizeOverflowError: when the computer has not that much memory.
+    Raises `SizeOverflowError` when the computer has too little memory.
     """
 
     def __init__(self, spec: Remote, replicas: int) -> None:
@@ -56,21 +47,7 @@ class RemoteRows:
             rows[...] = 0
 
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
-        """Store a row.
-
-        Args:
-            array: as many elements as a row.
-            row: its number.
-            replica: whose row; None for that of all.
-            call: what the user called, for messages.
-
-        Raises:
-            TensorIndexError: when there is no such row.
-            TensorCreationError: for another number of elements.
-            ElementTypeError: when the values are of a kind the buffer cannot hold.
-            SizeOverflowError: when a value is out of range.
-            GraphReplicationError: when there is no such replica.
-        """
+        """Store a row of one replica, or of all (None); errors name `call`."""
         number = self._number(row, call)
         stored = elements(self.spec.element_type, array, what=call, at=here())
         if stored.size != self.spec.num_elements:
@@ -84,17 +61,7 @@ class RemoteRows:
             rows[number] = stored.reshape(-1)
 
     def load(self, row: object, replica: object, call: str) -> npt.NDArray[Any]:
-        """Return a copy of a row.
-
-        Args:
-            row: its number.
-            replica: whose row.
-            call: what the user called, for messages.
-
-        Raises:
-            TensorIndexError: when there is no such row.
-            GraphReplicationError: when there is no such replica.
-        """
+        """Return a copy of a row; errors name `call`."""
         number = self._number(row, call)
         return np.array(self._of(replica, call)[number])
 
@@ -116,13 +83,7 @@ class RemoteRows:
     def call(
         self, action: RowTransfer, parts: Sequence[Bytes], where: Callable[[], str]
     ) -> Callable[[], object]:
-        """Return what runs an action.
-
-        Args:
-            action: moves rows of this buffer.
-            parts: the memory of each replica.
-            where: tells the step that is running, for messages.
-        """
+        """Return what runs an action on `parts`, the memory of each replica."""
         steps = [list(self._one(action, n, part, where)) for n, part in enumerate(parts)]
         # All replicas are checked before one of them moves anything.
         return in_turn([step for each in zip(*steps, strict=True) for step in each])
@@ -130,7 +91,7 @@ class RemoteRows:
     def _one(
         self, action: RowTransfer, replica: int, part: Bytes, where: Callable[[], str]
     ) -> Iterator[Callable[[], object]]:
-        """Yield what checks a replica's offset, and what moves its rows."""
+        """Yield what checks a replica's offset, then what moves its rows."""
         rows = self.rows[replica]
         block = view_of(action.block, part)
         if action.offset is None:
@@ -179,7 +140,7 @@ class RemoteRows:
 
 
 def _live(offset: HostTensor, part: Bytes) -> Callable[[], npt.NDArray[Any]]:
-    """Return what reads an offset: a view of its elements where they lie in one piece."""
+    """Return what reads an offset: a view of its elements where they are contiguous."""
     records = offset.moves.records.tolist()
     if len(records) == 1 and records[0][2] == 1 and records[0][3]:
         _, start, _, size, _, _ = records[0]

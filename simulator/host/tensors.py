@@ -43,7 +43,7 @@ class Place(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name that messages give it."""
 
     @property
     def element_type(self) -> type[ElementType[Any]]:
@@ -65,33 +65,29 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfTensor:
-    """What a place has from its tensor."""
+    """The properties of a place that come from its tensor."""
 
     tensor: Tensor | HostTensor
 
     @property
     def name(self) -> str:
-        """That of the tensor."""
+        """Name of the tensor."""
         return self.tensor.name
 
     @property
     def element_type(self) -> type[ElementType[Any]]:
-        """That of the tensor."""
+        """Element type of the tensor."""
         return self.tensor.element_type
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the tensor."""
+        """Shape of the tensor."""
         return self.tensor.shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByView(_OfTensor):
-    """A place that a view leads to.
-
-    Attributes:
-        tensor: the tensor.
-    """
+    """A place found by the view of a tensor of the graph."""
 
     tensor: Tensor
 
@@ -112,11 +108,7 @@ class ByView(_OfTensor):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByMoves(_OfTensor):
-    """A place that an executable knows.
-
-    Attributes:
-        tensor: where its elements lie.
-    """
+    """A place recorded in an executable."""
 
     tensor: HostTensor
 
@@ -137,13 +129,7 @@ class ByMoves(_OfTensor):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostAccess:
-    """What one call of the user's reads or writes.
-
-    Attributes:
-        place: where the tensor lies.
-        replicas: those that are meant.
-        call: what the user called, for messages.
-    """
+    """What one call of the user's reads or writes, in which replicas; messages name `call`."""
 
     place: Place
     replicas: Sequence[int]
@@ -153,39 +139,20 @@ class HostAccess:
 class HostTensors:
     """The tensors of an engine that the host reads and writes.
 
-    Args:
-        executable: knows those that have a handle.
-        graph: whose tensors they are; None where handles are all that is known.
-        arena: the memory.
+    Without a graph, only the handles of the executable are known.
     """
 
     def __init__(self, executable: Executable, graph: Graph | None, arena: Arena) -> None:
         self._executable, self._graph, self._arena = executable, graph, arena
 
     def to_read(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return what a call of `Engine.read` reads.
-
-        Args:
-            tensor: a tensor, or a handle.
-            replica: the one that is read; None for all.
-
-        Raises:
-            PopliteError: as `Engine.read`.
-        """
+        """Return what a call of `Engine.read` reads, or refuse it; None means all replicas."""
         place = self._place(tensor, "read", self._executable.host_reads)
         call = f"engine.read of '{place.name}'"
         return HostAccess(place, self._replicas(replica, call), call)
 
     def to_write(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return what a call of `Engine.write` writes.
-
-        Args:
-            tensor: a tensor, or a handle.
-            replica: the one that is written; None for all.
-
-        Raises:
-            PopliteError: as `Engine.write`, but for the array.
-        """
+        """Return what a call of `Engine.write` writes, or refuse it; None means all replicas."""
         place = self._place(tensor, "write", self._executable.host_writes)
         call = f"engine.write to '{place.name}'"
         if isinstance(place, ByView) and not place.tensor.is_parallel_writeable():
@@ -200,24 +167,12 @@ class HostTensors:
         return HostAccess(place, self._replicas(replica, call), call)
 
     def read(self, access: HostAccess) -> npt.NDArray[Any]:
-        """Return a copy of the values, of several replicas along a new first dimension.
-
-        Args:
-            access: what is read.
-        """
+        """Return a copy of the values, several replicas along a new first dimension."""
         found = [self._read(access.place, number) for number in access.replicas]
         return found[0] if len(found) == 1 else np.stack(found)
 
     def write(self, access: HostAccess, array: npt.ArrayLike | QuarterMetadata) -> None:
-        """Overwrite the values.
-
-        Args:
-            access: what is written.
-            array: the user's, as for `Engine.write`.
-
-        Raises:
-            PopliteError: as `Engine.write`, for the array.
-        """
+        """Overwrite the values with the user's array, or refuse it as `Engine.write` does."""
         place, replicas = access.place, access.replicas
         metadata = {number: place.metadata(self._arena, number) for number in replicas}
         stored = {
@@ -247,12 +202,12 @@ class HostTensors:
         return stored if metadata is None else decode(stored, metadata)
 
     def _replicas(self, replica: int | None, call: str) -> Sequence[int]:
-        """Return the replicas that are meant."""
+        """Return the numbers of the replicas that `replica` means."""
         count = self._executable.layout.replicas
         return range(count) if replica is None else [replica_number(replica, count, call, here())]
 
     def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> Place:
-        """Return where a tensor lies that the user gave, or named."""
+        """Return where a tensor lies, which the user passed or named."""
         call = f"engine.{verb}"
         if not isinstance(tensor, str):
             return ByView(self._own(tensor, call))
@@ -277,7 +232,7 @@ class HostTensors:
         )
 
     def _own(self, tensor: object, call: str) -> Tensor:
-        """Return a tensor, if it is one of the engine's graph and was there in time."""
+        """Return a tensor if it is one of the engine's graph and was there in time."""
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
@@ -309,12 +264,7 @@ class HostTensors:
 
 
 def read_host(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:
-    """Return a copy of a tensor's values; of QUARTER as float32.
-
-    Args:
-        tensor: where its elements lie.
-        memory: the bytes they lie in.
-    """
+    """Return a copy of a tensor's values; QUARTER becomes float32."""
     stored, metadata = _stored(tensor, memory), _metadata(tensor, memory)
     return stored if metadata is None else decode(stored, metadata)
 
@@ -331,8 +281,8 @@ def _metadata(tensor: HostTensor, memory: Bytes) -> QuarterMetadata | None:
 
 
 def _metadata_of(element: type[ElementType[Any]], byte: int | None) -> QuarterMetadata | None:
-    """Return format and scale, stored as a byte; None where the element type has none."""
+    """Return the format and scale in a metadata byte; None where the element type has none."""
     if not element.requires_metadata:
         return None
-    # A tensor of no elements stores none, so that any will do.
+    # A tensor without elements stores no metadata, so that any will do.
     return QuarterMetadata("F143") if byte is None else QuarterMetadata.from_byte(byte)

@@ -25,7 +25,6 @@ class Instruction:
 
     Attributes:
         name: of its result; empty where it has none.
-        opcode: as LLVM calls it.
         operands: names of its operands; empty for constants.
         kind: LLVM type of its result, or of what it stores.
         callee: what a call calls.
@@ -47,13 +46,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """A basic block.
-
-    Attributes:
-        name: its label.
-        instructions: in order; the last one ends it.
-        successors: labels of the blocks that may come next.
-    """
+    """A basic block; its last instruction ends it."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -67,13 +60,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A natural loop.
-
-    Attributes:
-        header: label of the block where it begins.
-        latches: labels of the blocks from which it goes on.
-        blocks: labels of all its blocks.
-    """
+    """A natural loop: it is entered at its header and goes on from its latches, all by label."""
 
     header: str
     latches: tuple[str, ...]
@@ -98,11 +85,7 @@ class Counting:
 
 
 def blocks_of(function: Any) -> list[Block]:
-    """Return the basic blocks of a function, the entry first.
-
-    Args:
-        function: a definition of an `llvmlite.binding` module whose values have names.
-    """
+    """Return the basic blocks of a function (`llvmlite.binding`, values named), the entry first."""
     return [
         Block(
             block.name,
@@ -128,11 +111,7 @@ def _instruction(value: Any) -> Instruction:
 
 
 def loops_of(blocks: Sequence[Block]) -> list[Loop]:
-    """Return the natural loops of a function, by position of their headers.
-
-    Args:
-        blocks: all blocks, the entry first.
-    """
+    """Return the natural loops of a function, by position of their headers."""
     successors = {block.name: block.successors for block in blocks}
     dominators = _dominators(successors, blocks[0].name)
     latches: dict[str, list[str]] = {}
@@ -150,12 +129,8 @@ def loops_of(blocks: Sequence[Block]) -> list[Loop]:
 def counting_of(loop: Loop, blocks: Mapping[str, Block]) -> Counting | None:
     """Return how a loop counts; None for a loop that ends otherwise.
 
-    A loop counts where its only latch compares a number, to which it adds a constant in every
-    iteration, with what does not change in it.
-
-    Args:
-        loop: the loop.
-        blocks: those of its function, by name.
+    A loop counts where its only latch compares a number, to which each iteration adds a constant,
+    with a value that the loop does not change.
     """
     made = {i.name: i for name in loop.blocks for i in blocks[name].instructions if i.name}
     steps: dict[str, Instruction] = {}
@@ -183,18 +158,13 @@ def counting_of(loop: Loop, blocks: Mapping[str, Block]) -> Counting | None:
 
 
 def has_constant_trip(loop: Loop, blocks: Sequence[Block]) -> bool:
-    """Tell whether a loop runs a number of times that is known without its arguments.
-
-    Args:
-        loop: the loop.
-        blocks: those of its function.
-    """
+    """Tell whether the number of iterations is known without the function's arguments."""
     counting = counting_of(loop, {block.name: block for block in blocks})
     return counting is not None and not counting.bounds
 
 
 def _dominators(successors: Mapping[str, Sequence[str]], entry: str) -> dict[str, set[str]]:
-    """Return, for each block, those that every way to it passes, itself among them."""
+    """Return the dominators of each block: the blocks, itself included, on every path to it."""
     predecessors = _predecessors(successors)
     dominators = {name: set(successors) for name in successors} | {entry: {entry}}
     changed = True

@@ -1,4 +1,4 @@
-"""The slots of vertices that nobody wrote a formula for.
+"""The slots of vertices without a formula.
 
     slots_of(Axpy, shapes, target)    Priced([80, 289], "estimated", "10 + 4.35 len(x)")
 
@@ -37,11 +37,11 @@ class Priced:
     """What vertices of a class take.
 
     Attributes:
-        slots: int64[shapes], worker slots; of a MultiVertex tile cycles.
+        slots: int64[shapes], worker slots; for a MultiVertex tile cycles.
         source: "estimated" from the compiled code; or "guessed", where data decide what is done:
-            then it is what vertices take when all data are zero. Also what takes longer than
-            `MOST_SLOTS`, and what is never compiled, as it prints.
-        formula: the slots in terms of lengths and whole numbers, as text; None where there is no
+            then the slots are those of vertices whose data are all zero. Also for what takes longer
+            than `MOST_SLOTS`, and what is never compiled, as it prints.
+        formula: the slots in terms of lengths and integers, as text; None where there is no
             simple formula.
     """
 
@@ -53,13 +53,8 @@ class Priced:
 def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
     """Return what vertices of a class take, by their compiled code.
 
-    Args:
-        cls: the vertex class.
-        shapes: int64[shapes, words], see `poplite.graph.compute_sets.vertex_shapes`.
-        target: the machine.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    `shapes`, int64[shapes, words], are those of `poplite.graph.compute_sets.vertex_shapes`.  Raises
+    `VertexCompileError` when `compute` is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut, Vector
@@ -85,24 +80,18 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
 
 def is_data_dependent(cls: type[Vertex], target: Target) -> bool:
-    """Tell whether data decide how much vertices of a class take, if it is ever compiled.
-
-    Args:
-        cls: the vertex class.
-        target: the machine.
-    """
+    """Tell whether data decide how long vertices of a class take, if it is ever compiled."""
     taking = _taking(cls, target)
     return taking is not None and DATA in taking.deciding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taking:
-    """What returns the slots of a class.
+    """The native code that returns the slots of a class.
 
     Attributes:
-        code: the native code.
         workers: how many run each vertex.
-        deciding: names of the arguments that decide.
+        deciding: names of the arguments on which the slots depend, and `DATA`.
     """
 
     code: Native
@@ -110,18 +99,18 @@ class _Taking:
     deciding: tuple[str, ...]
 
     def parts(self, shapes: Int64) -> Int64:
-        """Return 64ths of a slot of each shape, or `OVER`."""
-        given = np.ascontiguousarray(shapes, np.int64)
-        found = np.empty(len(given), np.int64)
+        """Return 64ths of a slot for each shape, or `OVER`."""
+        table = np.ascontiguousarray(shapes, np.int64)
+        found = np.empty(len(table), np.int64)
         words = [ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p]
         call = ctypes.CFUNCTYPE(None, *words)(self.code.address)
-        sizes = (*given.shape, self.workers, MOST_SLOTS * PARTS)
-        call(given.ctypes.data, *sizes, found.ctypes.data)
+        sizes = (*table.shape, self.workers, MOST_SLOTS * PARTS)
+        call(table.ctypes.data, *sizes, found.ctypes.data)
         return found
 
 
 def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
-    """Return what returns the slots of a class; None for one that is never compiled."""
+    """Return the code for the slots of a class; None for a class that is never compiled."""
 
     def made(checked: Checked) -> _Taking | None:
         return _compiled(checked.vertex, target)
@@ -136,24 +125,18 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
     try:
         code = built(_name(cls, target), partial(_job, cls, target))
     except Exception as error:
-        # Named by module, as importing Numba's error classes would import Numba.
+        # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
-            return None  # nor will there be a driver: it is run as plain Python only
+            return None  # nor will there be a driver: the class only runs as plain Python
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(code, workers, tuple(code.about["deciding"]))
 
 
 def add_slots(builds: Builds, cls: type[Vertex], target: Target) -> None:
-    """Have compiled what returns the slots of a class, while more is added.
+    """Add the code for the slots of a class to what is being compiled.
 
-    Args:
-        builds: where.
-        cls: the vertex class.
-        target: the machine.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when `compute` is outside the dialect.
     """
     builds.add(_name(cls, target), partial(_job, cls, target))
 
@@ -173,10 +156,10 @@ def _costs(target: Target) -> dict[str, float]:
 
 
 def _formula(cls: type[Vertex], target: Target) -> str | None:
-    """Return the slots of a class as text, if they are known by its shapes."""
+    """Return the slots of a class as text, if the shapes of its vertices decide them."""
     taking = _taking(cls, target)
     if taking is None or DATA in taking.deciding or issubclass(cls, MultiVertex):
-        return None  # of a MultiVertex it is the slowest worker's, which is no simple one
+        return None  # the slowest worker decides, so that there is no simple formula
     parameters = [p for p in parameters_of(cls) if p.name in taking.deciding]
     names = [_display(p.field, p.what, p.kind == "rows") for p in parameters]
     words = sum(WORDS[field.kind] for field in fields_of(cls))

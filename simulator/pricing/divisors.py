@@ -1,4 +1,4 @@
-"""Divisions of whole numbers, which are zero where the divisor is; the machine does not look.
+"""Integer divisions, which yield zero where the divisor is zero; the machine itself does not check.
 
 %z = icmp eq i64 %b, 0                            free
 br i1 %z, label %zero, label %other, !prof        free; it counts as never taken
@@ -22,10 +22,7 @@ _DECIDES = re.compile(r"^br i1 \S+,")
 
 
 def second_operand(instruction: Instruction) -> str:
-    """Return the name of an operation's second operand, or the constant that it is.
-
-    Args:
-        instruction: an operation of two operands.
+    """Return the name or constant that is the second of an operation's two operands.
 
     >>> second_operand(Instruction("y", "sdiv", ("x", ""), "i64", "", "%y = sdiv i64 %x, 3"))
     '3'
@@ -35,11 +32,7 @@ def second_operand(instruction: Instruction) -> str:
 
 
 def checks_of(blocks: Sequence[Block]) -> Mapping[str, Instruction]:
-    """Return the comparisons of divisors with zero, by the blocks that they end.
-
-    Args:
-        blocks: a function's.
-    """
+    """Return the comparisons of divisors with zero, by the blocks that they end."""
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     divisors = set()
     for instruction in made.values():
@@ -50,7 +43,7 @@ def checks_of(blocks: Sequence[Block]) -> Mapping[str, Instruction]:
                 divisors.add(name := made[name].operands[0])
     found = {}
     for block in blocks:
-        # What is said to be unlikely was not written by the user.
+        # A branch marked as unlikely was not written by the user.
         compare = made.get(block.end.operands[0]) if "!prof" in block.end.text else None
         if compare is not None and compare.operands[0] in divisors and _zero(compare):
             found[block.name] = compare
@@ -58,17 +51,13 @@ def checks_of(blocks: Sequence[Block]) -> Mapping[str, Instruction]:
 
 
 def _zero(compare: Instruction) -> str:
-    """Return "eq" or "ne" of a comparison with zero; else nothing."""
+    """Return "eq" or "ne" for a comparison with zero; else an empty string."""
     found = _IS_ZERO.search(compare.text)
     return found[1] if found else ""
 
 
 def without_checks(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks that always divide: by one where the divisor is zero.
-
-    Args:
-        blocks: a function's.
-    """
+    """Return blocks that always divide: by one where the divisor is zero."""
     checks, found = checks_of(blocks), []
     for block in blocks:
         own = [_by_one(each) for each in block.instructions]

@@ -4,7 +4,7 @@
     10 + 7 len(rows) + 10.41 len(rows) len(rows[0])
     12 + 2.5 n for n % 2 == 0; 14.5 + 2.5 n for n % 2 == 1
 
-It is found from a few lengths, exactly, and tried on others.
+It is fitted exactly to a few lengths, and checked on others.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from itertools import product
 from math import prod
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]
-"""Returns what vertices take of which the variables have these values."""
+"""Returns what vertices take whose variables have these values."""
 
 _DEGREES = (1, 2, 3)
 _FIRST = 3
-"""Least value to fit: short loops may be entered by other ways."""
+"""Least value to fit: short loops may take other paths."""
 
 _CHECKS = 12
 """Points at which a polynomial is tried."""
 
 _SPREAD = (7, 5, 17)
-"""Where they are: how far on for each point and each variable, and when from the beginning."""
+"""Their positions: the step for each point and for each variable, and the period."""
 
 _MODULI = (2, 4)
 """Remainders of a single variable that may have polynomials of their own: tails of loops."""
@@ -37,10 +37,9 @@ MOST_VARIABLES = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
-    """A polynomial in a few variables.
+    """A polynomial: each term has the exponent of each variable and a coefficient that is not zero.
 
-    Attributes:
-        terms: exponents of each variable, and the coefficient, by rising degree; none of them zero.
+    Terms are in order of rising degree.
     """
 
     terms: tuple[tuple[tuple[int, ...], Fraction], ...]
@@ -51,11 +50,7 @@ class Polynomial:
         return sum((power * factor for power, factor in powers), Fraction())
 
     def text(self, names: Sequence[str], unit: int = 1) -> str:
-        """Return it as text.
-
-        Args:
-            names: of the variables.
-            unit: what coefficients are divided by; they are shown to two decimals.
+        """Return it as text, with coefficients divided by `unit` and shown to two decimals.
 
         >>> Polynomial((((0,), Fraction(8)), ((1,), Fraction(5, 2)))).text(["n"])
         '8 + 2.5 n'
@@ -72,21 +67,16 @@ class Polynomial:
 
 
 def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
-    """Return a formula for what vertices take; None where there is no simple one.
-
-    Args:
-        take: returns what vertices take.
-        names: of the variables.
-        unit: what is shown is what they take by this.
+    """Return a formula for what vertices take, divided by `unit`; None if no simple one exists.
 
     >>> formula_text(lambda rows: [64 * (8 + 5 * n) for (n,) in rows], ["n"], 64)
     '8 + 5 n'
     """
     if len(names) > MOST_VARIABLES:
         return None
-    whole = fitted(take, len(names))
-    if whole is not None:
-        return whole.text(names, unit)
+    polynomial = fitted(take, len(names))
+    if polynomial is not None:
+        return polynomial.text(names, unit)
     for modulus in _MODULI if len(names) == 1 else ():
         parts = [fitted(take, 1, modulus, remainder) for remainder in range(modulus)]
         found = [part for part in parts if part is not None]
@@ -99,13 +89,9 @@ def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
 
 
 def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> Polynomial | None:
-    """Return the polynomial that is what vertices take, of degree 3 at most; None if none is.
+    """Return the polynomial for what vertices take, of degree 3 at most; None if there is none.
 
-    Args:
-        take: returns what vertices take.
-        variables: how many variables there are.
-        modulus: only values are looked at that leave `remainder`, divided by this.
-        remainder: see `modulus`.
+    It holds for values that leave `remainder` when divided by `modulus`.
     """
     first = _FIRST + (remainder - _FIRST) % modulus
 
@@ -118,7 +104,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
         for check in range(_CHECKS)
     ]
     expected = take(checks)
-    if min(expected) < 0:  # longer than anybody waits
+    if min(expected) < 0:  # OVER: it takes longer than is followed
         return None
     for degree in _DEGREES:
         powers = product(range(degree + 1), repeat=variables)
@@ -134,7 +120,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
 
 
 def _solved(rows: list[list[Fraction]], values: list[Fraction]) -> list[Fraction]:
-    """Return the solution of linear equations that have exactly one."""
+    """Return the only solution of linear equations."""
     size = len(rows)
     table = [[*row, value] for row, value in zip(rows, values, strict=True)]
     for column in range(size):

@@ -1,7 +1,7 @@
 """What each instruction costs on a tile's worker, and in which pipe.
 
 The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
-Addresses and conversions between integer widths are free, as is what only counts
+Addresses and conversions between integer widths are free, and so are instructions that only count
 (`poplite.simulator.pricing.loops`): the machine has post-increment accesses.
 
 All numbers are facts of `poplite.machine.facts`.
@@ -26,7 +26,7 @@ _FREE = frozenset(
     ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
     + ("freeze", "alloca", "unreachable", "ret")
 )
-"""Also `ret`: what a vertex takes to begin and end is a number of its own."""
+"""Also `ret`: the cost of beginning and ending a vertex is a number of its own."""
 _FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
 
 _BY_OPCODE: dict[str, tuple[Pipe, str]] = {
@@ -53,12 +53,14 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
     **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
     "tanh": ("aux", "slot_tanh"),
-    # The nearest of those that the machine has, or that its library calls.
+    # The nearest that PopLibs has a number for.
     **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
-    **dict.fromkeys(("log10", "log1p"), ("aux", "slot_log")),
-    **dict.fromkeys(("erf", "erfc"), ("aux", "slot_tanh")),
-    **dict.fromkeys(("asin", "acos", "atan"), ("aux", "slot_tan")),
-    **dict.fromkeys(("atan2", "cbrt"), ("aux", "slot_pow")),
+    "log10": ("aux", "slot_log"),
+    "log1p": ("aux", "slot_log1p"),
+    **dict.fromkeys(("erf", "erfc"), ("aux", "slot_erf")),
+    **dict.fromkeys(("asin", "acos", "atan"), ("aux", "slot_asin")),
+    "atan2": ("aux", "slot_atan2"),
+    "cbrt": ("aux", "slot_cbrt"),
     **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
     "tan": ("aux", "slot_tan"),
     "pow": ("aux", "slot_pow"),
@@ -69,12 +71,13 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
         ("main", "slot_integer"),
     ),
 }
-"""Calls by the name without `llvm.` before it and types or an `f` behind it."""
+"""Calls, by name without the prefix `llvm.` and without types or an `f` behind it."""
 
 _CALLS = frozenset(
     ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
+    + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_log1p")
 )
-"""What the library does, with calls; the rest are single instructions."""
+"""Prices of calls of the library; the others are those of single instructions."""
 
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
@@ -84,13 +87,7 @@ _DOUBLE = re.compile(r"\bdouble\b|\.f64\b")
 def prices_of(blocks: Sequence[Block], free: Container[str], cost: Cost) -> dict[str, list[Price]]:
     """Return the price of every instruction of a function, by block.
 
-    Args:
-        blocks: the function's.
-        free: names of instructions that cost nothing.
-        cost: facts of the machine.
-
-    Raises:
-        VertexCompileError: for an instruction or a call without a price.
+    Raises `VertexCompileError` for an instruction or a call without a price.
     """
     extremes = _compares_of_extremes(blocks)
     checks = checks_of(blocks)
@@ -140,7 +137,7 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
 
 
 def _access(instruction: Instruction, cost: Cost) -> Price:
-    """Return the price of a load or store: by its width, and where it must be merged or cut."""
+    """Return the price of a load or store, by width; some must be merged or split."""
     kind, slots = instruction.kind, cost("slot_memory")
     if instruction.opcode == "store" and kind in _NARROW:
         return _price("main", cost("slot_narrow_store"), calls=True)
@@ -149,7 +146,7 @@ def _access(instruction: Instruction, cost: Cost) -> Price:
 
 
 def _function(callee: str) -> str:
-    """Return what a callee computes: exp of llvm.exp.f32 and expf, fptosi.sat of its like."""
+    """Return the function that a callee computes: exp for llvm.exp.f32 and expf, fptosi.sat."""
     if callee.startswith("llvm."):
         parts = callee.removeprefix("llvm.").split(".")
         return ".".join(part for part in parts if not part[1:].isdigit())
@@ -157,7 +154,7 @@ def _function(callee: str) -> str:
 
 
 def _compares_of_extremes(blocks: Sequence[Block]) -> set[str]:
-    """Return comparisons that only choose the greater or the lesser of their two operands."""
+    """Return comparisons that only choose the greater or smaller of their two operands."""
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
     extremes = set()
     for block in blocks:

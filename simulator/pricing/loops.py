@@ -4,8 +4,8 @@
     rpt        0 slots   an innermost loop of one block that runs as often as a field is long
     otherwise            addition, comparison and branch, as they stand
 
-`range(first, last, step)` divides to know how often it runs, where C++ compares: of a step that
-is no constant, that division is free, and the comparison is not.
+`range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
+step is not constant, that division is free, and the comparison is not.
 
 Sources: llvm-ipu, lowering of loops; popc listings.
 """
@@ -23,18 +23,18 @@ from poplite.simulator.pricing.divisors import DIVISIONS, second_operand
 _OF_COUNTS = frozenset(
     ("add", "sub", "select", "icmp", "zext", "sext", "trunc", "and", "or", "xor", "freeze")
 )
-"""What is done to a division to get the number of iterations."""
+"""Operations on a quotient that yield the number of iterations."""
 
 _KEEPS_SHORT = frozenset(
     ("add", "sub", "lshr", "ashr", "sdiv", "udiv", "and", "zext", "sext", "trunc", "freeze")
     + ("llvm.smax.i64", "llvm.smin.i64", "llvm.umax.i64", "llvm.umin.i64")
 )
-"""What makes of a field's length a number that is about as small."""
+"""Operations on a field's length whose result is about as small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopCosts:
-    """What is known of the loops of a function.
+    """Facts about the loops of a function.
 
     Attributes:
         free: names of instructions that cost nothing, as they only count.
@@ -48,13 +48,7 @@ class LoopCosts:
 def loop_costs(
     blocks: Sequence[Block], loops: Sequence[Loop], lengths: frozenset[str]
 ) -> LoopCosts:
-    """Return what is known of the loops of a function.
-
-    Args:
-        blocks: the function's.
-        loops: its loops.
-        lengths: names of the arguments that are lengths of fields.
-    """
+    """Return facts about a function's loops; `lengths` are arguments, the lengths of fields."""
     by_name = {block.name: block for block in blocks}
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
@@ -78,7 +72,7 @@ def loop_costs(
 def _divided_for(
     loop: Loop, counting: Counting, blocks: Mapping[str, Block], made: Mapping[str, Instruction]
 ) -> set[str]:
-    """Return what a loop's number of iterations is computed by, where that is a division."""
+    """Return the instructions that compute a loop's number of iterations by a division."""
     steps = {
         second_operand(made[operand])
         for phi in blocks[loop.header].instructions
@@ -95,7 +89,7 @@ def _divided_for(
 
 
 def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]:
-    """Return names and what they are computed from."""
+    """Return names, and the names of all values from which they are computed."""
     found: set[str] = set()
     pending = list(names)
     while pending:
@@ -109,7 +103,7 @@ def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]
 def _lengths_in(
     name: str, made: Mapping[str, Instruction], lengths: frozenset[str]
 ) -> frozenset[str] | None:
-    """Return the lengths that a number is computed from; None where it is of something else."""
+    """Return the lengths from which a number is computed; None where anything else enters it."""
     if not name or name in lengths:
         return frozenset((name,)) if name else frozenset()
     instruction = made.get(name)

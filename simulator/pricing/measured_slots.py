@@ -1,8 +1,7 @@
-"""Code that runs a vertex and returns what it took, for those of which data decide that.
+"""Code that runs a vertex and returns what it took, where data decide that.
 
-The blocks of `compute` are priced as they are for estimates
-(`poplite.simulator.pricing.native_slots`), and loads and stores stay.  Uneven rows of a list are
-looked up in its table, as they are when vertices run.
+The blocks of `compute` are priced as for estimates (`poplite.simulator.pricing.native_slots`), but
+loads and stores stay.  Uneven rows of a list are looked up in its table, as when vertices run.
 
 Importing this module imports llvmlite.
 """
@@ -45,28 +44,21 @@ def measuring_object(
 ) -> Made:
     """Compile a driver that counts, as a job.
 
-    Args:
-        exported: name of the driver.
-        driver: text of its module, in which `COUNTED` is declared.
-        priced: text of the module of `poplite.simulator.pricing.module.priced_text`.
-        parameters: of `PRICED`, see `Parameter`.
-        costs: facts of the machine.
-        on_copies: whether vertices are only counted. `COUNTED` takes then, behind the parameters,
-            a budget, memory that it reads and memory that it changes, each with its bytes
-            (`poplite.simulator.pricing.slot_function.with_bounded_memory`).
-        processor: what it is for, see `poplite.jit.native_code`.
+    `driver` is the text of its module, which declares `COUNTED`.  Where vertices are only counted
+    (`on_copies`), the parameters of that are followed by a budget, memory that it reads and memory
+    that it changes, each with its bytes (`slot_function.with_bounded_memory`).
     """
-    given = [Parameter(*each) for each in parameters]
+    decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))
-    lengths = {p.name for p in given if p.what in ("length", "rows")}
-    tables = {p.name for p in given if p.what in ("pairs", "wide")}
+    lengths = {p.name for p in decoded if p.what in ("length", "rows")}
+    tables = {p.name for p in decoded if p.what in ("pairs", "wide")}
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
-    if not on_copies:  # what runs may take for ever
+    if not on_copies:  # a vertex that runs may run for ever
         block_cost = {
             block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
         }
-    arguments = [parameter.declared for parameter in given]
+    arguments = [parameter.declared for parameter in decoded]
     if on_copies:
         arguments += ["i64 %budget", "ptr %arena", "i64 %arena.bytes"]
         arguments += ["ptr %copy", "i64 %copy.bytes"]
@@ -78,15 +70,15 @@ def measuring_object(
 
 
 def _unbounded(block: Block, blocks: Sequence[Block], cost: BlockCost) -> BlockCost:
-    """Return the cost of a block that runs for ever if it must."""
+    """Return the cost of a block that may run for ever."""
     counts_times = cost.may_not_end and is_loop(block, blocks)
     return replace(cost, may_not_end=False, counts_times=counts_times)
 
 
 def _looked_up(blocks: Sequence[Block], tables: set[str]) -> set[str]:
-    """Return the numbers of 64 bits that are loaded from tables: lengths of rows, or their starts.
+    """Return the i64 numbers that are loaded from tables: lengths of rows, or their starts.
 
-    Nothing is done as often as a start says.
+    No loop runs as often as a start says.
     """
     places, found = set(tables), set[str]()
     for block in blocks:

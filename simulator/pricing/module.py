@@ -2,9 +2,9 @@
 
     define i1 @priced(ptr %x, i64 %x.length, i64 %count, ptr %scale, ...)
 
-The arguments are those of `poplite.simulator.pricing.parameters`; what is in memory is read where
-it is used.  LLVM folds what can be folded, for no processor in particular, and neither vectorizes
-nor unrolls, but for loops that run a constant number of times, which are written out.
+The arguments are those of `poplite.simulator.pricing.parameters`; values in memory are read where
+they are used.  LLVM folds what can be folded, for no processor in particular.  It neither
+vectorizes nor unrolls, except loops with a constant number of iterations, which it writes out.
 
 Importing this module imports llvmlite.
 """
@@ -36,12 +36,8 @@ _BYTES = ir.IntType(8).as_pointer()
 def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
 
-    Args:
-        cls: the vertex class.
-        forms: of each field, how the rows of a list are found; by default they are evenly spaced.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Rows of lists are evenly spaced unless `forms` says otherwise.  Raises `VertexCompileError` when
+    `compute` is outside the dialect.
     """
     forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
     module = ir.Module()
@@ -50,12 +46,12 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     function = ir.Function(module, ir.FunctionType(TRUTH, kinds), PRICED)
     for argument, parameter in zip(function.args, parameters, strict=True):
         argument.name = parameter.name
-    given = {argument.name: argument for argument in function.args}
+    operands = {argument.name: argument for argument in function.args}
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
-    result = builder.call(compute, [_given(builder, a, forms, given) for a in arguments])
-    # How it ended is returned, lest LLVM drop what only decides that.
+    result = builder.call(compute, [_argument(builder, a, forms, operands) for a in arguments])
+    # The status is returned, as LLVM would otherwise drop what only decides it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
     has_result = check(cls).result is not None
@@ -66,15 +62,15 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     return str(linked)
 
 
-def _given(
-    builder: ir.IRBuilder, argument: Argument, forms: Forms, given: Mapping[str, Any]
+def _argument(
+    builder: ir.IRBuilder, argument: Argument, forms: Forms, operands: Mapping[str, Any]
 ) -> Any:
-    """Emit an argument of `compute`; what is not priced is undefined."""
-    value = given.get(argument.name)
+    """Emit an argument of `compute`; arguments that are not priced are undefined."""
+    value = operands.get(argument.name)
     if argument.part == "table" and (form := forms[argument.field or 0]) in ("pairs", "wide"):
-        value = given[f"{argument.name.removesuffix('.table')}.{form}"]
+        value = operands[f"{argument.name.removesuffix('.table')}.{form}"]
     elif argument.part in ("data", "value"):
-        value = given.get(argument.name.removesuffix(".value"))
+        value = operands.get(argument.name.removesuffix(".value"))
         is_address = value is not None and isinstance(value.type, ir.PointerType)
         value = value if is_address == (argument.part == "data") else None
     if value is None:
@@ -87,11 +83,7 @@ def _given(
 
 
 def folded(text: str) -> llvm.ModuleRef:
-    """Return a module as it is priced: optimized, with a name for every value.
-
-    Args:
-        text: the module as it was lowered.
-    """
+    """Return a lowered module as it is priced: optimized, with a name for every value."""
     module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", text))
     optimize(module, unrolling=False)
     _name(module)
@@ -102,12 +94,7 @@ def folded(text: str) -> llvm.ModuleRef:
 
 
 def optimize(module: llvm.ModuleRef, *, unrolling: bool = True) -> None:
-    """Optimize a module for no processor in particular, without vectors.
-
-    Args:
-        module: the module; it is changed.
-        unrolling: whether loops may be written out.
-    """
+    """Optimize a module in place, for no processor in particular and without vectors."""
     tuning = llvm.create_pipeline_tuning_options(2)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.loop_unrolling = unrolling
@@ -122,13 +109,13 @@ def _name(module: llvm.ModuleRef) -> None:
 
 
 def _machine() -> llvm.TargetMachine:
-    # Of no processor in particular, so that prices are the same on all.
+    # For no processor in particular, so that prices are the same on all.
     llvm.initialize_native_target()
     return llvm.Target.from_default_triple().create_target_machine(cpu="generic", opt=2)
 
 
 def _rolled(module: llvm.ModuleRef) -> str:
-    """Return a module's text in which loops that run a varying number of times say so.
+    """Return a module's text with loops of varying trip counts marked as not to be unrolled.
 
     LLVM would unroll them by four, for the sake of processors that a tile does not resemble.
     """
@@ -155,7 +142,7 @@ _DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
 """Beginning of a function."""
 
 _MARKED = '"no-builtins" "no-jump-tables"="true"'
-"""LLVM would make calls of the C library of loops, and tables of what is chosen from constants."""
+"""Otherwise LLVM replaces loops by calls of the C library, and choices of constants by tables."""
 
 _MARKS = 1 << 20
-"""First number of our metadata, beyond those that LLVM counts up."""
+"""First number of our metadata, beyond those that LLVM assigns."""

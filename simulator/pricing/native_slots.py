@@ -37,28 +37,22 @@ WORD = ir.IntType(64)
 
 
 def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
-    """Return how the code is made that returns the slots of the vertices of a class.
+    """Return the job that makes the code for the slots of the vertices of a class.
 
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
-    shapes of `words` words it writes 64ths of a slot to `parts`, of the slowest of `workers`
-    workers; `OVER` where it is more than `budget`. With the code {"deciding": names of arguments
-    that decide how much it takes} is kept.
+    shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
+    workers; `OVER` where they exceed `budget`. With the code {"deciding": names of arguments on
+    which its cost depends} is kept.
 
-    Args:
-        name: of the job.
-        cls: the vertex class.
-        costs: facts of the machine.
-
-    Raises:
-        VertexCompileError: when its `compute` is outside the dialect.
+    Raises `VertexCompileError` when `compute` is outside the dialect.
     """
     from poplite.jit.llvm_modules import processor
 
     parameters = parameters_of(cls)
     over_shapes = str(_over_shapes(parameters, exported(name)))
-    told = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
+    texts = priced_text(cls), over_shapes, [astuple(each) for each in parameters]
     maker = "poplite.simulator.pricing.native_slots:slots_object"
-    return Job(name, maker, (*told, dict(costs), processor().words()))
+    return Job(name, maker, (*texts, dict(costs), processor().words()))
 
 
 def slots_object(
@@ -69,23 +63,18 @@ def slots_object(
     costs: Mapping[str, float],
     processor: list[Any],
 ) -> Made:
-    """Compile what returns the slots of the vertices of a class, as a job.
+    """Compile the code for the slots of the vertices of a class, as a job.
 
-    Args:
-        exported: name of the function.
-        priced: text of the module of `poplite.simulator.pricing.module.priced_text`.
-        over_shapes: text of the module with the function that calls `PRICED` for each shape.
-        parameters: of `PRICED`, see `Parameter`.
-        costs: facts of the machine.
-        processor: what it is for, see `poplite.jit.native_code`.
+    `priced` and `over_shapes` are texts of modules: with `PRICED`, and with what calls it for each
+    shape.
     """
-    given = [Parameter(*each) for each in parameters]
+    decoded = [Parameter(*each) for each in parameters]
     module = folded(priced)
     blocks = blocks_of(module.get_function(PRICED))
-    lengths = frozenset(p.name for p in given if p.what in ("length", "rows"))
+    lengths = frozenset(p.name for p in decoded if p.what in ("length", "rows"))
     block_cost = block_costs(blocks, lengths, costs.__getitem__)
-    arguments = [*(parameter.declared for parameter in given), "i64 %budget"]
-    # What is loaded counts as zero, but not where it divides.
+    arguments = [*(parameter.declared for parameter in decoded), "i64 %budget"]
+    # Values that are loaded count as zero, except as divisors.
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
     counted = llvm.parse_assembly(text)
@@ -99,13 +88,7 @@ def slots_object(
 def block_costs(
     blocks: Sequence[Block], lengths: frozenset[str], cost: Cost
 ) -> dict[str, BlockCost]:
-    """Return what each block of a function takes.
-
-    Args:
-        blocks: the function's.
-        lengths: names of the arguments that are lengths of fields.
-        cost: facts of the machine.
-    """
+    """Return what each block of a function takes; `lengths` are those arguments that are."""
     by_name = {block.name: block for block in blocks}
     loops = loops_of(blocks)
     known = loop_costs(blocks, loops, lengths)
@@ -116,7 +99,7 @@ def block_costs(
     unbounded = {loop.header for loop in loops if not _is_one_product(loop, by_name)}
     outer = [
         sum(loop.blocks < other.blocks for other in loops) for loop in loops
-    ]  # how deep each lies
+    ]  # how deep each block is nested
     is_nest = len(set(outer)) == len(outer)
     entry = cost("slot_entry" if is_nest else "slot_entry_nested")
     found = {}
@@ -128,7 +111,7 @@ def block_costs(
             parts += int(PARTS * entry)
         is_short = pairs and block.name in known.repeated and not any(p.calls for p in own)
         short = block_parts(block.instructions, [*own[:-1], FREE], pairing)
-        if not short and block.name in unbounded:  # it would never be over the budget
+        if not short and block.name in unbounded:  # without a cost it would never exceed the budget
             is_short = False
         found[block.name] = BlockCost(
             parts=parts,
@@ -141,14 +124,14 @@ def block_costs(
 
 
 def _is_one_product(loop: Loop, blocks: Mapping[str, Block]) -> bool:
-    """Tell whether a loop takes the same each time, and so often as LLVM can compute beforehand."""
+    """Tell whether every iteration takes the same, and LLVM can compute their number beforehand."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 
 
 def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
-    """Return a module with the function that goes over shapes and workers."""
-    from numba.core import cgutils  # helpers do without Numba
+    """Return a module with the function that iterates over shapes and workers."""
+    from numba.core import cgutils  # so that helper processes need no Numba
 
     module = ir.Module()
     words = WORD.as_pointer()
@@ -163,10 +146,10 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
         place = builder.gep(parts, [each.index])
         builder.store(WORD(0), place)
         with cgutils.for_range(builder, workers) as worker:
-            given = [_given(builder, p, shape, worker.index) for p in parameters]
-            taken = builder.call(priced, [*given, budget])
+            arguments = [_argument(builder, p, shape, worker.index) for p in parameters]
+            taken = builder.call(priced, [*arguments, budget])
             most = builder.load(place)
-            # As an unsigned number, so that -1 is more than all.
+            # Compared unsigned, so that -1 (OVER) exceeds all others.
             is_more = builder.icmp_unsigned(">", taken, most)
             builder.store(builder.select(is_more, taken, most), place)
     builder.ret_void()
@@ -177,7 +160,7 @@ def _kind(parameter: Parameter) -> ir.Type:
     return ir.IntType(8).as_pointer() if parameter.what == "data" else WORD
 
 
-def _given(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: Any) -> Any:
+def _argument(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: Any) -> Any:
     """Emit the value of an argument."""
 
     def word(number: int) -> Any:

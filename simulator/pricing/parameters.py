@@ -1,4 +1,4 @@
-"""What `compute` is given when it is priced, and where a shape says it.
+"""The arguments of `compute` when it is priced, and where a shape contains them.
 
     x: Input[Vector[FLOAT]]             ptr x, its length
     rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
@@ -7,8 +7,8 @@
     a: Input[FLOAT], k: State[FLOAT]    ptr
     worker of a MultiVertex             its number
 
-A shape is of `poplite.graph.compute_sets.vertex_shapes`.  The rows of a list count as equally long,
-but where they are counted.
+Shapes are those of `poplite.graph.compute_sets.vertex_shapes`.  The rows of a list are taken as
+equally long, except in vertices that are counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PRICED = "priced"
 What = Literal["data", "length", "rows", "stride", "pairs", "wide", "value", "worker"]
 
 POINTERS: tuple[What, ...] = ("data", "pairs", "wide")
-"""What is an address; all others are numbers."""
+"""Parameters that are addresses; all others are numbers."""
 
 _OF: dict[ShapeKind, tuple[What, ...]] = {
     "nothing": ("data",),
@@ -43,8 +43,8 @@ class Parameter:
 
     Attributes:
         field: name of the field; "self" for the number of a worker.
-        what: about it.
-        kind: what a shape tells of the field.
+        what: which of the field's numbers or addresses it is.
+        kind: what a shape says about the field.
         word: the first word of the field in a shape.
     """
 
@@ -55,7 +55,7 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """Its name in the function: that of the field where it is all the field has."""
+        """Its name in the function: that of the field if the field has no other argument."""
         return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
 
     @property
@@ -65,12 +65,7 @@ class Parameter:
 
 
 def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]:
-    """Return the arguments of the function that is priced, in order.
-
-    Args:
-        cls: the vertex class.
-        forms: of each field, how the rows of a list are found; by default they are evenly spaced.
-    """
+    """Return the arguments of the function that is priced; rows are evenly spaced by default."""
     parameters = [
         Parameter(field.name, what, field.kind, field.first_word)
         for field, form in zip_longest(fields_of(cls), forms)

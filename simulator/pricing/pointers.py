@@ -1,12 +1,12 @@
-"""Addresses that loops walk along, which cost nothing but where a loop begins.
+"""Addresses that advance with loops, which cost nothing except where a loop begins.
 
     for r in range(rows):
         for i in range(columns):       two row pointers, y + r * columns and x + r * stride
             y[r * columns + i] = x[r * stride + i] + x[r * stride + i + 1]
 
-Loads and stores of the machine move their pointer on and take constant offsets.  So a loop whose
-addresses move by a constant computes nothing for them; whenever it begins again, each pointer that
-an outer loop has changed is made: loaded, moved on, kept and copied, as registers are few.
+Loads and stores of the machine advance their pointer and take constant offsets.  So a loop whose
+addresses move by a constant computes nothing for them.  Whenever it begins again, each pointer that
+an outer loop has changed is made: loaded, advanced, kept and copied, as registers are few.
 
 Sources: llvm-ipu, accesses that move their pointer, and tests of them; a popc listing, for what it
 takes to make a pointer.
@@ -31,7 +31,7 @@ _FROM = re.compile(r'\[ (\S+), %("[^"]+"|[^\s\]]+) \]')
 _STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr (\S+), i64 (\S+)$")
 
 TERMS = 16
-"""No address is the sum of more: what is, is not looked into."""
+"""Most terms of an address; larger sums are not analysed."""
 
 WIDEST = 64
 """Bits of the widest numbers that addresses are made of."""
@@ -42,10 +42,10 @@ Sum = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """What is known of the addresses of a function.
+    """Facts about the addresses of a function.
 
     Attributes:
-        free: names of instructions that only make addresses that loops walk along.
+        free: names of instructions that only make addresses which advance with loops.
         made: by block, how many row pointers are made at its end, for the loops that follow.
     """
 
@@ -54,13 +54,7 @@ class Pointers:
 
 
 def pointers_of(blocks: Sequence[Block], loops: Sequence[Loop], farthest: float) -> Pointers:
-    """Return what is known of the addresses of a function.
-
-    Args:
-        blocks: the function's.
-        loops: its loops.
-        farthest: elements that an access can move its pointer on by.
-    """
+    """Return facts about a function's addresses; accesses advance them by `farthest` elements."""
     function = _Function(blocks, loops)
     rows: dict[Loop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
     walked: set[Instruction] = set()
@@ -85,7 +79,7 @@ def pointers_of(blocks: Sequence[Block], loops: Sequence[Loop], farthest: float)
 
 
 class _Function:
-    """The names of a function: where they are made, what they add up, who uses them."""
+    """The values of a function: where they are made, what they add up, who uses them."""
 
     def __init__(self, blocks: Sequence[Block], loops: Sequence[Loop]) -> None:
         named = [(i, block.name) for block in blocks for i in block.instructions if i.name]
@@ -108,18 +102,18 @@ class _Function:
                 self._sums[name] = added
 
     def sum_of(self, name: str) -> Sum:
-        """Return a value as a sum of values that are none."""
+        """Return a value as a sum of values that are not sums themselves."""
         return self._sums.get(name, {name: 1})
 
     def _added_by(self, instruction: Instruction) -> Sum | None:
-        """Return what an instruction adds up; None where it does something else."""
+        """Return what an instruction adds up; None where it is not an addition."""
         opcode, text = instruction.opcode, instruction.text
         if opcode == "getelementptr":
             step = _STEP.search(text)
             if step is None or step[1] not in _BYTES:
                 return None
             return _plus(self._value(step[2]), self._value(step[3]), _BYTES[step[1]])
-        if opcode not in _COMPUTES:  # the same number, wider or narrower
+        if opcode not in _COMPUTES:  # a conversion: the same number, wider or narrower
             return self.sum_of(instruction.operands[0])
         two = _OF_TWO.search(text)
         if two is None or (opcode == "or" and "= or disjoint " not in text):
@@ -133,7 +127,7 @@ class _Function:
         return _plus(first, second, -1 if opcode == "sub" else 1)
 
     def _value(self, operand: str) -> Sum:
-        """Return the sum that an operand is, which may be a constant."""
+        """Return an operand, which may be a constant, as a sum."""
         if operand.startswith("%"):
             return self.sum_of(operand[1:].strip('"'))
         return {"": int(operand)} if operand.lstrip("-").isdigit() else {operand: 1}
@@ -150,7 +144,7 @@ class _Function:
         return moved
 
     def _step(self, name: str, loop: Loop) -> int | None:
-        """Return what a loop adds to a number in each iteration; None where it is no such one."""
+        """Return what a loop adds to a number in each iteration; None if that is not constant."""
         if self.made[name].opcode != "phi" or self.where[name] != loop.header:
             return None
         steps = set()
@@ -162,7 +156,7 @@ class _Function:
         return steps.pop() if len(steps) == 1 else None
 
     def changes(self, name: str, loop: Loop) -> bool:
-        """Tell whether a loop around this one makes a value anew, or that where it begins."""
+        """Tell whether a loop around this one changes a value, or its value at this one's begin."""
         names: Iterable[str] = (name,)
         if self.where.get(name) in loop.blocks:
             starts = (each for each in self.made[name].operands if each in self.where)
@@ -172,7 +166,7 @@ class _Function:
         return any(self.where.get(each) in blocks for each in names for blocks in around)
 
     def before(self, loop: Loop) -> set[str]:
-        """Return the blocks behind which a loop begins; of another loop, those before that."""
+        """Return the blocks behind which a loop begins; instead of a loop, the blocks before it."""
         found: set[str] = set()
         pending, seen = [loop], {loop}
         while pending:
@@ -189,7 +183,7 @@ class _Function:
         return found
 
     def only_for(self, accesses: set[Instruction]) -> frozenset[str]:
-        """Return what is computed in loops for the addresses of accesses and nothing else."""
+        """Return the values in loops that are computed only for the addresses of accesses."""
         found = {name for name, made in self.made.items() if made.opcode in _PASSES}
         pending = list(found)
         while pending:
@@ -209,7 +203,7 @@ class _Function:
 
 
 def _plus(first: Sum, second: Sum, times: int) -> Sum:
-    """Return a sum and a multiple of another."""
+    """Return the sum of `first` and a multiple of `second`."""
     found = dict(first)
     for name, often in second.items():
         found[name] = found.get(name, 0) + times * often

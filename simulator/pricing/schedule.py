@@ -1,9 +1,9 @@
-"""How long a block takes on a machine with two pipes, in order, every latency one slot.
+"""How long a block takes on a machine with two pipes, in order, with every latency one slot.
 
     main    load c   load k   load b   store
     aux                       mul      add            5 slots instead of 4 + 2
 
-A pair forms only from neighbours, and the compiler finds a share of the ideal pairings: that share
+Only neighbours form pairs, and the compiler finds a share of the ideal pairings: that share
 is `pairing`.  The branch at the end of a block is never paired.
 
 Sources: llvm-ipu, scheduling model and pairing pass; the share is fitted to 11 loops.
@@ -22,7 +22,7 @@ from poplite.simulator.pricing.blocks import Instruction
 Pipe = Literal["main", "aux"]
 
 PARTS = 64
-"""Parts of a slot: costs are whole numbers, so that sums do not depend on their order."""
+"""Parts of a slot: costs are integers, so that sums do not depend on their order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,24 +48,13 @@ FREE = Price()
 def block_parts(
     instructions: Sequence[Instruction], prices: Sequence[Price], pairing: float
 ) -> int:
-    """Return what a block costs, in 64ths of a slot.
-
-    Args:
-        instructions: the block's.
-        prices: of each.
-        pairing: share of the ideal pairings that are found; 0 where nothing runs side by side.
-    """
+    """Return what a block costs, in 64ths of a slot; with `pairing` 0 nothing runs side by side."""
     single = sum(price.slots for price in prices)
     return round(PARTS * (single - pairing * (single - ideal_slots(instructions, prices))))
 
 
 def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) -> int:
-    """Return the slots of a block of which everything is paired that can be.
-
-    Args:
-        instructions: the block's.
-        prices: of each.
-    """
+    """Return the slots of a block in which all possible pairs form."""
     needs = _needs(instructions, prices)
     urgency = _urgency(needs, prices)
     end = sum(price.slots for price in prices if price.ends)
@@ -81,7 +70,7 @@ def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) ->
     left, now = len(waiting), 0
     while True:
         for k in begun:
-            heappush(ready[prices[k].pipe], (-urgency[k], k))  # of equals the first
+            heappush(ready[prices[k].pipe], (-urgency[k], k))  # among equals, the first goes first
         for pipe, queue in ready.items():
             if queue and free_at[pipe] <= now:
                 _, chosen = heappop(queue)
@@ -100,7 +89,7 @@ def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) ->
 
 
 def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int, int]:
-    """Return, for each instruction, the slots from its beginning to the end of what hangs on it."""
+    """Return, for each instruction, the slots from its beginning to the end of its dependents."""
     after = dict.fromkeys(needs, 0)
     urgency = {}
     for k in reversed(range(len(prices))):
@@ -113,7 +102,7 @@ def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int
 def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict[int, set[int]]:
     """Return, for each instruction, those that must have finished before it begins.
 
-    What costs nothing passes on what it needs itself; a store waits for all accesses before it.
+    An instruction without cost passes on its own needs; a store waits for all accesses before it.
     """
     made_by: Mapping[str, int] = {each.name: k for k, each in enumerate(instructions) if each.name}
     needs: dict[int, set[int]] = {}
@@ -127,7 +116,7 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
                     own |= {before} if prices[before].slots else needs[before]
         if instruction.opcode == "store":
             own.update(accesses)
-            accesses.clear()  # what waits for this one waits for them
+            accesses.clear()  # to wait for this store is to wait for them
         if instruction.opcode in ("load", "store") and prices[k].slots:
             accesses.append(k)
         needs[k] = own

@@ -1,4 +1,4 @@
-"""The function that is priced, changed into one that computes nothing but what it takes.
+"""The function that is priced, changed into one that computes only its own cost.
 
     loop:                                       loop:
       %x = load float, ptr %a                     %x = freeze float zeroinitializer
@@ -7,18 +7,18 @@
       br i1 %more, label %loop, label %end        br i1 %more, label %loop, label %end
 
 Nothing is read or written, so it needs no memory; what is loaded counts as zero.  LLVM then turns
-loops into multiplications wherever it knows how often they run.  Where it does not, a loop could
-run forever: it returns `OVER` beyond a budget.
+loops into multiplications wherever it can compute how often they run.  Where it cannot, a loop
+could run forever: it returns `OVER` beyond a budget.
 
-In code that runs vertices, such a loop of one block counts how often it runs, and what that takes
-is added at the end::
+In code that runs vertices, such a loop of one block counts how often it runs, and its cost is
+added at the end::
 
     loop:                                       left:
       %time = phi i64 [ 0, ...                    %by.now = add i64 %earlier, %next.time
       %next.time = add i64 %time, 1             end:
       br i1 %more, label %loop, label %left       %own = mul i64 %by.now, 256
 
-It often counts something itself, and then LLVM keeps one number for both.  One addition more in a
+It often counts something itself, and then LLVM keeps one number for both.  One more addition in a
 loop of six takes nothing on a core of its own, but up to a sixth where two threads share the core.
 """
 
@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from poplite.simulator.pricing.blocks import Block, Instruction
 
 OVER = -1
-"""Returned in place of what it takes, when that is more than the budget."""
+"""Returned instead of the cost, when that exceeds the budget."""
 
 MOST_SLOTS = 1 << 27
-"""What a vertex takes is not followed further where a loop might never end."""
+"""Budget of a vertex with a loop that might never end."""
 
 _PLAIN = re.compile(r"[-a-zA-Z._][-a-zA-Z._0-9]*")  # LLVM quotes all others, as %"$phi"
 _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
@@ -42,7 +42,7 @@ _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
 Memory = Callable[[Instruction, int], str]
-"""Returns what becomes of an instruction, which has a number."""
+"""Returns the text that replaces an instruction, which has a number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,13 +76,8 @@ def slot_counting_text(
 ) -> str:
     """Return the text of a module with a function that returns what another one takes.
 
-    Args:
-        exported: name of the function.
-        arguments: types and names of its arguments. The budget is one where blocks may not end.
-        blocks: of the function that is priced.
-        costs: of each block, by its name.
-        declared: declarations of what it calls.
-        memory: what becomes of each instruction but those that end a block.
+    The arguments (types and names) include the budget where blocks may not end; `declared` are
+    declarations of what it calls, and `memory` gives the text of each instruction within a block.
     """
     names = {block.name: _named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -123,31 +118,22 @@ def slot_counting_text(
 
 
 def _time(number: int, name: str, before: Iterable[str]) -> str:
-    """Return what counts how often a loop of one block has run before.
+    """Return the phi that counts how often a loop of one block has run before.
 
-    Args:
-        number: of the block.
-        name: of the block.
-        before: names of the blocks that come before it, itself among them.
+    `before` are the names of the blocks that come before it, itself among them.
     """
     values = [f"[ {f'%next.time.{number}' if each == name else 0}, {each} ]" for each in before]
     return f"%time.{number} = phi i64 {', '.join(values)}"
 
 
 def _times(number: int, block: Block, behind: str) -> list[str]:
-    """Return the end of such a loop, and what adds how often it ran.
-
-    Args:
-        number: of the block.
-        block: the block.
-        behind: name of the block that comes after the loop.
-    """
+    """Return the end of such a loop, and what adds its iterations; `behind` is the next block."""
     end = _LABEL.sub(
         lambda label: f"label %left.{number}" if label[1] == behind else label[0],
         _MARKS.sub("", block.end.text),
     )
     return [
-        # In the place where most loops have a number of their own that becomes this one.
+        # Here most loops have an induction variable of their own, which LLVM merges with this.
         f"%next.time.{number} = add i64 %time.{number}, 1",
         end,
         f"left.{number}:",
@@ -159,26 +145,17 @@ def _times(number: int, block: Block, behind: str) -> list[str]:
 
 
 def is_loop(block: Block, blocks: Sequence[Block]) -> bool:
-    """Tell whether a block repeats itself, or goes on to one other, and is entered by single edges.
-
-    Args:
-        block: the block.
-        blocks: all of its function.
-    """
+    """Tell whether a block repeats itself or goes to one other, and is entered by single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
-        len(set(each.successors)) == len(each.successors)  # a switch may have several to one
+        len(set(each.successors)) == len(each.successors)  # no switch with two equal edges
         for each in blocks
         if block.name in each.successors
     )
 
 
 def declarations(module: object) -> list[str]:
-    """Return the declarations of what a module calls, without attributes.
-
-    Args:
-        module: an LLVM module; as text, or what prints as it.
-    """
+    """Return the declarations of what an LLVM module (or its text) calls, without attributes."""
     lines = (line for line in str(module).splitlines() if line.startswith("declare"))
     return [line.split("#")[0] for line in lines]
 
@@ -205,10 +182,10 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
 
 
 def with_bounded_memory(instruction: Instruction, number: int) -> str:
-    """Return the text of an instruction that loads and stores only where it may.
+    """Return the text of an instruction whose loads and stores stay inside known memory.
 
-    It loads from %arena and from %copy, of so many bytes, and stores to the latter; everything else
-    is `%nowhere`.
+    It loads from %arena and from %copy, within their sizes, and stores to %copy only; all other
+    addresses are replaced by `%nowhere`.
     """
     if instruction.opcode not in ("load", "store"):
         return with_its_memory(instruction)
@@ -233,12 +210,9 @@ def with_bounded_memory(instruction: Instruction, number: int) -> str:
 
 
 def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
-    """Return what adds the cost of a block, and leaves where that is beyond the budget.
+    """Return what adds the cost of a block, and returns where that is beyond the budget.
 
-    Args:
-        cost: of the block.
-        number: what names end in.
-        times: name of how often it ran; empty for once.
+    Names end in `number`; `times` names how often the block ran, empty for once.
     """
     parts, lines, all_short = str(cost.parts), [], ""
     for position, name in enumerate(sorted(cost.lengths)):

@@ -1,8 +1,8 @@
 """Whether data decide what a function does next, and which of its arguments do.
 
-What is loaded is data: of an edge, of a vector, of a State that is a float.  Lengths of fields and
-whole numbers of State are arguments, and known when a graph is compiled.  Data count only where
-a branch hangs on them: a sum of what was loaded decides nothing.
+Values that are loaded are data: of an edge, of a vector, of a State that is a float.  Lengths of
+fields and integers of State are arguments, and known when a graph is compiled.  Data matter only
+where a branch depends on them: a sum of what was loaded decides nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ from poplite.simulator.pricing.blocks import Block
 from poplite.simulator.pricing.divisors import checks_of
 
 DATA = "data"
-"""What stands for everything that is loaded, among the names of arguments."""
+"""Stands for everything that is loaded, among the names of arguments."""
 
 
 def deciding(blocks: Sequence[Block]) -> frozenset[str]:
-    """Return what a function's branches hang on: names of arguments, and `DATA`.
-
-    Args:
-        blocks: the function's.
-    """
+    """Return what a function's branches depend on: names of arguments, and `DATA`."""
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
     pending = [

@@ -2,9 +2,8 @@
 
     | replica 0: variables, state, temporaries | replica 1: the same | ...
 
-A byte position of the layout counts from the beginning of a part.  Pages that nothing touches cost
-nothing (the block comes zeroed from the system), so a sparse graph may be larger than the memory
-it uses.
+A byte position of the layout counts from the beginning of a part.  The system provides zeroed
+pages, and only when they are touched, so a sparse graph may be larger than the memory it uses.
 """
 
 from __future__ import annotations
@@ -24,18 +23,9 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Arena:
-    """The memory of one engine, filled with initial values.
+    """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
-    Args:
-        layout: where everything lies.
-        floats: how floating-point arithmetic behaves; by default to nearest, without traps.
-
-    Attributes:
-        block: all bytes, those of one replica behind those of another.
-        parts: the bytes of each replica.
-
-    Raises:
-        SizeOverflowError: when the computer has not that much memory.
+    Raises `SizeOverflowError` when the computer has too little memory.
     """
 
     def __init__(self, layout: ArenaLayout, floats: Floats | None = None) -> None:
@@ -63,7 +53,7 @@ class Arena:
                 part[at : at + values.nbytes] = values.reshape(-1).view(np.uint8)
 
     def load(self) -> None:
-        """Make memory what it was at first, and floating-point arithmetic."""
+        """Restore initial memory and the initial mode of floating-point arithmetic."""
         for part in self.parts:
             part[:] = 0
         self._fill()
@@ -110,7 +100,7 @@ class Arena:
     def _strided(
         self, view: View, element: type[ElementType[Any]], replica: int
     ) -> npt.NDArray[Any] | None:
-        """A NumPy view of the elements, where one stride a dimension describes them."""
+        """Return a NumPy view of the elements, where one stride per dimension describes them."""
         if not isinstance(view.space, Storage) or not view.num_elements:
             return None
         strides = [step * element.size_bytes for step in view.dims if isinstance(step, int)]
@@ -121,11 +111,6 @@ class Arena:
 
 
 def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
-    """Return a replica's memory as elements of one type.
-
-    Args:
-        memory: all bytes of the replica.
-        element: the element type.
-    """
+    """Return a replica's memory as elements of one type."""
     size = element.size_bytes
     return memory[: len(memory) // size * size].view(element.dtype)

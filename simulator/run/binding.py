@@ -7,19 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import Columns
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    COMPUTE,
-    COUNT,
-    FALLING,
-    LAUNCH_COST,
-    LAUNCH_SPENT,
-    SCATTER,
-    SUM_SLOTS,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts
@@ -38,7 +30,7 @@ from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
-"""Work of simple vertices in a nanosecond: a guess at what a launch takes, until it has run."""
+"""Work of simple vertices in a nanosecond, to guess the cost of launches that have not run."""
 
 PATIENCE_NS = 250_000_000
 """Running time after which threads are started for launches that were guessed too low."""
@@ -46,13 +38,6 @@ PATIENCE_NS = 250_000_000
 
 class CompiledSteps:
     """The steps of an executable as launches.
-
-    Args:
-        executable: what to run.
-        arena: its memory.
-        computes: the interpreted form of each vertex class, to replay faults with.
-        interpreted: runs the vertices that are not compiled.
-        progress: told of all vertex classes once they are ready.
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
@@ -92,17 +77,17 @@ class CompiledSteps:
         rows = sum(map(len, phases)) + len(has_workers) + len(self.slot_counts)
         floats = arena.floats.address
         self.table = LaunchTable(rows, arena.addresses, driver, compiled_parts.mover, floats)
-        self.launches = np.zeros((len(executable.steps), FALLING + 1), np.int64)
+        self.launches = np.zeros((len(executable.steps), op.FALLING + 1), np.int64)
         for number, step in enumerate(executable.steps):
             may_fault = isinstance(step, ComputeStep) and (
                 step.may_fault or any(group.cls in checked for group in step.groups)
             )
             for phase, parts in enumerate(phases[number]):
-                looks = may_fault and phase == COMPUTE
+                looks = may_fault and phase == op.COMPUTE
                 to = step.replica_map if isinstance(step, CopyStep) else None
                 slots: Mapping[int, int] = {}
-                if phase in (COUNT, COMPUTE) and number in self.slot_counts.steps:
-                    table, on_copies = self.slot_counts.steps[number], phase == COUNT
+                if phase in (op.COUNT, op.COMPUTE) and number in self.slot_counts.steps:
+                    table, on_copies = self.slot_counts.steps[number], phase == op.COUNT
                     slots, found = table.slots, table.counting
                     counting = {
                         cls: each for cls, each in found.items() if each.on_copies == on_copies
@@ -110,15 +95,15 @@ class CompiledSteps:
                     if on_copies:
                         assert isinstance(step, ComputeStep), "nothing else has vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
-                if phase == COMPUTE:
+                if phase == op.COMPUTE:
                     parts = interpreted.others(number, parts)
                 launch = self.table.add(parts, checked=looks, replica_map=to, slots=slots)
                 self.launches[number, phase] = launch
                 counting = {}
         falling = True
         for number in has_workers:
-            parts = interpreted.others(number, phases[number][COMPUTE])
-            self.launches[number, FALLING] = self.table.add(parts, checked=True)
+            parts = interpreted.others(number, phases[number][op.COMPUTE])
+            self.launches[number, op.FALLING] = self.table.add(parts, checked=True)
         self.slot_counts.add_to(self.table)
         self._ran_ns = 0
         self._may_share = np.ones(len(self.table.launches), np.bool_)
@@ -126,33 +111,20 @@ class CompiledSteps:
         self._share(guesses)
 
     def launch_of(self, code: Code, row: int) -> int:
-        """Return the launch of a row: of one that sums slots its own, of others that of the phase.
-
-        Args:
-            code: the program.
-            row: the row, a LAUNCH.
-        """
+        """Return the launch of a LAUNCH row; each row that sums slots has its own."""
         step, phase = code.ops[row, 1:3].tolist()
         own = self.slot_counts.launch_of(code, row)
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out to take long on one.
-
-        Args:
-            ran_ns: how long the engine ran since the last call.
-        """
+        """Let threads share the launches that turned out slow; `ran_ns` passed since then."""
         self._ran_ns += ran_ns
         if threads.started() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
-            self._share(np.maximum(words[:, LAUNCH_COST], words[:, LAUNCH_SPENT]))
+            self._share(np.maximum(words[:, op.LAUNCH_COST], words[:, op.LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
-        """Cut launches for threads.
-
-        Args:
-            taken_ns: what each launch takes on one thread.
-        """
+        """Cut launches for threads, by the time that each takes on one thread."""
         count = threads.count()
         candidates = np.flatnonzero((taken_ns >= threads.LEAST_NS) & self._may_share)
         self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
@@ -164,27 +136,23 @@ class CompiledSteps:
                 self._may_share[number] = False
 
     def take_fault(self, step: int, phase: int) -> Record:
-        """Return the fault of the first vertex that faulted in a launch, and forget all."""
+        """Return the fault of the first vertex that faulted in a launch, and forget all faults."""
         return Record(*min(self.table.take_faults(self.launches[step, phase])))
 
     def settle(self, code: Code, row: int) -> None:
-        """Make memory well defined after a launch was left in the middle.
+        """Make memory well defined after the launch in `row` was left in the middle.
 
-        A compute set of which anything was saved is undone; of another one, each vertex has
-        run or has not.  What comes behind the vertices is done.
-
-        Args:
-            code: the program.
-            row: the row that was running.
+        A compute set is undone if anything of it was saved; else each vertex has run or has not.
+        Then the launches behind the vertices run.
         """
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
         self.table.take_faults(number)
-        self.table.words[self.launch_of(code, row), LAUNCH_SPENT] = 0
-        if isinstance(lowered, ComputeStep) and phase >= COMPUTE:
-            is_undone = phase in (COMPUTE, FALLING) and lowered.may_fault
+        self.table.words[self.launch_of(code, row), op.LAUNCH_SPENT] = 0
+        if isinstance(lowered, ComputeStep) and phase >= op.COMPUTE:
+            is_undone = phase in (op.COMPUTE, op.FALLING) and lowered.may_fault
             self._move(lowered.restore if is_undone else lowered.scatter)
-            if phase in (SCATTER, SUM_SLOTS):
+            if phase in (op.SCATTER, op.SUM_SLOTS):
                 self.slot_counts.finish(code, row)
 
     def _move(self, moves: Moves) -> None:
@@ -194,7 +162,7 @@ class CompiledSteps:
 
 
 def _may_race(executable: Executable, step: ComputeStep | CopyStep) -> bool:
-    """Tell whether workers are to run in falling order as well."""
+    """Tell whether strict checks may run the workers of a step in falling order as well."""
     if executable.checks != "strict" or not isinstance(step, ComputeStep):
         return False
     return any(issubclass(group.cls, MultiVertex) for group in step.groups)
@@ -210,22 +178,22 @@ def _add_first(
     checked: frozenset[type[Vertex]],
     builds: Builds,
 ) -> None:
-    """Have compiled what is needed in any case, and what says which vertices are counted."""
+    """Compile what is needed in any case, and what decides which vertices are counted."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in _kinds(executable, interpreted, lambda number: {}):
         own = drivers.setdefault(kind[0], [])
-        # Of a class that is counted, the driver that counts may be the only one.
+        # A class that is counted may need no driver beside the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
             own.append(_driver(executable, kind, checked))
-    if (telling := announcer()) is not None:
-        telling.expect(cls for cls in drivers if not _is_lowered(executable, cls))
+    if (announcing := announcer()) is not None:
+        announcing.expect(cls for cls in drivers if not _is_lowered(executable, cls))
     phases = (parts for step in executable.steps for parts in phases_of(step))
     moves = any(isinstance(part, Moves) and len(part.records) for parts in phases for part in parts)
     compiled_parts.add_own(builds, moves=moves, counts=bool(candidates))
     for cls, own in drivers.items():
         if cls in candidates:
-            from poplite.simulator.pricing.class_slots import add_slots  # others start sooner
+            from poplite.simulator.pricing.class_slots import add_slots  # rarely needed
 
             with compiled_parts.compile_errors(cls):
                 add_slots(builds, cls, executable.target)
@@ -247,7 +215,7 @@ def _drivers(
     builds: Builds,
     progress: Progress,
 ) -> dict[_Kind, int]:
-    """Return the addresses of the drivers that an executable needs, compiled where they are not."""
+    """Return the addresses of the drivers that an executable needs, and compile missing ones."""
     kinds = _kinds(executable, interpreted, slot_counts.counting)
     drivers = {kind: _driver(executable, kind, checked) for kind in kinds}
     for driver in drivers.values():

@@ -1,8 +1,8 @@
 """Which vertex classes check their indices: not where all are known to be inside beforehand.
 
-What must be so of lengths and numbers of a vertex is found in the text of `compute`
-(`poplite.vertex.compute.bounds`), and compared here with those of all vertices, as descriptor rows
-have them.  The code of such a class checks nothing.
+The text of `compute` says which conditions lengths and numbers must meet for that
+(`poplite.vertex.compute.bounds`); here they are evaluated for all vertices, from their descriptor
+rows.  The code of a class whose vertices meet them checks nothing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,7 @@ from poplite.vertex.vertex import Vertex
 
 
 def checked_classes(executable: Executable, arena: Arena) -> frozenset[type[Vertex]]:
-    """Return the classes whose code checks indices: where they are not known to be inside.
-
-    Args:
-        executable: what runs.
-        arena: its memory, with the values of state.
-    """
+    """Return the classes whose code checks indices, as they are not known to be inside."""
     if executable.checks == "none":
         return frozenset()
     groups: dict[type[Vertex], list[Vertices]] = defaultdict(list)
@@ -46,17 +41,12 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
         return False
     try:
         return all(_Numbers(each, arena).hold(needed) for each in groups if needed)
-    except KeyError:  # a number that only a run knows
+    except KeyError:  # a number that is only known at run time
         return False
 
 
 class _Numbers:
-    """Lengths and numbers of the vertices of a group.
-
-    Args:
-        group: the vertices.
-        arena: where values of state are.
-    """
+    """Lengths and numbers of the vertices of a group; the arena holds values of state."""
 
     def __init__(self, group: Vertices, arena: Arena) -> None:
         self._group, self._arena = group, arena
@@ -67,11 +57,11 @@ class _Numbers:
         }
 
     def hold(self, needed: list[ast.expr]) -> bool:
-        """Tell whether conditions are true of all vertices."""
+        """Tell whether conditions hold for all vertices."""
         return all(bool(np.all(self._value(each))) for each in needed)
 
     def _value(self, node: ast.expr) -> Any:
-        """Return what a part of a condition is: one for all vertices, or one for each."""
+        """Return the value of a part of a condition: one for all vertices, or one for each."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -102,7 +92,7 @@ class _Numbers:
         return np.logical_and(from_zero, np.less(self._value(most), length))
 
     def _length(self, owner: ast.expr) -> Any:
-        """Return elements of a vector, rows of a list."""
+        """Return the elements of a vector, or the rows of a list."""
         position = self._position(owner)
         depth = self._group.cls.fields[self._fields[position]].depth
         return self._part(owner, "rows" if depth == 2 else "length")
@@ -129,7 +119,7 @@ class _Numbers:
         return words[run] + self._group.tables[number][rows[run, at + 1] + within]
 
     def _of_vertices(self, words: Any) -> Any:
-        """Return words of runs for all vertices; as one number where that is the same."""
+        """Return words of runs for all vertices, as one number where they are equal."""
         if (words == words[0]).all():
             return int(words[0])
         return np.repeat(words, self._group.rows[:, COUNT])

@@ -6,7 +6,7 @@ before.  That is put back, the vertex runs once more as plain Python, which rais
 of `compute`, and memory is put back again: to the user it is as if the compute set had not run.
 With fast checks nothing is saved: the error has what the compiled vertex left behind.
 
-The error for an exception that `compute` raised is poplite's, and the user's own as well.  It says
+The error for an exception that `compute` raised is both poplite's and the user's own.  It says
 which vertex stopped, in which line and step, and is caught by either name::
 
     try:
@@ -30,8 +30,9 @@ from poplite.errors import (
     PopliteError,
     TensorIndexError,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import RAISED, TRAPPED, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run import interpreted_vertices
 from poplite.simulator.run.arena import Arena
@@ -45,11 +46,9 @@ class Record:
     """What a compiled vertex leaves behind when it stops.
 
     Attributes:
-        replica: number of the replica.
         vertex: position of the vertex in its compute set.
         field: position of the field in the vertex class whose index is out of range; RAISED
             when `compute` raised an exception, TRAPPED when arithmetic stopped it.
-        index: the index.
         length: elements of the field, or rows of the list.
     """
 
@@ -68,19 +67,7 @@ def raise_fault(
     arena: Arena,
     computes: Mapping[type[Vertex], interpreted_vertices.Compute],
 ) -> NoReturn:
-    """Restore memory and raise the error of a vertex that faulted.
-
-    Args:
-        executable: what ran.
-        code: the program that ran.
-        row: its row, the launch of a compute set's vertices.
-        record: the fault.
-        arena: the memory.
-        computes: the interpreted form of each vertex class.
-
-    Raises:
-        PopliteError: what the vertex raises as plain Python, with its name and its step.
-    """
+    """Restore memory and raise what a vertex of the launch in `row` raises as plain Python."""
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
     vertex = executable.origins[code.ops[row, 1]][record.vertex]
@@ -105,18 +92,12 @@ def raise_fault(
 
 
 def _of_replica(replica: int, arena: Arena) -> str:
-    """Return the words that name a replica behind a vertex; none where there is one only."""
+    """Return the words that name a replica behind a vertex; none where there is only one."""
     return f", replica {replica}" if len(arena.parts) > 1 else ""
 
 
 def is_undone(executable: Executable, code: Code, row: int) -> bool:
-    """Tell whether memory is as before a compute set when one of its vertices has stopped.
-
-    Args:
-        executable: what ran.
-        code: the program that ran.
-        row: its row, the launch of a compute set's vertices.
-    """
+    """Tell whether memory is as before the compute set in `row` when a vertex has stopped."""
     step = executable.steps[code.ops[row, 1]]
     return isinstance(step, ComputeStep) and step.may_fault
 
@@ -124,7 +105,7 @@ def is_undone(executable: Executable, code: Code, row: int) -> bool:
 def _outside(
     executable: Executable, code: Code, row: int, record: Record, arena: Arena
 ) -> TensorIndexError:
-    """Return the error of an index that is out of range, where nothing was saved to replay it."""
+    """Return the error of an index out of range, where nothing was saved to replay it."""
     number = code.ops[row, 1]
     step, vertex = executable.steps[number], executable.origins[number][record.vertex]
     assert isinstance(step, ComputeStep)
@@ -170,9 +151,9 @@ def _only_compiled(
     found: list[str] = []
     kind: type[PopliteError] = ApplicationRuntimeError
     what, cause = "compute raised an exception", "a condition"
-    if record.field == TRAPPED:
+    if record.field == op.TRAPPED:
         what = "floating-point arithmetic stopped it"
-    elif record.field != RAISED:
+    elif record.field != op.RAISED:
         kind, cause = TensorIndexError, "an index"
         what = _index_text(cls, record)
         found = _behind(executable, step, cls, record, arena)
@@ -182,7 +163,7 @@ def _only_compiled(
         at=cls.location,
         where=_step(executable, code, row),
         found="\n".join(found),
-        fix=f"look for {cause} that hangs on the last digit of exp, log, sin, cos or tanh",
+        fix=f"look for {cause} that depends on the last digit of exp, log, sin, cos or tanh",
     )
 
 
@@ -195,16 +176,8 @@ def raise_interpreted_fault(
 ) -> NoReturn:
     """Restore memory and raise the error of a vertex that ran as plain Python.
 
-    Args:
-        executable: what ran.
-        code: the program that ran.
-        row: its row, the launch of a compute set's vertices.
-        fault: the vertex and its error.
-        arena: the memory.
-
-    Raises:
-        PopliteError: the error with the vertex, the line of `compute` and the step; one that
-            is also the user's exception, where `compute` raised one.
+    It has the vertex, the line of `compute` and the step; where `compute` raised it, it is also the
+    user's exception.
     """
     step = executable.steps[code.ops[row, 1]]
     assert isinstance(step, ComputeStep)
@@ -258,11 +231,6 @@ def _step(executable: Executable, code: Code, row: int) -> str:
 def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRuntimeError:
     """Return the error that stands for an exception of the user's.
 
-    Args:
-        raised: the exception.
-        what: what is wrong.
-        parts: the other parts of the error, see `poplite.PopliteError`.
-
     >>> error = raised_error(KeyError("key"), "Look 0 on tile 0: KeyError: 'key'")
     >>> isinstance(error, KeyError), str(error)
     (True, "Look 0 on tile 0: KeyError: 'key'")
@@ -270,7 +238,7 @@ def raised_error(raised: Exception, what: str, **parts: Any) -> ApplicationRunti
     kind: Any = type(raised)
     try:
         error = _class_of(kind)(what, **parts)
-    except Exception:  # a class that nothing may derive from, or be made without arguments
+    except Exception:  # the class cannot be derived from, or needs arguments
         error = ApplicationRuntimeError(what, **parts)
     vars(error).update({k: v for k, v in vars(raised).items() if k not in vars(error)})
     return error
@@ -289,7 +257,7 @@ def _text_of(raised: Exception) -> str:
 
 
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
-    """Return the class of errors that are poplite's and of a class of the user's."""
+    """Return the class of errors derived from poplite's and from a class of the user's."""
     base = ApplicationRuntimeError
     for known in raised.__subclasses__():  # kept by its errors alone, as is the user's
         if known.__bases__ == (base, raised):

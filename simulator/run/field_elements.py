@@ -2,9 +2,9 @@
 
     contiguous      the bytes of the field are those of a variable    'cells'[95, 0:32]
     gathered        they are a copy in temporaries: the moves that    'cells'[0:8, 3]
-                    made it say where each byte is from
+                    made it say where each byte comes from
 
-Errors ask for it, and nothing else.
+Only error messages need it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,13 @@ from poplite.text import element_range, indexed
 Integers = npt.NDArray[np.int64]
 
 MOST_ELEMENTS = 1 << 16
-"""Elements of a field that are looked at one by one; of more only the first and the last are."""
+"""Of more elements of a field, only the first and the last are looked at."""
 
 
 def behind_field(
     step: ComputeStep, vertex: int, field: str, row: int | None, layout: ArenaLayout, memory: Bytes
 ) -> str:
-    """Return the elements behind a field of a vertex; empty where it has none.
-
-    Args:
-        step: the lowered compute set.
-        vertex: position of the vertex in it.
-        field: name of the field, which is no number.
-        row: the row of a list that is meant; None is all of the field.
-        layout: where variables lie.
-        memory: the bytes of a replica.
-    """
+    """Return the elements behind a field of a vertex, or one row of it; empty where it has none."""
     for group in step.groups:
         if field not in group.cls.fields or not group.cls.fields[field].is_edge:
             continue
@@ -58,7 +49,7 @@ def behind_field(
 
 
 def _positions(starts: Sequence[tuple[int, int]], size: int) -> Integers:
-    """Return the first byte of each element of some vectors, or of the first and the last."""
+    """Return the first byte of each element of some vectors; of many, of first and last only."""
     if sum(length for _, length in starts) > MOST_ELEMENTS:
         (first, _), (start, length) = starts[0], starts[-1]
         return np.array([first, start + (length - 1) * size])
@@ -66,7 +57,7 @@ def _positions(starts: Sequence[tuple[int, int]], size: int) -> Integers:
 
 
 def _named(positions: Integers, count: int, gather: Moves, layout: ArenaLayout) -> str:
-    """Return the name of some elements; of more than are looked at, by the first and the last."""
+    """Return the name of some elements; of many, by the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
     (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
@@ -99,22 +90,12 @@ def _box(variable: StoredVariable, at: Integers) -> str:
 
 
 def element_name(variable: StoredVariable, index: int) -> str:
-    """Return an element as the graph calls it, `'x'[3, 1]`.
-
-    Args:
-        variable: the variable.
-        index: position of the element in it.
-    """
+    """Return an element as the graph calls it, `'x'[3, 1]`."""
     return element_range(variable.name, variable.shape, index, index + 1)
 
 
 def gathered_from(gather: Moves, positions: Integers) -> Integers:
-    """Return where bytes of temporaries were gathered from.
-
-    Args:
-        gather: the moves that filled the temporaries.
-        positions: int64[n], bytes of temporaries.
-    """
+    """Return where bytes of temporaries, int64[n], were gathered from."""
     found = np.full(len(positions), -1)
     for to, start, rows, size, far, near in gather.records.tolist():
         if size:

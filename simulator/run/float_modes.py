@@ -1,4 +1,4 @@
-"""How floating-point arithmetic behaves in an engine now: what programs change, drivers read."""
+"""How floating-point arithmetic behaves in an engine now: programs change it, drivers read it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from poplite.executable.opcodes import FLOAT_EXECUTIONS, FLOAT_MODE, FLOAT_SEED, FLOAT_WORDS
+from poplite.executable import opcodes as op
 from poplite.machine.floating_point import TRAPS
 from poplite.vertex.compute import interpreted
 from poplite.vertex.compute.interpreted.stores import Stores, vertex_key
@@ -15,11 +15,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class Floats:
-    """The floating-point state of one engine.
-
-    Args:
-        modes: what its programs may reach, the mode that they begin in first.
-        seed: what stochastic rounding hangs on.
+    """The floating-point state of one engine; its programs begin in the first of the modes.
 
     >>> floats = Floats((0, 8), seed=1)
     >>> floats.change(0, 8, 1)
@@ -29,13 +25,13 @@ class Floats:
 
     def __init__(self, modes: Sequence[int], seed: int) -> None:
         self._modes = tuple(modes)
-        self.words = np.zeros(FLOAT_WORDS, np.int64)
-        self.words[FLOAT_SEED] = seed
+        self.words = np.zeros(op.FLOAT_WORDS, np.int64)
+        self.words[op.FLOAT_SEED] = seed
         self.reset()
 
     def reset(self) -> None:
         """Go back to the mode that programs begin in."""
-        self.words[FLOAT_MODE], self.words[FLOAT_EXECUTIONS] = self._modes[0], 0
+        self.words[op.FLOAT_MODE], self.words[op.FLOAT_EXECUTIONS] = self._modes[0], 0
 
     @property
     def address(self) -> int:
@@ -44,8 +40,8 @@ class Floats:
 
     @property
     def mode(self) -> int:
-        """What holds now."""
-        return int(self.words[FLOAT_MODE])
+        """The current mode (`poplite.machine.floating_point`)."""
+        return int(self.words[op.FLOAT_MODE])
 
     @property
     def may_trap(self) -> bool:
@@ -53,34 +49,19 @@ class Floats:
         return any(mode & TRAPS for mode in self._modes)
 
     def change(self, clear: int, set: int, executions: int) -> None:
-        """Do what a FLOATS op does.
-
-        Args:
-            clear: bits of the mode that are cleared.
-            set: bits that are set then.
-            executions: compute sets that are about to run.
-        """
-        self.words[FLOAT_MODE] = self.mode & ~clear | set
-        self.words[FLOAT_EXECUTIONS] += executions
+        """Do what a FLOATS op does: clear bits, set bits, and count compute sets about to run."""
+        self.words[op.FLOAT_MODE] = self.mode & ~clear | set
+        self.words[op.FLOAT_EXECUTIONS] += executions
 
     def stores(self, vertex: int, worker: int) -> Stores | None:
-        """Return how a worker stores floats; None for the default.
-
-        Args:
-            vertex: position of the vertex in its compute set.
-            worker: number of the worker.
-        """
+        """Return how a worker stores floats; None for the default."""
         if not self.mode:
             return None
-        seed, executions = (int(self.words[word]) for word in (FLOAT_SEED, FLOAT_EXECUTIONS))
+        seed, executions = (int(self.words[word]) for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS))
         return Stores(self.mode, vertex_key(seed, executions, vertex, worker))
 
     def form(self, cls: type[Vertex]) -> Callable[..., bool | None]:
-        """Return the interpreted form of a vertex class, which traps by the mode of the time.
-
-        Args:
-            cls: the class.
-        """
+        """Return the interpreted form of a vertex class, which traps by the current mode."""
         traps = {mode & TRAPS for mode in self._modes}
         if traps == {0}:
             return interpreted(cls)

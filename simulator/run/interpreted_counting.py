@@ -4,8 +4,8 @@
     COMPUTE      the vertices, as plain Python (`poplite.simulator.run.interpreted_vertices`)
     SUM_SLOTS    this: what they took together is added up
 
-It is the code that counts where strict checks run vertices (`poplite.simulator.counting.driver`),
-so that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
+The same code counts where strict checks run vertices (`poplite.simulator.counting.driver`), so
+that all forms of a program report the same cycles.  Nothing is compiled unless data decide what
 some vertices take.
 """
 
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import CHUNK_ARENA, CHUNK_DRIVER, CHUNK_ROWS, FAULT_WORD, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Variant
@@ -27,16 +28,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class InterpretedSlots:
-    """Counts the slots of vertices that Python runs.
-
-    Args:
-        executable: what it runs.
-        arena: its memory.
-        steps: runs the vertices.
-
-    Attributes:
-        slot_counts: what they take.
-    """
+    """Counts the slots of vertices that Python runs."""
 
     def __init__(self, executable: Executable, arena: Arena, steps: InterpretedSteps) -> None:
         self.slot_counts = SlotCounts(executable, arena.addresses, steps.classes)
@@ -60,28 +52,18 @@ class InterpretedSlots:
         self.slot_counts.add_to(self._table)
 
     def count(self, step: int, watch: Callable[[], None]) -> None:
-        """Write down what the vertices of a compute set are about to take.
-
-        Args:
-            step: its number; in most nothing is counted.
-            watch: called before each vertex; what it raises ends the run.
-        """
+        """Write down what vertices of a compute set are about to take; `watch` may end the run."""
         if step not in self._launches:
             return
         launch = self._table.launches[self._launches[step]]
         for part, chunk in zip(launch.parts, launch.chunks, strict=True):
-            driver = compiled_parts.DRIVER(int(chunk[CHUNK_DRIVER]))
-            memory, record = chunk[[CHUNK_ARENA, CHUNK_ROWS]].tolist(), chunk[FAULT_WORD:]
+            driver = compiled_parts.DRIVER(int(chunk[op.CHUNK_DRIVER]))
+            memory, record = chunk[[op.CHUNK_ARENA, op.CHUNK_ROWS]].tolist(), chunk[op.FAULT_WORD :]
             for row, vertices in enumerate(part.vertices.tolist()):
                 for vertex in range(vertices):
                     watch()
                     driver(*memory, row, row + 1, vertex, vertex + 1, record.ctypes.data)
 
     def add_up(self, code: Code, row: int) -> None:
-        """Add up what an execution took.
-
-        Args:
-            code: the program.
-            row: of a launch behind that of the vertices.
-        """
+        """Add up what an execution took; `row` is a launch behind that of the vertices."""
         self.slot_counts.finish(code, row)

@@ -1,12 +1,13 @@
-"""The compute sets of which Python runs vertices: all of them, or those that were asked for."""
+"""Compute sets with interpreted vertices: all vertices, or those that the user asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import COMPUTE, FALLING, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, Vertices
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.interpreted_vertices import Compute, VertexFault, run_vertices
@@ -15,17 +16,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class InterpretedSteps:
-    """Runs the vertices of compute sets that Python runs.
-
-    Args:
-        executable: what they belong to.
-        arena: the memory.
-        computes: the interpreted form of each vertex class.
-        classes: for each step of the executable the classes that are interpreted.
-
-    Attributes:
-        classes: those.
-    """
+    """Runs the interpreted vertices of compute sets; `classes` are those of each step."""
 
     def __init__(
         self,
@@ -56,20 +47,19 @@ class InterpretedSteps:
         return tuple(p for p in parts if isinstance(p, Moves) or p.cls not in in_python)
 
     def returned(self, number: int) -> list[bool]:
-        """Tell for each replica whether no vertex of a step returned false, of those run here."""
+        """Tell for each replica whether no interpreted vertex of a step returned false."""
         return list(self._returned[number])
 
     def set_returned(self, number: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a step returned, for each replica."""
         self._returned[number] = list(returned)
 
     def remember(self, code: Code) -> None:
         """Keep what vertices do in a launch of strict checks, which may run them once more.
 
-        Args:
-            code: what is about to run; it begins with the vertices where they run once more.
+        `code` is about to run; it begins with the vertices where they run once more.
         """
-        is_first = int(code.ops[0, 2]) not in (COMPUTE, FALLING)
+        is_first = int(code.ops[0, 2]) not in (op.COMPUTE, op.FALLING)
         self._known = {} if is_first or self._known is None else self._known
 
     def forget(self) -> None:
@@ -79,20 +69,13 @@ class InterpretedSteps:
     def run(
         self, number: int, watch: Callable[[], None], *, is_falling: bool
     ) -> VertexFault | None:
-        """Run the vertices of a step that Python runs.
+        """Run the interpreted vertices of a step; return the first fault by replica and vertex.
 
-        Args:
-            number: the step.
-            watch: called before each vertex; what it raises ends the run.
-            is_falling: whether workers run in falling order.
-
-        Returns:
-            The first fault, in the order of replicas and vertices; what comes behind it may not
-            have run.
+        Vertices behind the fault may not have run.  What `watch` raises ends the run.
         """
         first: VertexFault | None = None
         for replica, memory in enumerate(self._arena.parts):
-            # Groups go by class: a later one may hold an earlier vertex.
+            # Groups are by class, so a later group may hold an earlier vertex.
             for place, group in enumerate(self._groups[number]):
                 known = (
                     None if self._known is None else self._known.setdefault((replica, place), {})

@@ -15,27 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.descriptor import COUNT, NUMBER, Kind, positions
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    COLLECT,
-    END,
-    EXPECT,
-    FLOATS,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    MARK,
-    REPEAT,
-    RETURN,
-    SAME,
-    SWITCH,
-)
 from poplite.executable.step import Vertices
 from poplite.simulator.run.arena import Arena, Bytes, typed
 from poplite.simulator.run.float_modes import Floats
@@ -50,16 +32,16 @@ Compute = Callable[..., bool | None]
 
 
 class OpHandlers(Protocol):
-    """What ops work on."""
+    """What executes the effects of ops."""
 
     def scalar(self, position: int, size: int) -> int:
-        """Return the number at a byte position, of so many bytes."""
+        """Return the number of `size` bytes at a byte position."""
 
     def launch(self, row: int, calls: Sequence[int]) -> None:
-        """Run the launch of a row, of a function that is called from these rows."""
+        """Run the launch of a row, in a function called from the rows `calls`."""
 
     def act(self, action: int, row: int, calls: Sequence[int]) -> None:
-        """Do what Python does, by its number, at a row."""
+        """Do the numbered action of Python at a row."""
 
     def agree(self, position: int, size: int, same: bool) -> bool:
         """Tell whether a number is the same in all replicas, or true in all or none."""
@@ -71,82 +53,70 @@ class OpHandlers(Protocol):
         """Forget what the vertices of a step returned."""
 
     def collect(self, step: int, position: int) -> None:
-        """Store at a byte position whether no vertex of a step returned false since then."""
+        """Store at a byte position whether no vertex of a step returned false since `expect`."""
 
     def watch(self, row: int) -> None:
-        """Take note that a row is to run; what it raises ends the run."""
+        """Note that a row is to run; what it raises ends the run."""
 
     def look(self, row: int, calls: Sequence[int]) -> int:
         """Return the row to go on with, which is this one unless strict checks ran it."""
 
 
 def run_ops(ops: Integers, counts: Integers, machine: OpHandlers) -> None:
-    """Run ops to the end.
-
-    Args:
-        ops: int64[rows, 4].
-        counts: int64[rows], increased by one for each time a launch, a callback or a mark runs.
-        machine: what they work on.
-    """
+    """Run ops, int64[rows, 4], and count in `counts` the launches, callbacks and marks that ran."""
     left: dict[int, int] = {}
     calls: list[int] = []
     row = 0
     while True:
-        op, a, b, c = ops[row].tolist()
-        if op == END:
+        kind, a, b, c = ops[row].tolist()
+        if kind == op.END:
             return
         machine.watch(row)
         if (end := machine.look(row, calls)) != row:
             row = end
             continue
         next_row = row + 1
-        if op == LAUNCH:
+        if kind == op.LAUNCH:
             machine.launch(row, calls)
             counts[row] += 1
-        elif op == REPEAT:
+        elif kind == op.REPEAT:
             left[a] = b
             next_row = row + 1 if b > 0 else c
-        elif op == AGAIN:
+        elif kind == op.AGAIN:
             left[a] -= 1
             next_row = b if left[a] > 0 else row + 1
-        elif op == JUMP:
+        elif kind == op.JUMP:
             next_row = a
-        elif op == JUMP_IF_ZERO:
+        elif kind == op.JUMP_IF_ZERO:
             next_row = row + 1 if machine.scalar(b, c) else a
-        elif op == JUMP_IF_NONZERO:
+        elif kind == op.JUMP_IF_NONZERO:
             next_row = a if machine.scalar(b, c) else row + 1
-        elif op == SWITCH:
+        elif kind == op.SWITCH:
             targets = dict(ops[row + 1 : row + 1 + a, 1:3].tolist())
             next_row = targets.get(machine.scalar(b, 4), c)
-        elif op == CALL:
+        elif kind == op.CALL:
             calls.append(row)
             next_row = a
-        elif op == RETURN:
+        elif kind == op.RETURN:
             next_row = calls.pop() + 1
-        elif op == CALLBACK:
+        elif kind == op.CALLBACK:
             counts[row] += 1
             machine.act(a, row, calls)
-        elif op in (AGREE, SAME):
-            next_row = a if machine.agree(b, c, op == SAME) else row + 1
-        elif op == MARK:
+        elif kind in (op.AGREE, op.SAME):
+            next_row = a if machine.agree(b, c, kind == op.SAME) else row + 1
+        elif kind == op.MARK:
             counts[row] += 1
-        elif op == FLOATS:
+        elif kind == op.FLOATS:
             machine.change_floats(a, b, c)
-        elif op == EXPECT:
+        elif kind == op.EXPECT:
             machine.expect(a)
-        elif op == COLLECT:
+        elif kind == op.COLLECT:
             machine.collect(a, b)
         row = next_row
 
 
 def move(moves: Moves, arena: Arena, replica_map: Sequence[int] | None = None) -> None:
-    """Run copies within the arena.
-
-    Args:
-        moves: the copies of one replica.
-        arena: the memory.
-        replica_map: for each replica the one whose memory is written; by default its own.
-    """
+    """Run the copies of one replica in each; `replica_map` says whose memory each writes to."""
     for replica, memory in enumerate(arena.parts):
         to = replica if replica_map is None else replica_map[replica]
         move_between(moves, arena.parts[to], memory)
@@ -171,13 +141,11 @@ def move_between(moves: Moves, destination: Bytes, source: Bytes) -> None:
 
 
 class VertexFault(Exception):
-    """An error that `compute` raised, and the vertex it ran for.
+    """An error that `compute` raised, and the vertex for which it ran.
 
     Attributes:
         number: position of the vertex in its compute set.
-        error: the error.
-        worker: number of the worker, of a `MultiVertex`.
-        replica: number of the replica it ran in.
+        worker: number of the worker, in a `MultiVertex`.
     """
 
     def __init__(self, number: int, error: Exception, worker: int | None = None) -> None:
@@ -187,7 +155,7 @@ class VertexFault(Exception):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Replica and number: what faults are ordered by."""
+        """Replica and number, by which faults are ordered."""
         return self.replica, self.number
 
 
@@ -203,25 +171,11 @@ def run_vertices(
     is_falling: bool = False,
     known: dict[int, VertexRun] | None = None,
 ) -> bool:
-    """Run a group of vertices as plain Python, in order.
+    """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Args:
-        group: descriptor rows and their tables.
-        memory: what they describe: the bytes of a replica.
-        compute: the interpreted form of the group's class.
-        floats: how floating-point arithmetic behaves.
-        only: number of the one vertex to run; by default all.
-        before: number of the vertex behind those that run; by default all do.
-        watch: called before each of them; what it raises ends the run.
-        is_falling: whether workers run in falling order.
-        known: what vertices did before, by number; those that would do the same do not run, others
-            are added.
-
-    Returns:
-        Whether none of them returned false.
-
-    Raises:
-        VertexFault: when a vertex indexes outside a field, or raises an exception.
+    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  What
+    `known` has by number does not run where it would do the same; other vertices are added to it.
+    Raises `VertexFault` when a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
@@ -244,8 +198,8 @@ def run_vertices(
             if has_workers:
                 workers = range(vertex.num_workers)
                 for worker in reversed(workers) if is_falling else workers:
-                    mine = InterpretedSelf(group.cls, values, stores(number, worker), marks)
-                    own &= _run(compute, number, mine, worker)
+                    of_worker = InterpretedSelf(group.cls, values, stores(number, worker), marks)
+                    own &= _run(compute, number, of_worker, worker)
             else:
                 own = _run(compute, number, vertex)
             returned &= own
@@ -256,7 +210,7 @@ def run_vertices(
 
 
 def _to_nearest(vertex: int, worker: int) -> None:
-    """Stand for how floats are stored by default."""
+    """Do nothing: floats are stored in the default way."""
 
 
 def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -> bool:
@@ -272,13 +226,7 @@ def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -
 def described(
     group: Vertices, memory: Bytes, only: int | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield vertices of a group: the number of each, and its fields as views of memory.
-
-    Args:
-        group: descriptor rows and their tables.
-        memory: what they describe: the bytes of a replica.
-        only: number of the one vertex to yield, if it is of the group; by default all.
-    """
+    """Yield the number of each vertex of a group, and its fields as views of memory."""
     fields = list(group.cls.fields.values())
     columns = list(positions(group.columns))
     places: list[dict[str, int]] = [{} for _ in fields]
@@ -294,13 +242,13 @@ def described(
             _parts(column.kind, words[at:], words[COUNT], group.tables.get(place))
             for place, (column, at) in enumerate(columns)
         ]
-        for part in zip(*parts, strict=False):  # what is the same for all has no end
+        for part in zip(*parts, strict=False):  # columns equal for all vertices are endless
             if only is None or part[0] == only:  # the number is the first column
                 yield part[0], {name: read(part) for name, read in readers}
 
 
 def _parts(kind: Kind, words: list[int], count: int, table: Any) -> Iterable[Any]:
-    """Return what a column says of each vertex of a row: a number, or a table."""
+    """Return what a column says about each vertex of a row: a number, or a table."""
     match kind:
         case "affine" if words[1]:
             return range(words[0], words[0] + count * words[1], words[1])
@@ -319,13 +267,7 @@ def _parts(kind: Kind, words: list[int], count: int, table: Any) -> Iterable[Any
 def _reader(
     field: Field, places: Mapping[str, int], elements: npt.NDArray[Any]
 ) -> Callable[[Sequence[Any]], Any]:
-    """Return what finds a field in memory, of what the columns say of a vertex.
-
-    Args:
-        field: the field.
-        places: which columns are about it, by part.
-        elements: all memory, as elements of the field's type.
-    """
+    """Return what finds a field in memory from a vertex's columns; `places` are those by part."""
     if "start" not in places:
         return _list_reader(places, elements)
     start = places["start"]

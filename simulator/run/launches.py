@@ -1,13 +1,13 @@
 """Launches made ready to run: driver calls with addresses, as few as possible or balanced.
 
 A launch begins as one chunk for each of its parts, which run in order.  Where threads pay, it
-is also cut into a few chunks for each of them, balanced by the weights that lowering gave its
-rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
+is also cut into a few chunks for each of them, balanced by the weights that lowering assigned to
+its rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
 
     rows      |     5     | 1 |             10             |
     chunks    |      6        |     4     |       6        |
 
-What is copied is counted by rows, of which the longest are split.
+Copies are counted by rows, of which the longest are split.
 """
 
 from __future__ import annotations
@@ -20,31 +20,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.moves import Moves
-from poplite.executable.opcodes import (
-    CHUNK_ARENA,
-    CHUNK_DRIVER,
-    CHUNK_FIRST,
-    CHUNK_FLOATS,
-    CHUNK_HIGH,
-    CHUNK_LAST,
-    CHUNK_LOW,
-    CHUNK_ROW,
-    CHUNK_SLOTS,
-    CHUNK_VERTEX,
-    CHUNK_WIDTH,
-    CHUNK_WORDS,
-    FAULT_WORD,
-    LAUNCH_CHECKED,
-    LAUNCH_CHUNKS,
-    LAUNCH_COST,
-    LAUNCH_COUNT,
-    LAUNCH_SHARE_COUNT,
-    LAUNCH_SHARES,
-    LAUNCH_SPENT,
-    LAUNCH_UNMEASURED,
-    LAUNCH_WORDS,
-)
 from poplite.executable.step import Vertices
 from poplite.vertex.compute import remembered
 from poplite.vertex.vertex import Vertex
@@ -58,7 +35,7 @@ MEASURED_RUNS = 3
 """Runs of a launch that are measured; the quickest counts."""
 
 ALL_RUNS = 1 << 62
-"""In their place where data decide how long vertices take: what was quick may be slow later."""
+"""The same where data decide how long vertices take: a quick launch may be slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
 """A large copy is split into about this many records, each of this much work: milliseconds."""
@@ -67,7 +44,7 @@ STREAMED_BYTES = 32 << 20
 """Bytes from which a copy is written past the caches, which it would only flush; measured, one of
 twice as many then takes 0.65 of the time."""
 
-_NONE = np.zeros((0, CHUNK_WORDS), np.int64)
+_NONE = np.zeros((0, op.CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 
@@ -77,7 +54,7 @@ class BoundPart:
 
     Attributes:
         call: driver, arena, rows and words of a row.
-        rows: what the address of the rows points to.
+        rows: the array that the address of the rows points to.
         vertices: int64[rows], vertices of each row.
         weights: int64[rows], work of each row, in elements.
     """
@@ -89,18 +66,13 @@ class BoundPart:
 
     def one_chunk(self) -> list[int]:
         """Return the chunk row of all vertices."""
-        words = [0] * CHUNK_WORDS
-        words[CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
-        words[CHUNK_HIGH], words[CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
+        words = [0] * op.CHUNK_WORDS
+        words[op.CHUNK_DRIVER : op.CHUNK_WIDTH + 1] = self.call
+        words[op.CHUNK_HIGH], words[op.CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
         return words
 
     def cut(self, pieces: int, done: int = 0) -> Integers:
-        """Return chunk rows of about equal weight, none of them empty.
-
-        Args:
-            pieces: how many; there are no more than vertices.
-            done: vertices that have run, from the first on; the chunks go on behind them.
-        """
+        """Return up to `pieces` chunk rows of about equal weight, for vertices from `done` on."""
         work, ends = (np.append(0, np.cumsum(each)) for each in (self.weights, self.vertices))
         goals = work[-1] * np.arange(1, pieces) / pieces
         inner = np.interp(goals, work, ends).round().astype(np.int64)
@@ -111,19 +83,19 @@ class BoundPart:
             row = np.searchsorted(ends, vertex, side="right") - 1
             return row, vertex - ends[row]
 
-        chunks = np.zeros((len(begin), CHUNK_WORDS), np.int64)
-        chunks[:, CHUNK_DRIVER : CHUNK_WIDTH + 1] = self.call
-        chunks[:, CHUNK_LOW], chunks[:, CHUNK_FIRST] = place(begin)
-        chunks[:, CHUNK_HIGH], chunks[:, CHUNK_LAST] = place(end - 1)
-        chunks[:, [CHUNK_HIGH, CHUNK_LAST]] += 1
-        chunks[:, CHUNK_ROW], chunks[:, CHUNK_VERTEX] = place(np.clip(done, begin, end - 1))
+        chunks = np.zeros((len(begin), op.CHUNK_WORDS), np.int64)
+        chunks[:, op.CHUNK_DRIVER : op.CHUNK_WIDTH + 1] = self.call
+        chunks[:, op.CHUNK_LOW], chunks[:, op.CHUNK_FIRST] = place(begin)
+        chunks[:, op.CHUNK_HIGH], chunks[:, op.CHUNK_LAST] = place(end - 1)
+        chunks[:, [op.CHUNK_HIGH, op.CHUNK_LAST]] += 1
+        chunks[:, op.CHUNK_ROW], chunks[:, op.CHUNK_VERTEX] = place(np.clip(done, begin, end - 1))
         finished = end <= done
-        chunks[finished, CHUNK_ROW] = chunks[finished, CHUNK_HIGH]
+        chunks[finished, op.CHUNK_ROW] = chunks[finished, op.CHUNK_HIGH]
         return chunks
 
     def done(self, chunk: Integers) -> int:
-        """Return how many vertices have run of the whole part."""
-        return int(self.vertices[: chunk[CHUNK_ROW]].sum() + chunk[CHUNK_VERTEX])
+        """Return how many vertices of the part have run, by one of its chunks."""
+        return int(self.vertices[: chunk[op.CHUNK_ROW]].sum() + chunk[op.CHUNK_VERTEX])
 
 
 @dataclass(slots=True, eq=False)
@@ -134,9 +106,9 @@ class Launch:
         parts: what it runs, in this order while threads do not share it.
         chunks: one chunk row for each part.
         shares: the chunk rows that threads share; none while it runs on one.
-        work: what it does, in elements.
+        work: in elements.
         measured: how many runs are measured, and can be cut between vertices.
-        slots: by arena, where it is written down what each vertex took.
+        slots: by arena, the table of what each vertex took.
     """
 
     parts: list[BoundPart]
@@ -147,29 +119,16 @@ class Launch:
     slots: Mapping[int, int]
 
     def complete(self, chunks: Integers, floats: int) -> None:
-        """Fill in what is the same in all chunks of the launch.
-
-        Args:
-            chunks: chunk rows.
-            floats: address of the floating-point state.
-        """
-        chunks[:, CHUNK_FLOATS] = floats
-        chunks[:, CHUNK_SLOTS] = [self.slots.get(at, 0) for at in chunks[:, CHUNK_ARENA].tolist()]
+        """Fill in what all chunks of the launch share; `floats` is an address."""
+        chunks[:, op.CHUNK_FLOATS] = floats
+        arenas = chunks[:, op.CHUNK_ARENA].tolist()
+        chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
 
 
 class LaunchTable:
-    """All launches of an engine.
+    """All launches of an engine; `words`, int64[number, LAUNCH_WORDS], is for the interpreter.
 
-    Args:
-        number: how many there will be.
-        arenas: address of the arena of each replica.
-        driver: returns the address of the driver of a group of vertices.
-        mover: returns the address of the driver that moves bytes, past the caches or not.
-        floats: address of the floating-point state.
-
-    Attributes:
-        launches: those added so far.
-        words: int64[number, LAUNCH_WORDS], what the interpreter reads.
+    `arenas` are the addresses of the replicas; `driver` and `mover` return addresses of drivers.
     """
 
     def __init__(
@@ -183,7 +142,7 @@ class LaunchTable:
         self._floats = floats
         self._arenas, self._driver, self._mover = arenas, driver, mover
         self.launches: list[Launch] = []
-        self.words = np.zeros((number, LAUNCH_WORDS), np.int64)
+        self.words = np.zeros((number, op.LAUNCH_WORDS), np.int64)
         self._nothing: int | None = None
         self._varies: dict[type[Vertex], bool] = {}
 
@@ -195,16 +154,9 @@ class LaunchTable:
         replica_map: Sequence[int] | None = None,
         slots: Mapping[int, int] = _NOWHERE,
     ) -> int:
-        """Add a launch.
+        """Add a launch of some parts; return its row, the same for all launches of nothing.
 
-        Args:
-            parts: what the launch runs.
-            checked: whether the drivers of the vertices may record faults.
-            replica_map: for each replica the one whose memory is written; by default its own.
-            slots: by arena, the address of the table of what each vertex took.
-
-        Returns:
-            Its row in the table; one row for all launches of nothing.
+        `checked` vertices may record faults; `replica_map` says whose memory a replica writes.
         """
         some = [part for part in parts if len(_rows(part))]
         if not some:
@@ -216,15 +168,7 @@ class LaunchTable:
         return self._append(bound, varies, checked, slots)
 
     def add_call(self, driver: int, rows: Integers) -> int:
-        """Add a launch of one call.
-
-        Args:
-            driver: address of what is called, which has the arguments of a driver.
-            rows: what it works on.
-
-        Returns:
-            Its row in the table.
-        """
+        """Add a launch of one call, with the arguments of a driver; return its row in the table."""
         one = np.ones(1, np.int64)
         call = driver, self._arenas[0], int(rows.ctypes.data), 0
         return self._append([BoundPart(call, rows, one, one)], False, False, _NOWHERE)
@@ -232,7 +176,8 @@ class LaunchTable:
     def _append(
         self, bound: list[BoundPart], varies: bool, checked: bool, slots: Mapping[int, int]
     ) -> int:
-        chunks = np.array([part.one_chunk() for part in bound], np.int64).reshape(-1, CHUNK_WORDS)
+        chunks = np.array([part.one_chunk() for part in bound], np.int64)
+        chunks = chunks.reshape(-1, op.CHUNK_WORDS)
         work = sum(int(part.weights.sum()) for part in bound)
         measured = ALL_RUNS if varies else MEASURED_RUNS
         launch = Launch(bound, chunks, _NONE, work, measured, slots)
@@ -240,8 +185,8 @@ class LaunchTable:
         self.launches.append(launch)
         number = len(self.launches) - 1
         row = self.words[number]
-        row[LAUNCH_CHUNKS], row[LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
-        row[LAUNCH_CHECKED], row[LAUNCH_UNMEASURED] = checked, measured
+        row[op.LAUNCH_CHUNKS], row[op.LAUNCH_COUNT] = chunks.ctypes.data, len(chunks)
+        row[op.LAUNCH_CHECKED], row[op.LAUNCH_UNMEASURED] = checked, measured
         return number
 
     def is_shareable(self, number: int) -> bool:
@@ -249,34 +194,31 @@ class LaunchTable:
         return sum(int(part.vertices.sum()) for part in self.launches[number].parts) > 1
 
     def share(self, number: int, threads: int) -> None:
-        """Cut a launch for threads; what has run of it before it was cut off stays done.
-
-        Args:
-            number: its row in the table.
-            threads: how many there are.
-        """
+        """Cut a launch for threads; what has already run of it is not run again."""
         launch, row = self.launches[number], self.words[number]
         limit = launch.work / (CHUNKS_PER_THREAD * threads)
         shares = []
-        for part, whole in zip(launch.parts, launch.chunks, strict=True):
+        for part, chunk in zip(launch.parts, launch.chunks, strict=True):
             pieces = max(1, round(float(part.weights.sum()) / limit))
-            shares.append(part.cut(pieces, part.done(whole) if row[LAUNCH_SPENT] else 0))
+            shares.append(part.cut(pieces, part.done(chunk) if row[op.LAUNCH_SPENT] else 0))
         launch.shares = np.concatenate(shares)
         launch.complete(launch.shares, self._floats)
-        row[LAUNCH_SHARES], row[LAUNCH_SHARE_COUNT] = launch.shares.ctypes.data, len(launch.shares)
-        row[LAUNCH_COST], row[LAUNCH_UNMEASURED] = 0, launch.measured
+        row[op.LAUNCH_SHARES] = launch.shares.ctypes.data
+        row[op.LAUNCH_SHARE_COUNT] = len(launch.shares)
+        row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
 
     def take_faults(self, number: int) -> list[list[int]]:
-        """Return the fault records that a launch left, and empty them.
+        """Return the fault records that a launch left, and clear them.
 
         Each has the number of its replica in place of the flag.
         """
         launch, faults = self.launches[number], []
         for chunks in (launch.chunks, launch.shares):
-            left = chunks[chunks[:, FAULT_WORD] != 0]
-            left[:, FAULT_WORD] = [self._arenas.index(at) for at in left[:, CHUNK_ARENA].tolist()]
-            faults += left[:, FAULT_WORD:].tolist()
-            chunks[:, FAULT_WORD:] = 0
+            left = chunks[chunks[:, op.FAULT_WORD] != 0]
+            arenas = left[:, op.CHUNK_ARENA].tolist()
+            left[:, op.FAULT_WORD] = [self._arenas.index(arena) for arena in arenas]
+            faults += left[:, op.FAULT_WORD :].tolist()
+            chunks[:, op.FAULT_WORD :] = 0
         return faults
 
     def _varying(self, cls: type[Vertex]) -> bool:

@@ -11,14 +11,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from poplite.executable.opcodes import TRACE_ROOM, TRACE_ROWS, TRACE_USED
+from poplite.executable import opcodes as op
 
 
 class Recording:
-    """The rows that ran, of one run after the other.
-
-    Args:
-        room: how many are recorded.
+    """The rows that ran, up to `room` of them, one run after the other.
 
     >>> recording = Recording(2)
     >>> recording.begin("main")
@@ -28,38 +25,30 @@ class Recording:
     """
 
     def __init__(self, room: int) -> None:
-        self.words = np.zeros(TRACE_ROWS + room, np.int64)
-        self.words[TRACE_ROOM] = room
+        self.words = np.zeros(op.TRACE_ROWS + room, np.int64)
+        self.words[op.TRACE_ROOM] = room
         self._begins: list[tuple[int, str]] = []
 
     def begin(self, program: str) -> None:
-        """Note which program the rows are of that come now.
-
-        Args:
-            program: its name.
-        """
-        self._begins.append((int(self.words[TRACE_USED]), program))
+        """Note the program whose rows are recorded next."""
+        self._begins.append((int(self.words[op.TRACE_USED]), program))
 
     def add(self, rows: Iterable[int]) -> None:
-        """Add rows, as long as there is room.
-
-        Args:
-            rows: in order.
-        """
+        """Add rows in order, as long as there is room."""
         for row in rows:
-            used = int(self.words[TRACE_USED])
-            if used < self.words[TRACE_ROOM]:
-                self.words[TRACE_ROWS + used] = row
-                self.words[TRACE_USED] = used + 1
+            used = int(self.words[op.TRACE_USED])
+            if used < self.words[op.TRACE_ROOM]:
+                self.words[op.TRACE_ROWS + used] = row
+                self.words[op.TRACE_USED] = used + 1
 
     @property
     def is_full(self) -> bool:
         """Whether there is no room left."""
-        return bool(self.words[TRACE_USED] == self.words[TRACE_ROOM])
+        return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:
         """Yield program and row of all that ran, in order."""
-        rows = self.words[TRACE_ROWS : TRACE_ROWS + int(self.words[TRACE_USED])].tolist()
+        rows = self.words[op.TRACE_ROWS : op.TRACE_ROWS + int(self.words[op.TRACE_USED])].tolist()
         ends = [*(begin for begin, _ in self._begins[1:]), len(rows)]
         for (begin, program), end in zip(self._begins, ends, strict=True):
             yield from ((program, row) for row in rows[begin:end])

@@ -1,4 +1,4 @@
-"""The compute sets of an engine of which vertices are counted, and the rows that add them up."""
+"""The compute sets of an engine whose vertices are counted, and the rows that add them up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
+from poplite.executable.opcodes import Code
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.variant import Counting
 from poplite.simulator.counting.data_dependent import counting_of
@@ -18,17 +19,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class SlotCounts:
-    """What an engine needs to count vertices.
-
-    Args:
-        executable: what it runs.
-        arenas: address of the arena of each replica.
-        interpreted: for each step the classes of which Python runs the vertices.
-        checked: the classes whose code checks indices.
-
-    Attributes:
-        steps: the tables of each step whose vertices are counted.
-    """
+    """What an engine needs to count vertices: `steps` are the tables of steps that are counted."""
 
     def __init__(
         self,
@@ -58,19 +49,11 @@ class SlotCounts:
         return len(self._rows)
 
     def counting(self, step: int) -> Mapping[type[Vertex], Counting]:
-        """Return how classes are counted.
-
-        Args:
-            step: number of the step; of most there are none.
-        """
+        """Return how classes of a step are counted; most steps have none."""
         return self.steps[step].counting if step in self.steps else {}
 
     def add_to(self, table: LaunchTable) -> None:
-        """Add a launch for each row.
-
-        Args:
-            table: the launches of the engine.
-        """
+        """Add a launch to the table for each row that sums slots."""
         for name, row, number in self._rows:
             code = self._programs[name]
             record, totals = self.steps[number].record()
@@ -81,22 +64,12 @@ class SlotCounts:
             self._records[launch] = record
 
     def launch_of(self, code: Code, row: int) -> int | None:
-        """Return the launch of a row.
-
-        Args:
-            code: the program.
-            row: the row; of one that adds nothing up there is none.
-        """
+        """Return the launch of a row; None where it adds nothing up."""
         return self._launches.get((id(code), row))
 
     def finish(self, code: Code, row: int) -> None:
-        """Add up what an execution took whose last launches were left.
-
-        Args:
-            code: the program.
-            row: of a launch behind that of the vertices.
-        """
-        while code.ops[row, 2] < SUM_SLOTS and code.goes_on[row + 1]:
+        """Add up what an execution took that was left at `row`, behind the vertices."""
+        while code.ops[row, 2] < op.SUM_SLOTS and code.goes_on[row + 1]:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
@@ -105,12 +78,7 @@ class SlotCounts:
             )
 
     def totals(self, program: str, row: int) -> SlotTotals | None:
-        """Return what the vertices of a step took that were counted.
-
-        Args:
-            program: name of the program.
-            row: the row of the step; another one has nothing.
-        """
+        """Return what the counted vertices of the step at a row took; None for other rows."""
         found = self._totals.get((program, row))
         return None if found is None else found[0].totals(found[1])
 
@@ -118,6 +86,6 @@ class SlotCounts:
 def _rows(executable: Executable) -> Iterator[tuple[str, int, int]]:
     """Yield the program, the row and the step of each launch that sums slots."""
     for name, code in executable.programs.items():
-        is_sum = (code.ops[:, 0] == LAUNCH) & (code.ops[:, 2] == SUM_SLOTS)
+        is_sum = (code.ops[:, 0] == op.LAUNCH) & (code.ops[:, 2] == op.SUM_SLOTS)
         for row in np.flatnonzero(is_sum).tolist():
             yield name, row, int(code.ops[row, 1])

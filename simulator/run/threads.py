@@ -1,7 +1,7 @@
 """The threads that share a launch: Numba's threading layer, started when first needed.
 
-Starting it imports Numba, so small programs never do.  What it costs to hand a launch to the
-threads is measured then; they pay from four times of that.
+Starting it imports Numba, so small programs never do.  The cost of passing a launch to the
+threads is measured then; they are used for launches that take at least four times as long.
 
 After a `fork` the threads of the parent do not exist in the child, which GNU OpenMP does not
 notice.  A child of a process that had started them therefore runs everything on one thread.
@@ -19,34 +19,16 @@ from contextlib import nullcontext
 import numpy as np
 import numpy.typing as npt
 
-from poplite.executable.opcodes import (
-    AGAIN,
-    CHUNK_DRIVER,
-    CHUNK_WORDS,
-    END,
-    ENTRIES,
-    ENTRY_CLOCK,
-    ENTRY_CLOCK_KIND,
-    ENTRY_KERNEL,
-    ENTRY_PARALLEL_FOR,
-    ENTRY_THREADS,
-    LAUNCH,
-    LAUNCH_SHARE_COUNT,
-    LAUNCH_SHARES,
-    LAUNCH_WORDS,
-    REPEAT,
-    STATE_ENTRIES,
-    STATE_WORDS,
-)
+from poplite.executable import opcodes as op
 from poplite.simulator import compiled_parts
 
 Integers = npt.NDArray[np.int64]
 
 PAYS = 4
-"""Times the cost of handing it to threads that a launch must take on one of them."""
+"""A launch is shared if one thread takes at least this many times the cost of sharing."""
 
 LEAST_NS = 4_000
-"""What no launch is shared below, whatever the threading layer."""
+"""Launches that take less are never shared, whatever the threading layer."""
 
 DOUBTFUL_NS = 5_000
 """A cost above is measured again.
@@ -56,40 +38,40 @@ of them; a launch then costs thirty times as much.
 """
 
 MOST_SAMPLES, SAMPLE_S = 50, 0.03
-"""Times that it is measured again at most, and seconds between them."""
+"""Most times that it is measured again, and seconds between them."""
 
 
 class _Threads:
     """The threads of this process."""
 
     def __init__(self) -> None:
-        self.entries = np.zeros(ENTRIES, np.int64)
+        self.entries = np.zeros(op.ENTRIES, np.int64)
         clock = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p)
-        self.entries[ENTRY_CLOCK] = clock.value or 0
-        self.entries[ENTRY_CLOCK_KIND] = time.CLOCK_MONOTONIC
+        self.entries[op.ENTRY_CLOCK] = clock.value or 0
+        self.entries[op.ENTRY_CLOCK_KIND] = time.CLOCK_MONOTONIC
         self.forget(lost=False)
 
     def forget(self, *, lost: bool) -> None:
         self.lost = lost
         self.starting = threading.Lock()
-        self.entries[ENTRY_PARALLEL_FOR] = 0
+        self.entries[op.ENTRY_PARALLEL_FOR] = 0
         self.launch_ns = 0
         self.samples, self.sampled_at = 0, 0.0
         self.lock_of_layer: threading.RLock | None = None
 
     def start(self) -> None:
-        # GNU OpenMP spins for milliseconds between launches unless told otherwise, which costs
-        # whole scheduler slices when another process wants the core.  Read when it loads.
+        # By default GNU OpenMP spins for milliseconds between launches, which costs entire
+        # scheduler slices when another process wants the core.  It reads this when it loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         import llvmlite.binding as llvm
         from numba.np.ufunc import parallel
 
         parallel._launch_threads()
-        if parallel.threading_layer() == "workqueue":  # the one that two threads may not call
+        if parallel.threading_layer() == "workqueue":  # two Python threads may not call it at once
             self.lock_of_layer = threading.RLock()
-        self.entries[ENTRY_KERNEL] = compiled_parts.thread_kernel()
-        self.entries[ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
-        self.entries[ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
+        self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
+        self.entries[op.ENTRY_THREADS] = llvm.address_of_symbol("get_num_threads")
+        self.entries[op.ENTRY_PARALLEL_FOR] = llvm.address_of_symbol("numba_parallel_for")
         self.launch_ns = min(_launch_ns() for _ in range(3))
 
     def after_fork(self) -> None:
@@ -113,7 +95,7 @@ def count() -> int:
     if _threads.lost:
         return 1
     chosen = os.environ.get("NUMBA_NUM_THREADS", "")
-    # Another thread may just be importing the module, which then has no such name yet.
+    # While another thread imports the module, the name may still be missing.
     known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
     if known or chosen.isdigit():
         return int(known or chosen)
@@ -122,7 +104,7 @@ def count() -> int:
 
 def started() -> bool:
     """Tell whether there are threads now."""
-    return bool(_threads.entries[ENTRY_PARALLEL_FOR])
+    return bool(_threads.entries[op.ENTRY_PARALLEL_FOR])
 
 
 def pays_ns() -> int:
@@ -137,33 +119,35 @@ def pays_ns() -> int:
 
 
 def is_doubtful() -> bool:
-    """Tell whether the cost of a launch should be measured again by now."""
+    """Tell whether the cost of a launch should be measured again."""
     is_high = _threads.launch_ns > DOUBTFUL_NS and _threads.samples < MOST_SAMPLES
     return is_high and time.monotonic() - _threads.sampled_at > SAMPLE_S
 
 
 def lock_of_layer() -> threading.RLock | None:
-    """Return what holds back a second Python thread, where the threading layer is for one."""
+    """Return the lock for calls of a threading layer that admits one Python thread, else None."""
     return _threads.lock_of_layer
 
 
 def entries() -> Integers:
-    """Return what the interpreter calls: int64[ENTRIES], always the same array.
+    """Return the addresses that the interpreter calls: int64[ENTRIES], always the same array.
 
-    There are no threads in it until they are started.
+    Those of the threading layer are 0 until threads are started.
     """
     return _threads.entries
 
 
 def _launch_ns() -> int:
-    """Measure what it costs to hand nothing to the threads."""
+    """Measure what it costs to pass an empty launch to the threads."""
     times, threads = 16, count()
-    ops = np.array([[REPEAT, 0, times, 3], [LAUNCH, 0, 0, 0], [AGAIN, 0, 1, 0], [END, 0, 0, 0]])
-    chunks = np.zeros((threads, CHUNK_WORDS), np.int64)
-    chunks[:, CHUNK_DRIVER] = compiled_parts.mover(False)
-    launch, state = np.zeros(LAUNCH_WORDS, np.int64), np.zeros(STATE_WORDS, np.int64)
-    launch[LAUNCH_SHARES], launch[LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
-    state[STATE_ENTRIES] = entries().ctypes.data
+    ops = np.array(
+        [[op.REPEAT, 0, times, 3], [op.LAUNCH, 0, 0, 0], [op.AGAIN, 0, 1, 0], [op.END, 0, 0, 0]]
+    )
+    chunks = np.zeros((threads, op.CHUNK_WORDS), np.int64)
+    chunks[:, op.CHUNK_DRIVER] = compiled_parts.mover(False)
+    launch, state = np.zeros(op.LAUNCH_WORDS, np.int64), np.zeros(op.STATE_WORDS, np.int64)
+    launch[op.LAUNCH_SHARES], launch[op.LAUNCH_SHARE_COUNT] = chunks.ctypes.data, threads
+    state[op.STATE_ENTRIES] = entries().ctypes.data
     arena, loops, returns, counts = np.zeros((4, len(ops)), np.int64)
     arrays = (ops, launch, arena, state, loops, returns, counts)
     with lock_of_layer() or nullcontext():

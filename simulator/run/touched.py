@@ -30,12 +30,10 @@ class Touched:
     """The elements behind one field of some vertices of a class.
 
     Attributes:
-        cls: the vertex class.
-        field: the field.
         vertex: int64[edges], position of each edge's vertex in its compute set.
         row: int64[edges], row of each edge in its list.
         end: int64[edges], elements of all edges up to this one.
-        elements: int64[elements], where they stand, edge by edge.
+        elements: int64[elements], their positions, edge by edge.
     """
 
     cls: type[Vertex]
@@ -51,22 +49,14 @@ class Touched:
         return self.field.element.size_bytes
 
     def vertex_of(self, number: int) -> int:
-        """Return the position in the compute set of the vertex that an element is connected to.
-
-        Args:
-            number: position in `elements`.
-        """
+        """Return the vertex, by its position in the compute set, of `elements[number]`."""
         return int(self.vertex[self._edge(number)])
 
     def _edge(self, number: int) -> int:
         return int(np.searchsorted(self.end, number, side="right"))
 
     def name(self, number: int) -> str:
-        """Return what `compute` calls an element: `'Sum.x'[3]`.
-
-        Args:
-            number: position in `elements`.
-        """
+        """Return what `compute` calls `elements[number]`: `'Sum.x'[3]`."""
         edge = self._edge(number)
         begin = int(self.end[edge - 1]) if edge else 0
         index = "" if self.field.depth == 0 else f"[{number - begin:,}]"
@@ -75,11 +65,7 @@ class Touched:
 
 
 def touched(step: ComputeStep) -> list[Touched]:
-    """Return what the vertices of a compute set touch, without metadata and empty fields.
-
-    Args:
-        step: the lowered compute set.
-    """
+    """Return what the vertices of a compute set touch, without metadata and empty fields."""
     found = [each for group in step.groups for each in _of_group(group)]
     return [each for each in found if len(each.elements)]
 
@@ -130,11 +116,7 @@ def _of_field(
 
 
 def ranges(start: Integers, length: Integers) -> Integers:
-    """Return the numbers of some ranges, one range after the other.
-
-    Args:
-        start: int64[ranges].
-        length: int64[ranges].
+    """Return the numbers of some ranges, int64[n] each, one range after the other.
 
     >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
     [5, 6, 9, 10, 11]

@@ -25,15 +25,7 @@ Values = Mapping[str, Any]
 
 
 class VertexRun:
-    """One run of a vertex.
-
-    Args:
-        cls: the vertex class.
-        values: its fields, before it runs.
-
-    Attributes:
-        marks: for each Output, which elements the run stored; shaped as the field.
-    """
+    """One run of a vertex; `marks` has, for each Output, which elements the run stored."""
 
     __slots__ = ("_cls", "_read", "_returned", "_written", "marks")
 
@@ -45,12 +37,7 @@ class VertexRun:
         }
 
     def keep(self, values: Values, *, returned: bool) -> None:
-        """Note what came of it.
-
-        Args:
-            values: the fields, after it ran.
-            returned: what it returned.
-        """
+        """Note the fields after the run, and what it returned."""
         self._written = [array.copy() for array in _arrays(self._cls, values, _changes)]
         self._written += [array.copy() for array in _arrays(self._cls, values, _is_output)]
         self._returned = returned
@@ -61,7 +48,7 @@ class VertexRun:
         return all(array.tobytes() == read for read, array in pairs)
 
     def put(self, values: Values) -> bool:
-        """Write what it wrote, and return what it returned."""
+        """Write what the run wrote, and return what it returned."""
         written = iter(self._written)
         for array in _arrays(self._cls, values, _changes):
             array[...] = next(written)
@@ -86,7 +73,7 @@ def _is_output(field: Field) -> bool:
 def _arrays(
     cls: type[Vertex], values: Values, chosen: Callable[[Field], bool]
 ) -> Iterator[npt.NDArray[Any]]:
-    """Yield the memory of some fields, that of a list row by row."""
+    """Yield the memory of some fields, lists row by row."""
     for name, field in cls.fields.items():
         if chosen(field):
             yield from values[name] if field.depth == 2 else (values[name],)

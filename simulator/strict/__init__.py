@@ -1,1 +1,1 @@
-"""Strict checks: reads of what nobody wrote, outputs that nobody writes."""
+"""Strict checks: reads of elements that nothing has written, outputs left unwritten, races."""

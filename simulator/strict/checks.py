@@ -1,11 +1,11 @@
 """Strict checks: what steps read that nothing has written, and what they leave unwritten.
 
 An engine with strict checks keeps the shadow of its memory (`poplite.simulator.strict.shadow`).
-Each step is *armed* at first, which means that Python runs it when it comes to run: a Copy moves
-the shadow as well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step
-whose elements are all written by then is disarmed, and from then on costs nothing.  Where elements
-become unwritten, because unwritten ones are copied over them, all steps are armed again.  A step
-that was looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
+Each step is *armed* at first: Python runs it when its turn comes.  A Copy then moves the shadow as
+well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step whose elements
+are all written by then is disarmed, and from then on costs nothing.  Where elements become
+unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
+looked at `MOST_LOOKS` times is trusted: what it writes counts as written.
 
 A scalar that decides what runs is looked at in the same way, before it decides.
 """
@@ -16,21 +16,10 @@ from collections.abc import Callable, Sequence
 
 from poplite.compile.interpreting import Interpret
 from poplite.errors import warn
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Undefine
 from poplite.executable.executable import Executable
-from poplite.executable.opcodes import (
-    AGREE,
-    CALLBACK,
-    COLLECT,
-    GATHER,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    SAME,
-    SUM_SLOTS,
-    SWITCH,
-    Code,
-)
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
@@ -43,26 +32,21 @@ from poplite.simulator.strict.shadow import Moving, Shadow, are_written, shadow_
 from poplite.source import SourceLocation, here
 from poplite.vertex.compute import check
 
-DECIDING = (JUMP_IF_ZERO, JUMP_IF_NONZERO, SWITCH, AGREE, SAME)
+DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
 
 MOST_LOOKS = 1_000
 """Executions of a step that are looked at, so that a long loop is not slow for ever."""
 
 MOST_KEPT = 1 << 22
-"""Elements of which is kept what was worked out, once their step is not looked at any more."""
+"""Most elements in tables that are kept for steps that are no longer looked at."""
 
 
 class StrictChecks:
-    """The strict checks of an engine.
-
-    Args:
-        executable: what runs.
-        arena: its memory.
-        interpret: which vertices run as plain Python; where all do, nothing is compiled.
+    """The strict checks of an engine; `interpret` says which vertices run as plain Python.
 
     Attributes:
-        shadow: what is written of the memory.
+        shadow: which bytes of the memory are written.
         runs_again: how often the vertices of a compute set ran again.
         on_armed: called when all steps are armed again.
     """
@@ -81,8 +65,8 @@ class StrictChecks:
         self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
-        self._told: set[int] = set()
-        self._told_lines: set[tuple[SourceLocation, str]] = set()
+        self._warned: set[int] = set()
+        self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
     def arm(self) -> None:
         """Look at all steps again, as elements became unwritten."""
@@ -91,66 +75,46 @@ class StrictChecks:
             call()
 
     def load(self) -> None:
-        """Forget what was written; only what is there at first is."""
+        """Forget what was written; only initial contents count as written."""
         self.shadow.load()
         self.arm()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Do what a row does that is looked at, if it still has to be.
+        """Run a row that is looked at, if it still has to be; return the row to go on with.
 
-        Args:
-            code: its program.
-            row: the row.
-            calls: the CALL rows that have not returned.
-            runner: the program that runs.
-
-        Returns:
-            The row to go on with: this one, when it can run by itself from now on.
-
-        Raises:
-            UninitializedReadError: when a result, or what happens next, depends on elements
-                that nothing has written.
-            WorkerRaceError: when the order of workers matters.
-            PopliteError: what the vertices raise.
+        That is `row` itself when it can run by itself from now on.  `calls` are the CALLs that have
+        not returned.  Raises the faults that are found, and what vertices raise.
         """
-        op, number, scalar, size = code.ops[row].tolist()
-        if op == COLLECT:
+        kind, number, scalar, size = code.ops[row].tolist()
+        if kind == op.COLLECT:
             self.shadow.write_scalar(scalar)
-        elif op == CALLBACK:
+        elif kind == op.CALLBACK:
             return row + self._undefined(code, row, calls, number)
-        elif op in DECIDING:
-            if not self.shadow.holds(scalar, 4 if op == SWITCH else size):
+        elif kind in DECIDING:
+            if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
                 raise Place(self._executable, code, row, tuple(calls)).undecided(scalar)
-        elif op == LAUNCH and scalar != SUM_SLOTS and self._armed[number]:
+        elif kind == op.LAUNCH and scalar != op.SUM_SLOTS and self._armed[number]:
             if number not in self._places or not self._places[number].is_at(code, row, calls):
                 self._places[number] = Place(self._executable, code, row, tuple(calls))
             return self._places[number].end if self._ran_here(number, runner) else row
         return row
 
     def read(self, access: HostAccess) -> None:
-        """Warn of elements that nothing has written, once in each line of the user's.
-
-        Args:
-            access: what the host reads.
-        """
+        """Warn of unwritten elements that the host reads, once for each line of the user's."""
         shadows = (access.place.read(self.shadow, replica) for replica in access.replicas)
         warning = uninitialized(access.call, None, [are_written(each) for each in shadows])
-        if warning is not None and (line := (here(), access.call)) not in self._told_lines:
-            self._told_lines.add(line)
+        if warning is not None and (line := (here(), access.call)) not in self._warned_lines:
+            self._warned_lines.add(line)
             warn(warning)
 
     def write(self, access: HostAccess) -> None:
-        """Note that elements are written.
-
-        Args:
-            access: what the host writes.
-        """
+        """Note that the host writes elements."""
         written = shadow_of_written(access.place.element_type)
         for replica in access.replicas:
             access.place.write(self.shadow, written, replica)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        """Look at an action; return whether it only undefines, which is done each time."""
+        """Look at an action; return whether it only undefines elements, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             if number not in self._undefining:
@@ -161,14 +125,14 @@ class StrictChecks:
             return True
         place = Place(self._executable, code, row, tuple(calls))
         found = look_at_action(self.shadow, action, str(place))
-        if number not in self._told:
-            self._told |= {number} if found else set()
+        if number not in self._warned:
+            self._warned |= {number} if found else set()
             for warning in found:
                 warn(warning)
         return False
 
     def _ran_here(self, number: int, runner: Runner) -> bool:
-        """Run a step, unless there is nothing to look at; return whether it ran."""
+        """Run a step unless there is nothing to look at; return whether it ran."""
         step = self._executable.steps[number]
         if isinstance(step, ComputeStep):
             return self._executed(number, step, runner)
@@ -188,7 +152,7 @@ class StrictChecks:
         self._looks[number] += 1
         if flags & LOSSY:
             self.arm()
-        runner.run_launches(self._places[number].launches(GATHER))
+        runner.run_launches(self._places[number].launches(op.GATHER))
         return True
 
     def _executed(self, number: int, step: ComputeStep, runner: Runner) -> bool:
@@ -218,7 +182,7 @@ class StrictChecks:
 
     def _replay(self, number: int, step: ComputeStep) -> Replay:
         if number not in self._replays:
-            # What prints runs once only, as a second run would be seen.
+            # Vertices that print run only once, as a second run would be seen.
             shows = any(group.cls in self._shown for group in step.groups)
             replay = Replay(step, self._arena, self.shadow, runs_once=shows)
             self._replays[number] = replay
@@ -233,16 +197,12 @@ class StrictChecks:
 
 
 def rows_to_look_at(code: Code) -> list[int]:
-    """Return the rows of a program that are looked at before they run, as long as all are armed.
-
-    Args:
-        code: the program.
-    """
+    """Return the rows of a program that are looked at before they run while all are armed."""
     ops, found, row = code.ops, [], 0
     while row < len(ops):
-        op = int(ops[row, 0])
-        is_sum = op == LAUNCH and ops[row, 2] == SUM_SLOTS
-        if op in (LAUNCH, *DECIDING, COLLECT, CALLBACK) and not is_sum:
+        kind = int(ops[row, 0])
+        is_sum = kind == op.LAUNCH and ops[row, 2] == op.SUM_SLOTS
+        if kind in (op.LAUNCH, *DECIDING, op.COLLECT, op.CALLBACK) and not is_sum:
             found.append(row)
-        row = code.end_of_launches(row) if op == LAUNCH else row + 1
+        row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
     return found

@@ -1,12 +1,12 @@
-"""What strict checks read off the text of vertex classes: what is passed on, and how loops end.
+"""What strict checks learn from the text of vertex classes: what is passed on, and how loops end.
 
 ::
 
     self.y[i] = self.x[i]               y may get an element as it stands
-    self.y = self.y + self.x            y never does: what comes out is a result
+    self.y = self.y + self.x            y never does: the value is a result
 
-Two runs cannot tell `0 + x` from `x`; the text can.  Where it does not say for sure, a field may
-get elements as they stand.
+Two runs cannot distinguish `0 + x` from `x`; the text can.  Where the text does not say for sure,
+a field may get elements as they stand.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Ends = Literal["always", "by order", "perhaps"]
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """The loops of some vertex classes whose turns data decide.
+    """The loops of some vertex classes whose number of iterations depends on data.
 
     Attributes:
-        ends: whether they come to an end.
-        depth: how many of them stand in each other, at most.
+        ends: whether they are known to end.
+        depth: how many of them are nested, at most.
     """
 
     ends: Ends
@@ -42,11 +42,7 @@ NO_LOOPS = Loops("always", 0)
 
 
 def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
-    """Return the loops of vertex classes, as if they were one.
-
-    Args:
-        vertices: the classes.
-    """
+    """Return the loops of vertex classes, as if they were one class."""
     every = [remembered(vertex, "loops", _loops) for vertex in vertices]
     ends = {each.ends for each in every}
     worst: Ends = "perhaps" if "perhaps" in ends else "by order" if "by order" in ends else "always"
@@ -54,12 +50,7 @@ def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
 
 
 def passes_on(vertex: type[Vertex], field: str) -> bool:
-    """Tell whether a field of a class may get an element of another as it stands.
-
-    Args:
-        vertex: the class.
-        field: name of the field.
-    """
+    """Tell whether a field of a class may get an element of another field as it stands."""
     found = remembered(vertex, "passes on", _fields_passed_to)
     return found is None or field in found
 
@@ -93,7 +84,7 @@ def _compares_by_order(test: ast.expr) -> bool:
 
 
 def _depth(checked: Checked) -> int:
-    """Return how many loops whose turns data may decide stand in each other, helpers included."""
+    """Return how many loops are nested whose iterations may depend on data, helpers included."""
     tree = checked.text.tree
     changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
     is_helper = checked.function is not checked.vertex.compute
@@ -112,7 +103,7 @@ def _depth(checked: Checked) -> int:
 
 
 def _is_of_data(checked: Checked, node: ast.expr, names: set[str]) -> bool:
-    """Tell whether data may decide a number, or how many there are of what a loop goes over."""
+    """Tell whether a number, or the number of items that a loop goes over, may depend on data."""
     waiting: list[ast.AST] = [node]
     while waiting:
         match waiting.pop():
@@ -159,7 +150,7 @@ def _fields_passed_to(checked: Checked) -> frozenset[str] | None:
 
 
 def _stores(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield what is assigned to, and what to it, but for results of operations."""
+    """Yield what is assigned to, and the value, except results of operations."""
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=targets, value=value):
@@ -192,12 +183,9 @@ def _augmented(tree: ast.AST) -> list[ast.AugAssign]:
 def _locals(
     tree: ast.FunctionDef, first: set[str], test: Callable[[ast.expr, set[str]], bool]
 ) -> set[str]:
-    """Return the locals to which something is assigned that meets a test.
+    """Return the locals, beside the first ones, to which a value that meets a test is assigned.
 
-    Args:
-        tree: the function.
-        first: locals of which that is known.
-        test: takes what is assigned, and the locals known so far.
+    The test takes the value and the locals known so far.
     """
     names, size, stores = set(first), -1, list(_stores(tree))
     while size != len(names):

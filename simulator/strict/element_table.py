@@ -3,9 +3,9 @@
 It is made once, with the addresses of all that the kernels work on::
 
     Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      nothing has written two of them
-    Pass.y     elements 8 ... 15     old       what they hold before the vertices run
-                                     result    what they hold afterwards
-                                     others    what they hold after runs with other values
+    Pass.y     elements 8 ... 15     old       their values before the vertices run
+                                     result    their values afterwards
+                                     others    their values after runs with other values
 """
 
 from __future__ import annotations
@@ -25,20 +25,15 @@ from poplite.simulator.strict.shadow import Shadow
 class ElementTable:
     """The elements of some fields, in every replica.
 
-    Args:
-        fields: the fields.
-        arena: the memory.
-        shadow: what is written of it.
-
     Attributes:
         parts: which elements are those of each field.
-        total: how many there are, in a replica.
+        total: number of elements in a replica.
         holes: bool[replicas, elements], those that nothing has written.
-        old: int64[replicas, elements], what they hold before the vertices run; this and what
-            follows only of fields that vertices write or, before they run, that have holes.
-        result: what they hold after the run that counts.
-        others: what they hold after two runs with other values.
-        found: uint8[replicas, elements], what these say of results.
+        old: int64[replicas, elements], their values before the vertices run; this and the next two
+            only for fields that vertices write or, before they run, that have holes.
+        result: their values after the run that counts.
+        others: their values after two runs with other values.
+        found: uint8[replicas, elements], what these say about results.
     """
 
     def __init__(self, fields: Sequence[Touched], arena: Arena, shadow: Shadow) -> None:
@@ -65,7 +60,7 @@ class ElementTable:
         self._bind(arena, shadow)
 
     def _bind(self, arena: Arena, shadow: Shadow) -> None:
-        """Put all addresses into calls, so that an execution asks for none."""
+        """Bind all addresses to kernels once, so that an execution looks none up."""
         bind = self._forms.bind
         table = self._rows, len(self._rows), self._places, self.total
         places = arena.layout.size_bytes, len(arena.parts), *table
@@ -89,22 +84,14 @@ class ElementTable:
         self._gather_held = bind(kernels.gather_held, self.holes, old, old.size, self._held)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
-        """Write other values than the old ones.
-
-        Args:
-            chosen: bool[replicas, elements], where.
-            fill: which values.
-        """
+        """Write values other than the old ones where chosen: bool[replicas, elements]."""
         self._put_other(fill, chosen)
 
     def judge(self, runs: int) -> bool:
         """Note which results are written after runs with other values in all holes.
 
-        Args:
-            runs: how many of them there were: one where no hole is read, otherwise two.
-
-        Returns:
-            Whether all others hold what nothing has written, and none depends on it.
+        One run suffices where no hole is read, otherwise there are two.  Returns whether all other
+        results hold what nothing has written, and none depends on it.
         """
         count = self._gather_held()
         self._held[:count].sort()
@@ -117,8 +104,7 @@ class ElementTable:
     def mark(self) -> int:
         """Write down which results are written.
 
-        Returns:
-            INCOMPLETE when some of all elements are not, LOSSY when some were and are no longer.
+        Returns INCOMPLETE when some elements are not, LOSSY when some were and are no longer.
         """
         return int(self._mark())
 
@@ -128,10 +114,10 @@ def _passes_on(field: Touched) -> bool:
 
 
 def _fills_of(fields: Sequence[Touched]) -> tuple[Values, int]:
-    """Return the values of each field, as kernels take them, and in how many ways they differ.
+    """Return the values of each field, as kernels take them, and the number of variants.
 
-    The first ways are the variants of its own type.  What it holds may be passed on from an element
-    of another type, which may even be the same element.
+    The first variants are those of its own type.  It may also hold a value passed on from an
+    element of another type, which may even be the same element.
     """
     loops = loops_of({each.cls for each in fields})
     types = list(dict.fromkeys(each.field.element for each in fields))

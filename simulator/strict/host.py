@@ -1,7 +1,7 @@
 """What the host reads and writes, seen by strict checks.
 
-What is written by the host counts as written; of what goes to the host and was never written, a
-warning tells.  `uninitialized` says which elements those are::
+What the host writes counts as written; a warning tells of elements that it reads and that nothing
+has written.  `uninitialized` says which elements those are::
 
     engine.read of 'x': nothing has written 2 of its 8 elements
       the first is [6]
@@ -25,13 +25,7 @@ from poplite.text import amount
 
 
 def look_at_action(shadow: Shadow, action: Action, where: str) -> list[UninitializedWarning]:
-    """Note what an action is about to write; return warnings of what it is about to read.
-
-    Args:
-        shadow: what is written of the memory.
-        action: what Python is about to do.
-        where: the step of the program.
-    """
+    """Note what an action is about to write; return warnings about what it is about to read."""
     reads: list[tuple[str, SourceLocation | None, list[Mask]]] = []
     match action:
         case Print(title=title, tensor=tensor):
@@ -59,13 +53,9 @@ def look_at_action(shadow: Shadow, action: Action, where: str) -> list[Uninitial
 def uninitialized(
     what: str, at: SourceLocation | None, written: list[Mask], *, where: str = ""
 ) -> UninitializedWarning | None:
-    """Return the warning of elements that are read though nothing has written them, if some are.
+    """Return the warning of elements that are read though nothing has written them, or None.
 
-    Args:
-        what: what reads them.
-        at: the user's line that made that.
-        written: which elements are written, for each replica, in the shape of what is read.
-        where: the step of the program.
+    `written` has the shape of what is read, for each replica; `where` is the step of the program.
     """
     if all(own.all() for own in written):
         return None
@@ -86,12 +76,7 @@ def uninitialized(
 
 
 def of_tensor(shadow: Shadow, tensor: HostTensor) -> list[Mask]:
-    """Return which elements of a tensor are written, in each replica.
-
-    Args:
-        shadow: what is written of the memory.
-        tensor: what is read.
-    """
+    """Return which elements of a tensor are written, in each replica."""
     found = []
     for part in shadow.parts:
         stored = np.empty(tensor.shape, tensor.element_type.dtype)

@@ -24,27 +24,18 @@ PIECES = 1 << 14
 """Pieces of a list of copies that are moved at once, and elements that are compared at once."""
 
 CALLS_IN_NUMPY = 2_000
-"""Calls of an engine before kernels are compiled that no file keeps: some 20 ms of NumPy."""
+"""Calls in NumPy (some 20 ms) before an engine compiles kernels that are not in the cache."""
 
 
 class KernelForms:
-    """Kernels as an engine calls them.
-
-    Args:
-        interpret: whether it compiles nothing.
-    """
+    """Kernels as an engine calls them; with `interpret` it compiles nothing."""
 
     def __init__(self, *, interpret: bool) -> None:
         self._interpret = interpret
         self._calls = 0
 
     def bind(self, kernel: Callable[..., int], *arguments: int | Array) -> Callable[..., int]:
-        """Return a kernel that has its first arguments; it takes the others.
-
-        Args:
-            kernel: from `poplite.jit.kernels.written`.
-            arguments: numbers, and arrays.
-        """
+        """Bind the first arguments of a kernel of `poplite.jit.kernels.written`."""
         form = _INTERPRETED[kernel.__name__]
         native: Callable[..., int] | None = None
         places: tuple[int, ...] = ()
@@ -60,7 +51,7 @@ class KernelForms:
         return call
 
     def _pays(self) -> bool:
-        """Tell whether a call is to be of compiled code."""
+        """Tell whether the next call is to be of compiled code."""
         self._calls += 1
         if self._interpret:
             return False
@@ -72,14 +63,14 @@ class KernelForms:
 
 
 def _places(arguments: tuple[int | Array, ...]) -> tuple[int, ...]:
-    """Return numbers as they are, and of arrays the addresses; who calls keeps the arrays."""
+    """Return numbers as they are, arrays as their addresses; the caller keeps the arrays alive."""
     return tuple(each if isinstance(each, int) else compiled.address(each) for each in arguments)
 
 
 def _parts(
     memory: Array, stride: int, replicas: int, fields: Array, count: int, places: Array
 ) -> Iterator[tuple[int, Array, slice, Array, Array]]:
-    """Yield each field: its number, its row, which elements, those of all memory, where they are.
+    """Yield each field: its number, its row, its elements, those of all memory, their positions.
 
     The last is int64[replicas, elements].
     """
@@ -159,7 +150,7 @@ def judge(
     ways: int, holes: Array, found: Array, old: Array, result: Array, first: Array,
     second: Array, held: Array, num_held: int, runs: int,
 ) -> int:  # fmt: skip
-    """Tell what runs with other values in the holes make of results, as the kernel."""
+    """Tell what runs with other values in the holes say about results, as the kernel."""
     begin, wrong = 0, 0
     others = (first, second)[:runs]
     for row, own in zip(fields[:count], fills, strict=True):
@@ -182,7 +173,7 @@ def judge(
 
 
 def _variant_of(places: Array, size: int) -> Array:
-    """Return in which variant elements are filled, as the kernel."""
+    """Return the variant of values that elements are filled with, as the kernel."""
     spread = (places // size & kernels.SPREAD_NUMBERS) * kernels.SPREAD
     return np.asarray((spread >> kernels.SPREAD_SHIFT) % kernels.VARIANTS)
 
@@ -224,7 +215,7 @@ def mark(
 
 
 def carry(records: Array, count: int, pieces: Array, known: int, there: Array, here: Array) -> int:
-    """Move what is known of bytes, as the kernel."""
+    """Move which bytes are written, as the kernel."""
     flags = 0
     for to, start, rows, size, far, near in records[:count].tolist():
         if size:
@@ -243,7 +234,7 @@ def carry(records: Array, count: int, pieces: Array, known: int, there: Array, h
 
 
 def _note(there: Array, written: Array) -> int:
-    """Write what is known of some bytes; return what the kernel says of that."""
+    """Write whether some bytes are written; return what the kernel says about that."""
     is_lossy = bool((there > written).any())
     there[...] = written
     return (0 if written.all() else kernels.INCOMPLETE) | (kernels.LOSSY if is_lossy else 0)

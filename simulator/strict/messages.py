@@ -1,4 +1,4 @@
-"""What strict checks say: elements, vertices and steps by name."""
+"""The messages of strict checks: elements, vertices and steps by name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from poplite.errors import (
     UnwrittenOutputWarning,
     WorkerRaceError,
 )
+from poplite.executable import opcodes as op
 from poplite.executable.actions import action_text
 from poplite.executable.executable import Executable
 from poplite.executable.layout import StoredVariable
-from poplite.executable.opcodes import CALLBACK, END, LAUNCH, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.origins import NamedVertex
 from poplite.executable.step import ComputeStep
 from poplite.simulator.run.field_elements import element_name, gathered_from
@@ -29,14 +30,7 @@ from poplite.text import amount
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A row of a program that is looked at.
-
-    Attributes:
-        executable: what runs.
-        code: the program.
-        row: the row.
-        calls: the CALL rows that have not returned.
-    """
+    """A row of a program that is looked at; `calls` are the CALL rows that have not returned."""
 
     executable: Executable
     code: Code
@@ -55,17 +49,13 @@ class Place:
 
     @cached_property
     def end(self) -> int:
-        """The row behind the launches of the step, but for the sum of slots."""
+        """The row behind the launches of the step, except for the sum of slots."""
         return self.code.end_of_launches(self.row)
 
     def launches(self, *phases: int) -> Code:
-        """Return some phases of the step as a program.
-
-        Args:
-            phases: the phases, in order.
-        """
+        """Return some phases of the step as a program, in this order."""
         if phases not in self._launches:
-            ops = [*([LAUNCH, self.step, phase, 0] for phase in phases), [END, 0, 0, 0]]
+            ops = [*([op.LAUNCH, self.step, phase, 0] for phase in phases), [op.END, 0, 0, 0]]
             self._launches[phases] = replace(
                 self.code,
                 ops=np.array(ops, np.int64),
@@ -83,10 +73,10 @@ class Place:
 
     def __str__(self) -> str:
         number = self.step_number
-        op = int(self.code.ops[self.row, 0])
-        if op == LAUNCH:
+        kind = int(self.code.ops[self.row, 0])
+        if kind == op.LAUNCH:
             return self.code.step_text(number, f"Execute '{self._step().name}'")
-        if op == CALLBACK:
+        if kind == op.CALLBACK:
             action = self.executable.actions[int(self.code.ops[self.row, 1])]
             return self.code.step_text(number, action_text(action))
         return self.code.step_text(number, "a scalar", decides=True)
@@ -114,11 +104,7 @@ class Place:
     # -- errors ------------------------------------------------------------------------------
 
     def undecided(self, position: int) -> UninitializedReadError:
-        """Return the error of a scalar that decides before anything wrote it.
-
-        Args:
-            position: its first byte.
-        """
+        """Return the error of a scalar, by first byte, that decides before anything wrote it."""
         variable, index = self.executable.layout.variable_at(position)
         name = element_name(variable, index)
         return UninitializedReadError(
@@ -130,13 +116,7 @@ class Place:
         )
 
     def dependent(self, field: Touched, number: int, value: str) -> str:
-        """Return the words for a result that depends on what nothing has written.
-
-        Args:
-            field: where the result stands.
-            number: which of them it is.
-            value: what it is.
-        """
+        """Return the words for a result that depends on elements that nothing has written."""
         name, _ = self._element(field, number)
         return f"{field.name(number)}, which is {name}, depends on it: {value} as memory is now"
 
@@ -145,12 +125,7 @@ class Place:
     ) -> UninitializedReadError:
         """Return the error of an element that nothing has written, and that something depends on.
 
-        Args:
-            field: where it stands.
-            number: which of them it is.
-            replica: where nothing has written it.
-            count: how many elements of that field are not written, for all vertices.
-            why: what depends on it.
+        `count` elements of the field are unwritten, for all vertices; `why` says what needs it.
         """
         vertex = self._vertex(field, number)
         name, variable = self._element(field, number)
@@ -172,15 +147,9 @@ class Place:
     def worker_race(
         self, field: Touched, number: int, replica: int, count: int, rising: str, falling: str
     ) -> WorkerRaceError:
-        """Return the error of workers whose order matters.
+        """Return the error of workers whose order matters: `count` results of the field differ.
 
-        Args:
-            field: where a result stands that differs.
-            number: which of them it is.
-            replica: where it differs.
-            count: how many differ in that field.
-            rising: what it is when workers run in rising order.
-            falling: in falling order.
+        `rising` and `falling` are the values of one of them when workers run in that order.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
@@ -194,11 +163,7 @@ class Place:
         )
 
     def falling_fault(self, error: PopliteError) -> WorkerRaceError:
-        """Return the error of workers that stop in falling order only.
-
-        Args:
-            error: what stopped them.
-        """
+        """Return the error of workers that stop in falling order only."""
         return self._race(f"in falling order, and in no other: {error.what}", error.at)
 
     def _race(self, what: str, at: SourceLocation | None, found: str = "") -> WorkerRaceError:
@@ -214,12 +179,7 @@ class Place:
     # -- warnings ----------------------------------------------------------------------------
 
     def kept_output(self, field: Touched, kept: Mask) -> UnwrittenOutputWarning:
-        """Return the warning of an Output that keeps what it held before.
-
-        Args:
-            field: the output.
-            kept: bool[elements], which of them.
-        """
+        """Return the warning of an Output that keeps old values where `kept`, bool[elements]."""
         number = int(np.flatnonzero(kept)[0])
         vertex = self._vertex(field, number)
         name, variable = self._element(field, number)

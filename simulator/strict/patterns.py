@@ -1,7 +1,7 @@
-"""What stands in for elements that nothing has written, and what comes of it.
+"""Values in place of elements that nothing has written, and what follows from the results.
 
-A compute set runs as memory is, then again with other values in their place.  What comes out
-tells of each element that vertices may write::
+A compute set runs as memory is, then again with other values in their place.  The results say
+about each element that vertices may write::
 
     first run   again   and again
     7           7       7             written: the result is the same
@@ -10,7 +10,7 @@ tells of each element that vertices may write::
     3           -23998  24003         the result depends on what nothing has written
     1           0       1             and so does `n < 1`
 
-The values of the two runs part on sign, size and parity; those of integers have all bits between
+The values of the two runs differ in sign, size and parity; those of integers have all bits between
 them, and are not both multiples of anything.  An infinite value is lost in no sum.  There are
 sixteen variants, so that comparing two such elements shows as well::
 
@@ -18,8 +18,8 @@ sixteen variants, so that comparing two such elements shows as well::
     unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
     float       -inf and 24577,  24609 and -inf,  -inf and 24641 ...
 
-Loops may count with them, so they are no larger.  In loops in each other about a hundred turns of
-each are enough.  Where data decide how often a loop turns, floats are finite; where a `while` may
+They are no larger, as loops may count with them; for nested loops about a hundred iterations of
+each are enough.  Where data decide how often a loop runs, floats are finite; where a `while` may
 wait for one certain number, as in `while n != 0`, no value is negative.  An element that holds the
 value by chance gets another one.
 """
@@ -45,17 +45,17 @@ Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 FIRST, SECOND, OUTPUT = range(3)
-"""Values for the first and the second run again; and for an Output, whatever it holds."""
+"""Which values: for the first and the second run again, and for Outputs in any state."""
 
 FILLS = FIRST, SECOND
-"""Those for elements that nothing has written."""
+"""The values for elements that nothing has written."""
 
 _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
 _TRUTHS = (True, False), (True, False)
 _FALSE = (True, False), (False, False)
-"""Other truth values than these, for half of the variants; the others hold False the second time,
-so that comparing two elements shows."""
+"""A truth value, and the one for an element that holds it already.  In half of the variants the
+second run holds False only, so that comparing two elements shows."""
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
@@ -64,20 +64,20 @@ def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
     return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
 
 
-# With the variant low values fall and high ones rise, or the other way: of two elements each is the
-# larger one once.
+# From variant to variant low values fall and high ones rise, or the reverse, so that each of two
+# elements is the larger one in one of the runs.
 _NTH = np.arange(VARIANTS)
 _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
 _SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
 
-# Odd numbers, none of them a multiple of what 2^15 - 1 or 2^7 - 1 is one of.
+# Odd numbers without a factor of 2^15 - 1, so that the low and the high value share none.
 _ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
 _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
 _QUARTERS = _table((128 + _ODD, 128 + _OTHER), (127 - _ODD, 127 - _OTHER))  # codes; 128 is the sign
 
-# Odd; a HALF rounds them to even ones, all of which differ.
+# Odd numbers; a HALF rounds them to even ones, which still differ.
 _LARGE = 24577 + 32 * _NTH
 _INFINITE = _table((-np.inf, -32768), (_LARGE, _LARGE + 16))
 _FINITE = _table((-961.5 - 4 * _NTH, -959.5 - 4 * _NTH), (_LARGE, _LARGE + 16))
@@ -86,12 +86,7 @@ _POSITIVE = _table((_ODD, _OTHER), (_LARGE[::-1], _LARGE[::-1] + 16))
 
 
 def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOOPS) -> Numbers:
-    """Return the values of a type: for each variant one, and another.
-
-    Args:
-        element: the type.
-        fill: what they are for.
-        loops: of the vertices that find them.
+    """Return the values of a type, one for each variant, and an alternative to each.
 
     >>> from poplite.types import HALF
     >>> numbers_of(HALF, SECOND)[:2].tolist()
@@ -120,16 +115,10 @@ def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOO
 def passed(
     source: type[ElementType[Any]], element: type[ElementType[Any]], loops: Loops
 ) -> Values | None:
-    """Return what an element of one type holds to which one of another was passed on.
+    """Return what an element holds to which one of type `source` was passed on.
 
-    Args:
-        source: the other type.
-        element: the type.
-        loops: of the vertices.
-
-    Returns:
-        For each variant two values for each of FILLS and OUTPUT; None where elements are not passed
-        on as they stand.
+    For each variant two values for each of FILLS and OUTPUT; None where elements are not passed on
+    as they stand.
     """
     kinds = source.dtype.kind, element.dtype.kind
     is_same_kind = kinds == ("f", "f") or set(kinds) <= {"i", "u"}
@@ -141,13 +130,7 @@ def passed(
 
 
 def filled(element: type[ElementType[Any]], fill: int, old: Values) -> Values:
-    """Return other values than these, in the first variant.
-
-    Args:
-        element: their type.
-        fill: what they are for.
-        old: what elements hold.
-    """
+    """Return values other than the old ones, in the first variant."""
     one, other = _as_bits(numbers_of(element, fill), element)[0]
     return np.asarray(np.where(old == one, other, one))
 

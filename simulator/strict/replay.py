@@ -7,8 +7,8 @@
     vertices, again        workers in falling order, of MultiVertex classes -> who races?
     scatter                memory is then what it is after the first run
 
-What connected elements hold that were not written changes nothing as long as no result depends on
-it: a vertex may be connected to them, and may pass them on, which leaves them unwritten.
+Connected elements that were not written change nothing as long as no result depends on them: a
+vertex may be connected to them, and may pass them on, which leaves them unwritten.
 
 Between the runs kernels save, change and compare elements.  Python looks at single ones only when
 something is wrong.
@@ -23,7 +23,8 @@ from typing import Protocol
 import numpy as np
 
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
-from poplite.executable.opcodes import COMPUTE, COUNT, FALLING, GATHER, SAVE, SCATTER, Code
+from poplite.executable import opcodes as op
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep
 from poplite.jit.kernels.written import DEPENDENT, INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
@@ -37,7 +38,7 @@ from poplite.vertex.vertex import MultiVertex
 
 
 class Runner(Protocol):
-    """A program, for what runs in the middle of it."""
+    """A program, as seen by what runs in the middle of it."""
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
@@ -46,26 +47,21 @@ class Runner(Protocol):
         """Tell for each replica whether no vertex of a compute set returned false."""
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Let it be as if the vertices had returned this."""
+        """Set what the vertices of a compute set returned, for each replica."""
 
 
 class Replay:
     """A compute set that is looked at.
-
-    Args:
-        step: the compute set.
-        arena: the memory.
-        shadow: what is written of it.
-        runs_once: whether its vertices may not run more than once.
 
     Attributes:
         size: how many elements it touches, in all replicas.
         has_workers: whether the order of workers is looked at, each time.
         has_outputs: whether it has Outputs, which are looked at in the first execution.
         runs_again: how often its vertices ran again, in the last execution.
-        is_complete: whether all that it touches is written, first before it runs, then afterwards.
+        is_complete: whether all elements that it touches are written: at first before it runs,
+            then afterwards.
         is_lossy: whether something became unwritten.
-        warnings: what is to be told.
+        warnings: to be shown.
     """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow, *, runs_once: bool) -> None:
@@ -78,18 +74,13 @@ class Replay:
         classes = {group.cls for group in step.groups}
         self.has_workers = self._looks and any(issubclass(cls, MultiVertex) for cls in classes)
         self.has_outputs = self._looks and any(not each.field.reads for each in self._fields)
-        # Of most, none returns anything; what these have returned need not be asked for.
+        # Most vertices return nothing, so that there is nothing to restore.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self.size = self._table.holes.size
 
     def begin(self, place: Place, runner: Runner) -> None:
-        """Look at what is written before an execution.
-
-        Args:
-            place: where it stands in the program.
-            runner: the program that runs.
-        """
+        """Look at what is written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = 0
         self.is_lossy = False
@@ -99,28 +90,21 @@ class Replay:
         self.is_complete = not self._runs
 
     def trust(self) -> None:
-        """Let all that it writes count as written."""
+        """Let everything that it writes count as written."""
         self._table.expect_written()
         self._table.mark()
         self._scatter()
 
     def run(self, *, is_first: bool) -> None:
-        """Run it.
-
-        Args:
-            is_first: whether it has not run before.
-
-        Raises:
-            PopliteError: what was found, or what the vertices raise; memory is then as before.
-        """
+        """Run it, for the first time or again; raise faults, with memory then as before."""
         table = self._table
         if self._gather.calls:
-            self._launch(GATHER)
+            self._launch(op.GATHER)
         table.take_old()
         self._set_returned(self._all_true)
         table.expect_written()
         try:
-            self._launch(SAVE, COUNT, COMPUTE)
+            self._launch(op.SAVE, op.COUNT, op.COMPUTE)
             table.take_result()
             if self._returns:
                 self._returned = self._runner.returned(self._number)
@@ -135,12 +119,12 @@ class Replay:
             raise
         try:
             self._finish()
-        except BaseException:  # KeyboardInterrupt: what has begun comes to its end
+        except BaseException:  # KeyboardInterrupt too: the execution that began is completed
             self._finish()
             raise
 
     def _finish(self) -> None:
-        """Note what is written, and make memory what it is after the first run."""
+        """Note what is written, and restore memory to its state after the first run."""
         flags = self._table.mark()
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
@@ -148,7 +132,7 @@ class Replay:
             self._table.put_result()
             self._set_returned(self._returned)
         if self._scatter.calls:
-            self._launch(SCATTER)
+            self._launch(op.SCATTER)
 
     def _launch(self, *phases: int) -> None:
         self._runner.run_launches(self._place.launches(*phases))
@@ -158,9 +142,9 @@ class Replay:
             self._runner.set_returned(self._number, returned)
 
     def _again(
-        self, number: int, put_other: Callable[[], object] | None, phase: int = COMPUTE
+        self, number: int, put_other: Callable[[], object] | None, phase: int = op.COMPUTE
     ) -> PopliteError | None:
-        """Run the vertices after a change of what they find; return what they raise.
+        """Run the vertices after a change of their memory; return what they raise.
 
         What they write is in the table's `others`, under the number; memory stays so.
         """
@@ -172,7 +156,7 @@ class Replay:
         try:
             self._set_returned(self._all_true)
             self._launch(phase)
-            is_asked = self._returns and phase == COMPUTE
+            is_asked = self._returns and phase == op.COMPUTE
             if is_asked and self._runner.returned(self._number) != self._returned:
                 return PopliteError("compute returns another value")
         except PopliteError as error:
@@ -183,7 +167,7 @@ class Replay:
     # -- what nothing has written --------------------------------------------------------------
 
     def _look_at_holes(self) -> None:
-        """Find out which results are written; the others are holes, or passed on from some."""
+        """Find out which results are written; the others are holes, or passed on from holes."""
         error = self._without(self._table.put_in_holes[: self._runs])
         if error is not None:
             raise self._blamed(error)
@@ -238,7 +222,7 @@ class Replay:
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
 
     def _same(self, n: int, number: int, vertex: int) -> tuple[Touched, int]:
-        """Return an element as a vertex calls it, to which another may be connected as well."""
+        """Return an element by the field through which a vertex accesses it, of several fields."""
         field = self._fields[n]
         element = field.elements[number]
         for other in self._fields:
@@ -256,7 +240,7 @@ class Replay:
     # -- what is kept, and who races -----------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
-        """Tell of Outputs that keep what they held."""
+        """Warn of Outputs that keep their old values."""
         table = self._table
         chosen = np.zeros_like(table.holes)
         for n in self._outputs:
@@ -279,7 +263,7 @@ class Replay:
 
     def _look_at_workers(self) -> None:
         table = self._table
-        error = self._again(0, None, FALLING)
+        error = self._again(0, None, op.FALLING)
         if error is not None:
             raise self._place.falling_fault(error)
         differing = table.others[0] != table.result

@@ -1,6 +1,6 @@
 """The shadow of an arena: for each of its bytes, whether anything has written it.
 
-It is laid out as the arena, so whatever moves data moves what is known of it in the same way::
+It is laid out as the arena, so whatever moves data moves the shadow in the same way::
 
     arena     x: 1.5  0.0  0.0      y: 0.0  0.0  0.0
     shadow    x: 1    0    0        y: 0    0    0          1: written; each element has its bytes
@@ -30,10 +30,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moving:
-    """What moves what is known of some bytes.
+    """Moves the shadow of some bytes.
 
     Attributes:
-        moves: the copies, at whose addresses the calls look.
+        moves: the copies; kept here as the calls hold their addresses.
         calls: one for each replica.
     """
 
@@ -41,11 +41,7 @@ class Moving:
     calls: tuple[Callable[[], int], ...]
 
     def __call__(self) -> int:
-        """Move it.
-
-        Returns:
-            INCOMPLETE when something that moved is not written, LOSSY when it overwrote what was.
-        """
+        """Move it; return INCOMPLETE when some is unwritten, LOSSY when it replaces written."""
         flags = 0
         for call in self.calls:
             flags |= call()
@@ -53,12 +49,7 @@ class Moving:
 
 
 class Shadow(Arena):
-    """What is written of an arena: at first initial values, constants and state.
-
-    Args:
-        layout: where everything lies.
-        forms: how kernels are called.
-    """
+    """Which bytes of an arena are written: at first initial values, constants and state."""
 
     def __init__(self, layout: ArenaLayout, forms: KernelForms) -> None:
         self.forms = forms
@@ -69,35 +60,24 @@ class Shadow(Arena):
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 part[at : at + values.nbytes] = 1
-            part[self.layout.blocks] = 1  # by the host, before anything is copied out of them
+            part[self.layout.blocks] = 1  # written by the host before they are copied
 
     def holds(self, position: int, size: int) -> bool:
-        """Tell whether a scalar is written, in every replica.
-
-        Args:
-            position: its first byte.
-            size: its bytes.
-        """
+        """Tell whether a scalar is written, in every replica."""
         return all(bool(part[position : position + size].all()) for part in self.parts)
 
     def write_scalar(self, position: int) -> None:
-        """Note that a BOOL is written.
-
-        Args:
-            position: its byte.
-        """
+        """Note that the BOOL at a byte position is written."""
         for part in self.parts:
             part[position] = 1
 
     def moving(
         self, moves: Moves, replica_map: Sequence[int] | None = None, *, known: int = MOVED
     ) -> Moving:
-        """Return what moves what is known, as the data move.
+        """Return what moves the shadow, as the data move.
 
-        Args:
-            moves: copies within the arena of a replica.
-            replica_map: for each replica the one whose memory is written; by default its own.
-            known: what is known of all that they write, if not that of what they read.
+        `replica_map` says whose memory each replica writes.  By default the shadow of what is read
+        is moved; otherwise all that the moves write becomes `known`.
         """
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         to = range(len(self.parts)) if replica_map is None else replica_map
@@ -110,24 +90,13 @@ class Shadow(Arena):
 
 
 def are_written(shadows: npt.NDArray[Any]) -> Mask:
-    """Tell which elements are written.
-
-    Args:
-        shadows: those of the elements, of any type of as many bytes.
-
-    Returns:
-        bool, of the same shape.
-    """
+    """Return which elements are written, a bool array of the shape of their shadows."""
     size = shadows.itemsize
     return np.asarray(shadows.view(f"u{size}") == _full(size))
 
 
 def shadow_of_written(element: type[ElementType[Any]]) -> Any:
-    """Return the shadow of a written element.
-
-    Args:
-        element: its type.
-    """
+    """Return the shadow of a written element."""
     return _full(element.size_bytes).view(element.dtype)
 
 

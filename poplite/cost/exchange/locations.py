@@ -80,8 +80,8 @@ class Locations:
     def __init__(self, graph: Graph) -> None:
         self.version = graph.space.version.number
         self._graph = ref(graph)
-        self._bases = [variable.storage.base for variable in graph.variables]
-        self._mappings = [variable.mapping for variable in graph.variables]
+        self._variables = graph.variables
+        self._bases = [variable.base for variable in self._variables]
         self.exchanges: dict[object, tuple[Spread, ...]] = {}
         self._few: dict[int, _Lists] = {}
         self._places: dict[int, Int64] = {}
@@ -117,7 +117,7 @@ class Locations:
         """Return the segments of a variable that hold [low, high), None where there are many."""
         own = self._few.get(number)
         if own is None:
-            breaks, tiles = self._mappings[number].pieces()
+            breaks, tiles = self._variables[number].mapping.pieces()
             base, first, last = self._bases[number], 0, len(tiles)
             is_part = last > FEW
             if is_part:
@@ -137,14 +137,14 @@ class Locations:
 
     def _columns(self, number: int) -> tuple[Int64, Int32, Int64]:
         """Return all breaks, tiles and places of a variable."""
-        breaks, tiles = self._mappings[number].pieces()
+        breaks, tiles = self._variables[number].mapping.pieces()
         return breaks + self._bases[number], tiles, self._distances(number)
 
     def _distances(self, number: int) -> Int64:
         """Return the distance from the addresses of each segment of a variable to places."""
         found = self._places.get(number)
         if found is None:
-            breaks, tiles = self._mappings[number].pieces()
+            breaks, tiles = self._variables[number].mapping.pieces()
             # Zeros only, in no memory.
             zeros = np.broadcast_to(np.int64(0), len(tiles))
             found = zeros if (tiles[1:] > tiles[:-1]).all() else places_of(breaks, tiles)
@@ -176,7 +176,7 @@ class Locations:
 
     @cached_property
     def _num_pieces(self) -> int:
-        return sum(mapping.num_pieces for mapping in self._mappings)
+        return sum(variable.mapping.num_pieces for variable in self._variables)
 
     @cached_property
     def _whole(self) -> Segments:
@@ -205,7 +205,7 @@ class Locations:
     def _is_complete(self, number: int) -> bool:
         """Tell whether every element of a variable has a tile."""
         if number not in self._complete:
-            self._complete[number] = self._mappings[number].is_complete
+            self._complete[number] = self._variables[number].mapping.is_complete
         return self._complete[number]
 
     @cached_property

@@ -96,20 +96,20 @@ class Pieces:
     """The pieces that the steps of programs read and write.
 
     `variables` are those of the graph, by ascending address; each of `leaves`, the steps, comes
-    once.
+    once, and so does each of `deciding`, the programs that a scalar decides.  Variables that none
+    of them touches have no pieces.
     """
 
     def __init__(
         self,
         variables: Sequence[Variable],
         leaves: Iterable[Program],
+        deciding: Iterable[Program],
         edges_of: Callable[[ComputeSet], EdgeTable],
     ) -> None:
-        self._bases = np.array([v.storage.base for v in variables], np.int64)
-        self._ends = self._bases + np.array([v.num_elements for v in variables], np.int64)
-        self._leaves = list(leaves)
+        self._leaves, self._deciding = list(leaves), list(deciding)
         of_sets: dict[ComputeSet, tuple[Touched, Touched]] = {}
-        reads, writes, covered = IntervalLists(), IntervalLists(), IntervalLists()
+        reads, writes, covered, scalars = (IntervalLists() for _ in range(4))
         for number, leaf in enumerate(self._leaves):
             read, written = NOTHING, NOTHING
             if isinstance(leaf, Execute):
@@ -118,8 +118,16 @@ class Pieces:
                 read, written = of_sets[leaf.compute_set]
             _add(number, leaf.reads, read, reads)
             _add(number, leaf.writes, written, writes, covered)
+        for number, program in enumerate(self._deciding):
+            _add(number, program.reads, NOTHING, scalars)
+        bases = np.array([variable.base for variable in variables], np.int64)
+        self._numbers = _owners(bases, (reads, writes, scalars))
+        self._bases = bases[self._numbers]
+        sizes = [variables[number].num_elements for number in self._numbers.tolist()]
+        self._ends = self._bases + np.array(sizes, np.int64)
         self._cuts = self._cut([*reads.ends(), *writes.ends()])
-        kinds = self._held_in(reads), self._held_in(writes), self._whole_in(covered)
+        held = [self._held_in(many) for many in (reads, writes, scalars)]
+        kinds = *held, self._whole_in(covered)
         bounds = [np.searchsorted(self._cuts, side) for side in (self._bases, self._ends)]
         self._first, self._last = bounds
         starts = self._first[np.flatnonzero(np.diff(self._first // BLOCK, prepend=-1))]
@@ -128,9 +136,9 @@ class Pieces:
 
     def blocks(self) -> Iterator[Block]:
         """Yield what steps do with some of the variables, then with others, until all are done."""
-        variable = np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1
+        variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
         for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
-            reads, writes, covered = (_bits(*kind[number], low) for kind in self._kinds)
+            reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
             access = {
                 self._leaves[n]: Access(
                     reads.get(n, 0),
@@ -142,17 +150,10 @@ class Pieces:
             }
             first, last = self._first, self._last
             own = np.flatnonzero((first >= low) & (first < high))
-            ranges = np.stack([own, first[own] - low, last[own] - low], axis=1).tolist()
-            yield Block(access, variable[low:high].tolist(), ranges, self._scalar_in(low, high))
-
-    def _scalar_in(self, low: int, high: int) -> Callable[[Program], int]:
-        def found(program: Program) -> int:
-            scalar = IntervalLists()
-            _add(0, program.reads, NOTHING, scalar)
-            _, first, _ = self._held_in(scalar)
-            return sum(1 << (place - low) for place in first.tolist() if low <= place < high)
-
-        return found
+            columns = self._numbers[own], first[own] - low, last[own] - low
+            ranges = np.stack(columns, axis=1).tolist()
+            scalar_of = {self._deciding[n]: bits for n, bits in scalars.items()}
+            yield Block(access, variable[low:high].tolist(), ranges, scalar_of)
 
     def _cut(self, touched: Sequence[Int64]) -> Int64:
         """Return the addresses at which variables are cut, ascending."""
@@ -184,7 +185,6 @@ class Block:
         variable: the number of each piece's variable; a gap between variables counts as a piece of
             the variable before it.
         variables: the numbers of all variables, ascending.
-        of_scalar: returns the piece of the scalar that decides what a program runs next.
     """
 
     def __init__(
@@ -192,10 +192,10 @@ class Block:
         access: Mapping[Program, Access],
         variable: Sequence[int],
         ranges: Iterable[tuple[int, int, int]],
-        of_scalar: Callable[[Program], int],
+        scalar_of: Mapping[Program, int],
     ) -> None:
         # Each range: the number of a variable, its first piece, and one past its last.
-        self.access, self.variable, self.of_scalar = access, variable, of_scalar
+        self.access, self.variable, self._scalar_of = access, variable, scalar_of
         self._range = {number: (first, last) for number, first, last in ranges}
         self.variables = tuple(self._range)
 
@@ -203,6 +203,10 @@ class Block:
         """Return the pieces of the variable with this number."""
         first, last = self._range[number]
         return ((1 << (last - first)) - 1) << first
+
+    def of_scalar(self, program: Program) -> int:
+        """Return the piece of the scalar that decides what a program runs next."""
+        return self._scalar_of.get(program, 0)
 
     def variables_of(self, bits: int) -> list[int]:
         """Return the numbers of the variables that pieces belong to, ascending."""
@@ -230,6 +234,14 @@ def _add(
     some.add(leaf, found.some)
     if every is not None:
         every.add(leaf, found.all)
+
+
+def _owners(bases: Int64, many: Iterable[IntervalLists]) -> Int64:
+    """Return the numbers of the variables that lie in intervals, at least in part, ascending."""
+    begin, end = (np.concatenate(side) for side in zip(*[m.ends() for m in many], strict=True))
+    first, last = (np.searchsorted(bases, at, side="right") - 1 for at in (begin, end - 1))
+    begun, ended = (np.bincount(at, minlength=len(bases) + 1) for at in (first, last + 1))
+    return np.flatnonzero(np.cumsum(begun - ended))
 
 
 def _by_block(ranges: _Ranges, blocks: Int64) -> list[_Ranges]:

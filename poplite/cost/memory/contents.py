@@ -7,8 +7,9 @@ The bytes of variables come from their mapping, and the steps that need them fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,6 @@ from poplite.cost.step_cost import StepCost
 from poplite.program import Execute, Loop, Program, Repeat, children_first
 from poplite.report.phase_kinds import PhaseKind
 from poplite.source import SourceLocation
-from poplite.vertex.layouts import PLAIN, Layout
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -80,16 +80,17 @@ def contents(
         for category, size in sizes.items():
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
-    asked, variables = _asked(tables.values(), graph), graph.variables
-    for number, steps in [*dict.fromkeys(found.always).items(), *found.live.items()]:
-        variable, layout = variables[number], asked.get(number, PLAIN)
+    variables, usual = graph.variables, (align, False)
+    asked = _asked(tables.values(), variables, usual)
+    for number, steps in chain(zip(found.always, repeat(None)), found.live.items()):
+        variable, (alignment, interleaved) = variables[number], asked.get(number, usual)
         if variable.num_elements:
             yield Held(
                 variable.name,
                 "constant" if variable.constant else "variable",
                 bytes_of(variable, target.tiles),
-                max(align, layout.min_align),
-                layout.interleaved,
+                alignment,
+                interleaved,
                 steps,
                 found.always.get(number, ""),
                 variable.location,
@@ -143,19 +144,24 @@ def _cost(leaf: Program, cost_of: CostOf) -> StepCost:
     return cost_of.get(key) or StepCost()
 
 
-def _asked(tables: Iterable[EdgeTable], graph: Graph) -> dict[int, Layout]:
-    """Return the memory layouts that fields require of variables, by number of the variable."""
-    asked: dict[int, Layout] = {}
-    bases = np.array([variable.storage.base for variable in graph.variables], np.int64)
+def _asked(
+    tables: Iterable[EdgeTable], variables: Sequence[Variable], usual: tuple[int, bool]
+) -> dict[int, tuple[int, bool]]:
+    """Return the alignment of variables, and whether they are in interleaved memory, by number.
+
+    These are the variables for which fields ask for a layout; of the others they are `usual`.
+    """
+    asked: dict[int, tuple[int, bool]] = {}
+    bases = np.array([variable.base for variable in variables], np.int64)
     for part in (part for table in tables for part in table.fields):
         layout = part.field.layout
         if layout.interleaved or layout.min_align > 1:
             owners = bases.searchsorted(part.runs.begin, side="right") - 1
             for number in np.unique(owners).tolist():
-                other = asked.get(number, PLAIN)
-                asked[number] = Layout(
-                    min_align=max(layout.min_align, other.min_align),
-                    interleaved=layout.interleaved or other.interleaved,
+                alignment, interleaved = asked.get(number, usual)
+                asked[number] = (
+                    max(layout.min_align, alignment),
+                    layout.interleaved or interleaved,
                 )
     return asked
 

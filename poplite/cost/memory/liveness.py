@@ -90,13 +90,15 @@ def lifetimes(
     {1: [0, 1], 2: [1, 2]}
     """
     every = [(name, step) for name, program in programs.items() for step in distinct_steps(program)]
-    pieces = Pieces(graph.variables, dict.fromkeys(step.program for _, step in every), edges_of)
     nodes = {name: list(children_first(program)) for name, program in programs.items()}
+    deciding = (node for below in nodes.values() for node in below if node.decided_by is not None)
+    leaves = dict.fromkeys(step.program for _, step in every)
+    variables = graph.variables
+    pieces = Pieces(variables, leaves, dict.fromkeys(deciding), edges_of)
     reached = {name: _reached(below) for name, below in nodes.items()}
     steps = [(name, step) for name, step in every if id(step.program) in reached[name]]
     lasting = _lasting(graph)
-    always: dict[int, str] = {}
-    live: dict[int, Series] = {}
+    why, live = dict(lasting), dict[int, Series]()
     for block in pieces.blocks():
         flows: dict[int, Flow] = {}
         for node in chain.from_iterable(nodes.values()):
@@ -106,8 +108,13 @@ def lifetimes(
         exposed = reduce(or_, [flows[id(program)].reads for program in programs.values()], 0)
         then = [after[name][id(step.program)] for name, step in steps]
         found = _always(block, exposed, steps, then, lasting)
-        always |= found
+        why |= found
         live |= _live(block, found, steps, then)
+    always = {
+        number: why.get(number, "used by no program")
+        for number in range(len(variables))
+        if number not in live
+    }
     return Lifetimes(steps, always, live)
 
 

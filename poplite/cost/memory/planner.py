@@ -14,6 +14,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps
+from poplite.arrays.sweep import sorted_order
 from poplite.cost.memory.allocation import alike
 from poplite.cost.memory.contents import BUFFERS, CostOf, EdgesOf, contents
 from poplite.cost.memory.liveness import lifetimes
@@ -139,18 +140,25 @@ def _raise(
 
 def _with_gaps(held: Sequence[Held], target: Target, border: int) -> Int64:
     """Return int64[tiles], the bytes of each tile when everything has an address."""
-    tiles, kinds = alike([each.bytes for each in held], target.tiles)
+    number: dict[Spread, int] = {}  # few: all variables of a size on a tile have the same
+    which = np.array([number.setdefault(each.bytes, len(number)) for each in held], np.int64)
+    spreads = list(number)
+    tiles, kinds = alike(spreads, target.tiles)
     row = np.full(target.tiles, -1)
     row[tiles] = np.arange(len(tiles))
     placing = placing_of(held, border, target.tile_memory_bytes)
-    on, place, size = _listed([held[number].bytes for number in placing.order.tolist()], row)
+    on, place, size = _listed(spreads, which[placing.order], row)
     counts = np.bincount(on, minlength=len(tiles)).tolist()
     used: Int64 = placing.addresses(size, counts, place)[1][kinds]
     return used
 
 
-def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return rows, numbers of spreads and values of the tiles that have a row, sorted by row."""
+def _listed(spreads: Sequence[Spread], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return the numbers of the tiles that have a row, of many things.
+
+    `which`, int64[things], says which of the spreads each thing has. Returns the row, the thing and
+    the number of each, sorted by row and then by thing.
+    """
     few: list[int] = []  # row, number and value of each, one after the other
     many = [np.zeros((3, 0), np.int64)]
     row_of = row.tolist()
@@ -166,9 +174,14 @@ def _listed(spreads: Sequence[Spread], row: Int64) -> tuple[Int64, Int64, Int64]
             values = spread.values.array()[chosen]
             many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
     found = np.concatenate([np.array(few, np.int64).reshape(-1, 3).T, *many], axis=1)
-    order = np.lexsort((found[1], found[0]))
-    on, place, value = (column[order] for column in found)
-    return on, place, value
+    found = found[:, sorted_order(found[1])]
+    end = np.cumsum(np.bincount(found[1], minlength=len(spreads)))
+    count = np.diff(end, prepend=0)[which]
+    thing = np.repeat(np.arange(len(which)), count)
+    of_thing = np.repeat(end[which] - np.cumsum(count), count) + np.arange(len(thing))
+    on, value = found[0][of_thing], found[2][of_thing]
+    order = sorted_order(on)
+    return on[order], thing[order], value[order]
 
 
 # -- what does not fit -----------------------------------------------------------------------

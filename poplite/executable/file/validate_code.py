@@ -12,28 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from poplite.executable import opcodes as op
 from poplite.executable.file.archive import Malformed
-from poplite.executable.opcodes import (
-    AGAIN,
-    AGREE,
-    CALL,
-    CALLBACK,
-    CASE,
-    COLLECT,
-    END,
-    EXPECT,
-    FLOATS,
-    JUMP,
-    JUMP_IF_NONZERO,
-    JUMP_IF_ZERO,
-    LAUNCH,
-    MARK,
-    OP_WORDS,
-    REPEAT,
-    RETURN,
-    SAME,
-    SWITCH,
-)
 from poplite.executable.step import ComputeStep, CopyStep, phases_of
 
 if TYPE_CHECKING:
@@ -42,24 +22,24 @@ if TYPE_CHECKING:
     from poplite.executable.opcodes import Code
 
 OPERANDS: dict[int, tuple[str, ...]] = {
-    LAUNCH: ("step", "phase"),
-    REPEAT: ("loop", "number", "row"),
-    AGAIN: ("loop", "row"),
-    JUMP: ("row",),
-    JUMP_IF_ZERO: ("row", "scalar", "bytes"),
-    JUMP_IF_NONZERO: ("row", "scalar", "bytes"),
-    SWITCH: ("cases", "scalar", "row"),
-    CASE: ("number", "row"),
-    CALL: ("function",),
-    RETURN: (),
-    CALLBACK: ("action",),
-    MARK: (),
-    EXPECT: ("compute set",),
-    COLLECT: ("compute set", "scalar"),
-    AGREE: ("row", "scalar", "bytes"),
-    SAME: ("row", "scalar", "bytes"),
-    FLOATS: ("number", "number", "number"),
-    END: (),
+    op.LAUNCH: ("step", "phase"),
+    op.REPEAT: ("loop", "number", "row"),
+    op.AGAIN: ("loop", "row"),
+    op.JUMP: ("row",),
+    op.JUMP_IF_ZERO: ("row", "scalar", "bytes"),
+    op.JUMP_IF_NONZERO: ("row", "scalar", "bytes"),
+    op.SWITCH: ("cases", "scalar", "row"),
+    op.CASE: ("number", "row"),
+    op.CALL: ("function",),
+    op.RETURN: (),
+    op.CALLBACK: ("action",),
+    op.MARK: (),
+    op.EXPECT: ("compute set",),
+    op.COLLECT: ("compute set", "scalar"),
+    op.AGREE: ("row", "scalar", "bytes"),
+    op.SAME: ("row", "scalar", "bytes"),
+    op.FLOATS: ("number", "number", "number"),
+    op.END: (),
 }
 """What the operands of each op name."""
 
@@ -78,7 +58,7 @@ def check_code(
     size in bytes.
     """
     ops = code.ops
-    if ops.ndim != 2 or ops.shape[1] != OP_WORDS or not len(ops):
+    if ops.ndim != 2 or ops.shape[1] != op.OP_WORDS or not len(ops):
         raise Malformed(f"ops of shape {ops.shape}")
     if code.step_numbers.shape != (len(ops),):
         raise Malformed(f"step_numbers of shape {code.step_numbers.shape} of {len(ops):,} ops")
@@ -96,8 +76,8 @@ def check_code(
         "action": num_actions,
         "compute set": sum(isinstance(step, ComputeStep) for step in steps),
     }
-    for op, operands in OPERANDS.items():
-        rows = np.flatnonzero(ops[:, 0] == op)
+    for kind, operands in OPERANDS.items():
+        rows = np.flatnonzero(ops[:, 0] == kind)
         for word, operand in enumerate(operands, 1):
             if len(rows):
                 _check_operand(operand, ops, rows, ops[rows, word], section, there)
@@ -112,10 +92,10 @@ def _strange(found: npt.NDArray[np.int64], known: Iterable[int]) -> int:
 
 def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the section of each row, and the row that each begins with."""
-    ends = np.flatnonzero(np.isin(ops[:, 0], [END, RETURN]))
+    ends = np.flatnonzero(np.isin(ops[:, 0], [op.END, op.RETURN]))
     if not len(ends) or ends[-1] != len(ops) - 1:
         raise Malformed("its last op is neither END nor RETURN")
-    if (ops[ends, 0] == END).tolist() != [True] + [False] * (len(ends) - 1):
+    if (ops[ends, 0] == op.END).tolist() != [True] + [False] * (len(ends) - 1):
         raise Malformed("END is not the end of the program")
     begins = np.append(0, ends[:-1] + 1)
     return np.searchsorted(ends, np.arange(len(ops))), begins
@@ -125,10 +105,10 @@ def _check_steps(code: Code, steps: Sequence[ComputeStep | CopyStep]) -> None:
     ops, rows = code.ops, code.step_rows
     if rows.ndim != 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ops)):
         raise Malformed("step_rows names ops that are not there")
-    if (ops[rows, 0] != LAUNCH).any():
+    if (ops[rows, 0] != op.LAUNCH).any():
         raise Malformed("step_rows names ops that launch nothing")
     phases = np.array([len(phases_of(step)) for step in steps], np.int64)
-    launches = ops[ops[:, 0] == LAUNCH]
+    launches = ops[ops[:, 0] == op.LAUNCH]
     _check_below(launches[:, 1], len(phases), "step")
     if (
         len(launches)
@@ -165,19 +145,20 @@ def _check_cases(
 ) -> None:
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
         cases = ops[row + 1 : row + 1 + max(count, 0)]
-        if len(cases) != count or (cases[:, 0] != CASE).any():
+        if len(cases) != count or (cases[:, 0] != op.CASE).any():
             raise Malformed(f"a SWITCH of {count:,} cases, which do not follow it")
         if (cases[1:, 1] <= cases[:-1, 1]).any():
             raise Malformed("the cases of a SWITCH do not rise")
 
 
 def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
-    for op, operands in OPERANDS.items():
+    for kind, operands in OPERANDS.items():
         if "scalar" not in operands:
             continue
-        own = ops[ops[:, 0] == op]
+        own = ops[ops[:, 0] == kind]
         position = own[:, 2]
-        sizes = own[:, 3] if "bytes" in operands else np.full(len(own), 1 if op == COLLECT else 4)
+        size = 1 if kind == op.COLLECT else 4
+        sizes = own[:, 3] if "bytes" in operands else np.full(len(own), size)
         if not np.isin(sizes, [1, 4]).all():
             raise Malformed(f"a scalar of {int(sizes.max()):,} B")
         inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
@@ -187,7 +168,7 @@ def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
 
 def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
     """Check that programs reach only the modes of arithmetic that drivers are made for."""
-    changes = ops[ops[:, 0] == FLOATS, 1:3]
+    changes = ops[ops[:, 0] == op.FLOATS, 1:3]
     known = np.array(modes, np.int64)
     for clear, set_bits in np.unique(changes, axis=0).tolist():
         if not np.isin(known & ~clear | set_bits, known).all():
@@ -198,7 +179,7 @@ def _check_calls(
     ops: npt.NDArray[np.int64], section: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]
 ) -> None:
     """Check that calls go to functions, none of which calls itself through others."""
-    rows = np.flatnonzero(ops[:, 0] == CALL)
+    rows = np.flatnonzero(ops[:, 0] == op.CALL)
     if not np.isin(ops[rows, 1], begins[1:]).all():
         raise Malformed("a CALL leads to no function")
     calls = np.unique(np.stack([section[rows], section[ops[rows, 1]]], axis=1), axis=0)

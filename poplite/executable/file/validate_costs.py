@@ -22,11 +22,12 @@ from poplite.arrays.series import Listed, Series
 from poplite.cost.memory.plan import NO_STEP, MemoryPlan
 from poplite.cost.spread import NOTHING, Spread
 from poplite.cost.step_cost import Phase, StepCost, VertexCosts
+from poplite.executable import opcodes as op
 from poplite.executable.actions import Action, Stamp
 from poplite.executable.descriptor import COUNT
 from poplite.executable.file.archive import Malformed, at
 from poplite.executable.file.validate_vertices import check_vertex_tiles
-from poplite.executable.opcodes import LAUNCH, SUM_SLOTS, Code
+from poplite.executable.opcodes import Code
 from poplite.executable.step import ComputeStep, CopyStep
 from poplite.executable.transfers import HostAction
 from poplite.graph.compute_sets.perf_estimates import MOST
@@ -81,7 +82,7 @@ def check_action_costs(
 def check_slot_sums(code: Code) -> None:
     """Check that slots are summed for the step that was launched last; ops have been checked."""
     ops = code.ops
-    sums = np.flatnonzero((ops[:, 0] == LAUNCH) & (ops[:, 2] == SUM_SLOTS))
+    sums = np.flatnonzero((ops[:, 0] == op.LAUNCH) & (ops[:, 2] == op.SUM_SLOTS))
     rows = np.sort(code.step_rows)
     before = np.searchsorted(rows, sums) - 1
     if (before < 0).any() or (ops[rows[before], 1] != ops[sums, 1]).any():

@@ -54,7 +54,6 @@ class VariableMapping:
         self._table: TileTable | None = None
         self._mapped: npt.NDArray[np.bool_] | None = None
         self._version = Version() if version is None else version
-        self._version.number += 1
 
     def paint(self, begin: int, end: int, tile: int) -> None:
         """Put elements `[begin, end)` on one tile."""

@@ -9,6 +9,7 @@ Names are unique, so that they are unambiguous in messages, drawings and `poplit
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,7 +29,7 @@ class Names:
 
     def __init__(self) -> None:
         self._scopes: list[str] = []
-        self._taken: dict[str, dict[str, int]] = {}
+        self._taken: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
@@ -42,7 +43,7 @@ class Names:
     def unique(self, kind: str, name: str) -> str:
         """Return a name with its scopes that no other object of its kind ("variable", ...) has."""
         full = "/".join([*self._scopes, name]) if self._scopes else name
-        unique, taken = full, self._taken.setdefault(kind, {})
+        unique, taken = full, self._taken[kind]
         while unique in taken:
             taken[full] += 1
             unique = f"{full}_{taken[full]}"

@@ -14,18 +14,21 @@ variables below a view only; the full table is made once such tables have cost a
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.errors import SizeOverflowError
 from poplite.graph.mapping.tile_table import NO_TILE, TileTable, joined_table
 from poplite.graph.mapping.variable_mapping import Version
 from poplite.graph.storage.host_values import ElementClass
 from poplite.graph.storage.names import Names
 from poplite.graph.storage.variable import Variable
 from poplite.source import SourceLocation
+from poplite.text import amount, shape_text
 from poplite.view import Storage
 
 MAX_ADDRESS = 1 << 62
@@ -89,13 +92,21 @@ class Space:
 
         `name` is within the current scopes; an empty one becomes the default name.
         """
-        number = len(self.variables)
-        full_name = self.names.unique("variable", name or self.default_name(constant))
+        title, base, size = name or self.default_name(constant), self.next_base, math.prod(shape)
+        if base + size >= MAX_ADDRESS:
+            raise SizeOverflowError(
+                f"'{title}': shape {shape_text(shape)} has {amount(size, 'element')}, "
+                "more than addresses are left",
+                at=at,
+                found=f"a graph has {MAX_ADDRESS:,} addresses; {base:,} are used",
+                fix="a smaller shape",
+            )
+        number, full_name = len(self.variables), self.names.unique("variable", title)
         variable = Variable(
-            number, self.next_base, full_name, element_type, shape, constant, at, self.version, tile
+            number, base, size, full_name, element_type, shape, constant, at, self.version, tile
         )
         self.variables.append(variable)
-        self.next_base += variable.num_elements + 1
+        self.next_base = base + size + 1
         self.num_constants += constant
         return variable
 

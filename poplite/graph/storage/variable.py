@@ -6,7 +6,6 @@ Users hold tensors, which are views of variables. The graph makes a variable in 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from operator import index as whole_number
 from types import MappingProxyType
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 
 ShapeLike = SupportsIndex | Sequence[SupportsIndex]
 """Sizes of the dimensions; a plain number is a shape of rank 1."""
+
+_SEQUENCES = tuple, list, Sequence  # common ones first
+
+_INT = frozenset({int})
 
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
@@ -65,6 +68,7 @@ class Variable(Storage):
         self,
         number: int,
         base: int,
+        num_elements: int,
         name: str,
         element_type: ElementClass,
         shape: tuple[int, ...],
@@ -73,7 +77,7 @@ class Variable(Storage):
         version: Version,
         tile: int = NO_TILE,
     ) -> None:
-        super().__init__(number, base, math.prod(shape), constant)
+        Storage.__init__(self, number, base, num_elements, constant)  # `super` takes longer
         self.name, self.element_type, self.shape = name, element_type, shape
         self.location = location
         self._mapping: VariableMapping | None = None
@@ -123,15 +127,15 @@ class Variable(Storage):
 
 def shape_of(shape: ShapeLike, name: str, at: SourceLocation) -> tuple[int, ...]:
     """Return a shape as a tuple after checking it."""
+    sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
+    extents: tuple[int, ...]
     try:
-        extents = tuple(
-            [whole_number(extent) for extent in shape]
-            if isinstance(shape, tuple | list | Sequence)
-            else [whole_number(shape)]
-        )
+        # A tuple is kept where it can be: a million variables may have the same.
+        is_kept = type(sizes) is tuple and _INT.issuperset(map(type, sizes))
+        extents = sizes if is_kept else tuple(map(whole_number, sizes))
     except TypeError:
         extents = (-1,)
-    if any(extent < 0 for extent in extents):
+    if extents and min(extents) < 0:
         raise TensorCreationError(
             f"'{name}': {clipped(shape, 60)} is not a shape",
             at=at,

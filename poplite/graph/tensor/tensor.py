@@ -786,7 +786,8 @@ class Tensor(Displayed, Operand):
 
 def of_variable(graph: Graph, variable: Variable) -> Tensor:
     """Return the tensor of all elements of a variable, in its shape."""
-    made = Tensor(graph, variable.element_type, variable.view)
-    if made.view.space is NOWHERE:
+    view = views.all_of(variable, variable.shape)
+    made = Tensor(graph, variable.element_type, view)
+    if view.space is NOWHERE:
         made._origin = Origin("", variable.metadata)
     return made

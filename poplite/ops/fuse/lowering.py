@@ -13,7 +13,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from poplite.expr.formula import formula
-from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction
+from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
@@ -144,6 +144,9 @@ class Lowering:
     def _mapped(self, expr: Expr, root: Root) -> Tensor:
         body = straight(expr, self.stored)
         out = root.out
+        if out is not None and any(t != out and t.intersects_with(out) for t in body.tensors):
+            made = self._mapped(expr, Root(expr, name=f"{root.name}/temporary"))
+            return self._copied(root, made)
         shape = expr.shape if out is None else out.shape
         if out is None:
             options = {} if root.mapping is None else {"mapping": root.mapping}
@@ -247,8 +250,8 @@ class Lowering:
         self.notes.append(Note(what, formula(expr), why, vertex, size))
 
 
-NOTES: WeakKeyDictionary[Graph, dict[Tensor, list[Note]]] = WeakKeyDictionary()
-"""What was done for each result, for `ops.explain`."""
+NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
+"""What was done for each result, by name and shape; no tensor, which would keep the graph."""
 
 
 def _all(root: Expr) -> list[Expr]:

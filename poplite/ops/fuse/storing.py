@@ -176,11 +176,21 @@ def interned(roots: Sequence[Expr]) -> list[Expr]:
             waiting += [(each, False) for each in reversed(node.operands)]
             continue
         operands = tuple(made[each] for each in node.operands)
-        key = (*_identity(node), *map(id, operands))
+        key = (*_identity(node), *map(_operand_key, operands))
         if key not in known:
             known[key] = node if operands == () or _same(operands, node) else _with(node, operands)
         made[node] = known[key]
     return [made[root] for root in roots]
+
+
+def _operand_key(node: Expr) -> object:
+    """Return what makes operands equal: the bits of a number, else the node itself.
+
+    A number stays a node of its own: which numbers are equal does not change the structure.
+    """
+    if isinstance(node, Number):
+        return node.element_type, node.value.tobytes()
+    return id(node)
 
 
 def _same(operands: tuple[Expr, ...], node: Expr) -> bool:
@@ -188,11 +198,9 @@ def _same(operands: tuple[Expr, ...], node: Expr) -> bool:
 
 
 def _identity(node: Expr) -> tuple[object, ...]:
-    """Return what makes two nodes of the same operands equal; floats by their bits."""
+    """Return what makes two nodes of the same operands equal."""
     if isinstance(node, Leaf):
         return Leaf, node.tensor
-    if isinstance(node, Number):
-        return Number, id(node)
     if isinstance(node, Reduction):
         return Reduction, node.how, node.dims, node.keepdims
     if isinstance(node, Applied):

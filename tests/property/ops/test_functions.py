@@ -180,7 +180,8 @@ TYPES = [
 def values_of(element: Any, operand: int, name: str) -> Array:
     """Return operands that meet each other in every pair."""
     if element is pl.BOOL:
-        return np.array([[False, True, False, True], [False, False, True, True]])[operand % 2]
+        truth = [[False, True, False, True], [False, False, True, True]]
+        return np.array(truth[operand % 2])
     dtype = element.dtype
     if dtype.kind == "f":
         values = FLOATS

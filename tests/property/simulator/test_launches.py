@@ -6,14 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poplite.executable.opcodes import (
-    CHUNK_FIRST,
-    CHUNK_HIGH,
-    CHUNK_LAST,
-    CHUNK_LOW,
-    CHUNK_ROW,
-    CHUNK_VERTEX,
-)
+from poplite.executable import opcodes as op
 from poplite.simulator.run.launches import BoundPart
 
 
@@ -31,9 +24,9 @@ def spans(part: BoundPart, chunks: np.ndarray) -> list[tuple[int, int, int]]:
     before = np.append(0, np.cumsum(part.vertices))
     return [
         (
-            int(before[chunk[CHUNK_LOW]] + chunk[CHUNK_FIRST]),
-            int(before[chunk[CHUNK_HIGH] - 1] + chunk[CHUNK_LAST]),
-            int(before[chunk[CHUNK_ROW]] + chunk[CHUNK_VERTEX]),
+            int(before[chunk[op.CHUNK_LOW]] + chunk[op.CHUNK_FIRST]),
+            int(before[chunk[op.CHUNK_HIGH] - 1] + chunk[op.CHUNK_LAST]),
+            int(before[chunk[op.CHUNK_ROW]] + chunk[op.CHUNK_VERTEX]),
         )
         for chunk in chunks
     ]
@@ -71,6 +64,6 @@ def test_the_whole_part_says_how_far_it_came(part: BoundPart, data: st.DataObjec
     whole = np.array(part.one_chunk(), np.int64)
     row = data.draw(st.integers(0, len(part.vertices)))
     inside = int(part.vertices[row]) - 1 if row < len(part.vertices) else 0
-    whole[CHUNK_ROW], whole[CHUNK_VERTEX] = row, data.draw(st.integers(0, inside))
-    assert part.done(whole) == part.vertices[:row].sum() + whole[CHUNK_VERTEX]
+    whole[op.CHUNK_ROW], whole[op.CHUNK_VERTEX] = row, data.draw(st.integers(0, inside))
+    assert part.done(whole) == part.vertices[:row].sum() + whole[op.CHUNK_VERTEX]
     assert spans(part, whole[None])[0][:2] == (0, part.vertices.sum())

@@ -131,3 +131,14 @@ def test_tables_of_some_variables_say_what_that_of_all_does() -> None:
                 places.append((table.tiles[segment], address + table.places[segment]))
             assert places[0] == places[1] == places[2]
             assert places[0][0] == tiles[number, address - bases[number]]
+
+
+def test_reading_the_tiles_of_a_variable_leaves_what_is_known_of_the_graph() -> None:
+    graph = pl.Graph(pl.Target(tiles=8))
+    tensors = [graph.add_variable(pl.FLOAT, (4,), mapping=tile) for tile in range(8)]
+    known = locations_of(graph)
+    assert known.few([0], [4]) is not None
+    assert graph.tile_mapping(tensors[1]).is_complete
+    assert locations_of(graph) is known
+    graph.set_tile_mapping(tensors[2], 3)
+    assert locations_of(graph) is not known

@@ -236,6 +236,17 @@ def test_why_variables_are_kept() -> None:
     assert [each.category for each in plan.held if each.name == "one"] == ["constant"]
 
 
+def test_a_scalar_that_only_decides_is_used() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = [graph.add_variable(pl.INT, (4,), name, mapping=0) for name in ("idle", "flags", "rest")]
+    plan = plan_of(graph, pl.If(x[1][2], pl.Sequence(), pl.Sequence()))
+    assert [(each.name, each.why) for each in plan.held if each.at is not None] == [
+        ("idle", "used by no program"),
+        ("flags", "read before it is written"),
+        ("rest", "used by no program"),
+    ]
+
+
 def test_values_that_go_from_program_to_program_are_kept() -> None:
     graph, (a, b, *_), _ = chain()
     one = graph.add_constant(pl.INT, b.shape, 1, mapping=1)

@@ -22,11 +22,11 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
+from poplite.executable import opcodes as op
 from poplite.executable.executable import Executable
 from poplite.executable.file.codec import coder_of
 from poplite.executable.file.coders import ArrayCoder
 from poplite.executable.file.validate_code import OPERANDS
-from poplite.executable.opcodes import END
 from poplite.executable.step import ComputeStep
 from poplite.vertex.compute import code_of
 from poplite.vertices.elementwise import Add
@@ -229,7 +229,7 @@ def test_numpy_reads_the_arrays(folder: Path) -> None:
 
 
 def test_the_operands_of_every_op_are_checked() -> None:
-    assert sorted(OPERANDS) == list(range(END + 1))
+    assert sorted(OPERANDS) == list(range(op.END + 1))
 
 
 def test_every_field_of_an_executable_can_be_saved() -> None:

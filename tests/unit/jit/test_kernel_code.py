@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.depth import examples
+from poplite.executable import opcodes
 from poplite.jit import object_cache
 from poplite.jit.job import Job
 from poplite.jit.kernel_code import Primitive
@@ -47,7 +48,7 @@ def conditions(a: int, b: int, values: Int64s) -> int:
         found += 8
     both = between and b >= 0
     found += 16 if both else 32
-    found += 64 if a in (1, 2, STEP) else 0
+    found += 64 if a in (1, 2, STEP, opcodes.RAISED) else 0
     found += (a != b) * 128
     return found if a else -found
 
@@ -155,6 +156,10 @@ def with_an_unknown_step(a: int) -> int:
     return total
 
 
+def with_an_unknown_constant(a: int) -> int:
+    return a + opcodes.Code  # type: ignore[operator]
+
+
 def with_two_kinds(a: int, out: Int64s) -> int:
     place = a
     place = out  # type: ignore[assignment]
@@ -173,6 +178,7 @@ def with_an_attribute(a: int) -> int:
         (with_an_unknown_step, "a"),
         (with_two_kinds, "place"),
         (with_an_attribute, "a.real"),
+        (with_an_unknown_constant, "opcodes.Code"),
     ],
 )
 def test_other_statements_are_refused_by_line(function: Callable[..., int], text: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 import poplite as pl
 from helpers.running import both_forms
 from poplite.compile.compiler import compile_graph
-from poplite.executable.opcodes import MARK
+from poplite.executable import opcodes as op
 from poplite.program import walk
 
 
@@ -37,7 +37,7 @@ def test_they_are_steps_that_change_nothing(x: pl.Tensor, interpret: bool) -> No
 def test_the_engine_counts_them(x: pl.Tensor) -> None:
     program = pl.Repeat(7, pl.Sequence(pl.Sync(pl.SyncType.GLOBAL), pl.WriteUndef(x)))
     code = compile_graph(x.graph, program, "fast").programs["0"]
-    marks = code.ops[:, 0] == MARK
+    marks = code.ops[:, 0] == op.MARK
     assert code.step_numbers[marks].tolist() == [1, 2]
     for interpret in (False, True):
         engine = pl.Engine(x.graph, program, checks="fast", interpret=interpret)

@@ -232,7 +232,7 @@ REFUSED = {
     "float as a whole number": (
         "k = pl.INT(self.a)",
         "pl.INT of a float",
-        r"pl.INT\(int\(self.a\)\)",
+        "pl.INT(int(self.a))",
     ),
     "one of two": ("k = math.pow(self.a)", "math.pow takes 2 numbers, not 1", "write two"),
     "round": ("k = round(self.a)", r"round\(...\) cannot be called", "math.floor(x + 0.5)"),
