@@ -19,6 +19,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
+from poplite.ops.fuse.placement import Mappings
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.program.recording import target as append_to
@@ -182,14 +183,15 @@ def _lower(
     may_overlap: bool = False,
 ) -> list[Tensor]:
     graph = graph or _graph(roots, usage)
+    mappings = Mappings(graph)
     for root in roots:
-        _check(graph, root, usage)
+        _check(mappings, root, usage)
     target = append_to(graph, program, usage)
     roots = [_named(root) for root in roots]
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out)
-    work = Lowering(recorder(graph))
+    work = Lowering(recorder(graph), mappings)
     made = work.lower(roots)
     work.recorder.finish(target, roots[0].name if roots else "")
     for each in made:
@@ -210,11 +212,12 @@ def _graph(roots: Sequence[Root], usage: str) -> Graph:
     )
 
 
-def _check(graph: Graph, root: Root, usage: str) -> None:
+def _check(mappings: Mappings, root: Root, usage: str) -> None:
+    graph = mappings.graph
     for tensor in root.expr.leaves:
         check_own(graph, tensor, usage, here())
         assert isinstance(tensor, Tensor)
-        graph.tile_mapping(tensor)  # raises where an element has no tile
+        mappings.of(tensor)  # raises where an element has no tile
     if root.expr.is_open:
         raise ElementTypeError(
             f"{usage}: arguments of the expression are not given",

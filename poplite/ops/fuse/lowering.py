@@ -17,7 +17,7 @@ from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shap
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
-from poplite.ops.fuse.placement import like, place
+from poplite.ops.fuse.placement import Mappings, like, place
 from poplite.ops.fuse.storing import decide, interned
 from poplite.ops.fuse.straight import straight
 from poplite.ops.reduce.fused import reduce_fused
@@ -79,11 +79,13 @@ class Lowering:
 
     Attributes:
         recorder: what takes the steps.
+        mappings: where tensors are.
         stored: the tensors of what has been stored so far.
         notes: what was done.
     """
 
     recorder: Recorder
+    mappings: Mappings
     stored: dict[Expr, Tensor] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
 
@@ -154,13 +156,13 @@ class Lowering:
         where = "mapping="
         if root.out is not None:
             where = "out"
-            if len(self.graph.tile_mapping(out, require_complete=False).unmapped):
-                where = place(self.graph, out, shape, body.tensors)
+            if not self.mappings.is_complete(out):
+                where = place(self.mappings, out, shape, body.tensors)
         elif root.mapping is None:
-            where = place(self.graph, out, shape, body.tensors)
+            where = place(self.mappings, out, shape, body.tensors)
         if out.num_elements:
             compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
-            vertex = add_map(self.graph, compute_set, body, out)
+            vertex = add_map(self.mappings, compute_set, body, out)
             self._note("stored", expr, f"a result, {where}", vertex, out)
         return out
 
@@ -192,7 +194,7 @@ class Lowering:
         if root.out is not None or not operand.num_elements:
             return None
         body = straight(operand, self.stored)
-        main = like(self.graph, operand.shape, body.tensors)
+        main = like(self.mappings, operand.shape, body.tensors)
         if main is None:
             return None
         operands = [
@@ -218,7 +220,7 @@ class Lowering:
             options = {} if root.mapping is None else {"mapping": root.mapping}
             out = self.graph.add_variable(source.element_type, source.shape, root.name, **options)
             if root.mapping is None:
-                place(self.graph, out, source.shape, [source])
+                place(self.mappings, out, source.shape, [source])
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
         self._note("copied", Leaf(source), "as it is", "", out)
@@ -238,10 +240,10 @@ class Lowering:
         constant = self.graph.add_constant(
             expr.element_type, expr.shape, numbers, f"{root.name}/value"
         )
-        place(self.graph, constant, expr.shape, [])
+        place(self.mappings, constant, expr.shape, [])
         if root.out is None and root.mapping is None:
             out = self.graph.add_variable(expr.element_type, shape, root.name)
-            place(self.graph, out, shape, [constant])
+            place(self.mappings, out, shape, [constant])
             root = Root(expr, out, name=root.name)
         return self._copied(root, constant)
 

@@ -23,7 +23,7 @@ from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.class_text import Part, map_class
 from poplite.ops.fuse.cuts import Cuts, cuts, rects
-from poplite.ops.fuse.placement import grain_of, held
+from poplite.ops.fuse.placement import Mappings, grain_of, held
 from poplite.ops.fuse.straight import Straight
 from poplite.vertex.from_source import vertex_from_source
 
@@ -42,7 +42,7 @@ class Grid(NamedTuple):
     tensors: list[Tensor]
 
 
-def add_map(graph: Graph, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
+def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
     """Add the vertices of a map to a compute set, and return the name of their class.
 
     The elements of `out` have tiles. An operand that is exactly `out` is replaced in place.
@@ -51,8 +51,8 @@ def add_map(graph: Graph, compute_set: ComputeSet, body: Straight, out: Tensor) 
     grid = _grid(body.tensors, out.shape)
     if in_place is not None and grid.parts[in_place] is Part.NUMBER:
         grid.parts[in_place] = Part.ELEMENTS  # one element, which is changed
-    mapping = graph.tile_mapping(out)
-    found = cuts(*held(mapping), graph.target.workers, grain_of(out.element_type))
+    graph = mappings.graph
+    found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
     if grid.sizes[:2] != (1, 1):
         return _add_matrices(graph, compute_set, body, out, in_place, grid, found)
     return _add_vectors(graph, compute_set, body, out, in_place, grid, found)
