@@ -232,8 +232,16 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     """
     outer = innermost("ops.switch(control)")
     test, scalar = _decided(outer.graph, control)
-    cases = Cases(outer.graph)
-    yield cases
+    cases, outside = Cases(outer.graph), Steps(outer.graph, "switch")
+    with outside:
+        yield cases
+    if outside.programs:
+        raise ControlProgramError(
+            "ops.switch: steps are recorded outside of its cases",
+            at=here(),
+            found=f"{outside.programs[0]}",
+            fix="with cases.case(0): ..., or in front of the switch",
+        )
     outer.add(test)
     programs: dict[int, Program] = dict(cases.programs)
     outer.add(Switch(scalar, programs, cases.otherwise))

@@ -156,7 +156,7 @@ def test_more_elements_take_no_less(table: dict[tuple[str, str], Loop]) -> None:
 
 @pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF, pl.INT, pl.BOOL])
 def test_longer_reductions_take_longer(element: Element) -> None:
-    # Of whole vectors: what is left over costs the maker's more than a vector does.
+    # Of whole vectors: what is left over costs PopLibs' more than a vector does.
     lengths = range(0, 80, 8)
     for slots in (
         [poplibs.reduce_one(element, element, n, TARGET) for n in lengths],

@@ -188,6 +188,14 @@ def test_branches_and_cases_come_once_and_in_their_place(graph: pl.Graph) -> Non
                 pass
 
 
+def test_a_switch_has_steps_in_its_cases_only(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 1)
+    refused = pytest.raises(pl.ControlProgramError, match="outside of its cases")
+    with graph.steps() as step, refused, ops.switch(x):
+        ops.assign(x, x + 1)
+    assert step.is_empty
+
+
 def test_together_shares_compute_sets(graph: pl.Graph) -> None:
     x, y = (
         graph.add_variable(pl.FLOAT, (100,), n, mapping="linear", initial_value=range(100))
