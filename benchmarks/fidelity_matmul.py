@@ -2,14 +2,14 @@
 
     python benchmarks/fidelity_matmul.py [--only KEY] [--json FILE]
 
-Rates of the maker's library with the best of its options (graphcore-research/sparsity-benchmarks,
+Rates of Graphcore's library with the best of its options (graphcore-research/sparsity-benchmarks,
 read off a figure, about 3 %), for [m, m] times [m, n].  Operands lie where the plan wants them.
 What was added up there is compute of the product, and every exchange of the program, also those of
 casts and of the host's tensors, but no sync: so small products were measured somewhat too slow.
 
 Farthest off are 1,024 x 1,024 halves times 64 columns: 3,743 cycles for 5,410, as a rate 45 % too
 much.  With partials of floats they are 16 % off, without tiles that take data in pairs 17 %, with
-both changes 2 %; but then 256 columns are 24 % too slow.  So it is the maker's plan for that size,
+both changes 2 %; but then 256 columns are 24 % too slow.  So it is PopLibs' plan for that size,
 which nobody published, rather than a number of the model.
 """
 
@@ -77,7 +77,7 @@ def products(element: type[pl.ElementType[float]], rates: Rates) -> Iterator[Row
             yield Row(
                 "B4", what, 2, "H~ PS", "TFLOP/s", measured, rate, 0.35,
                 "dense matmul" if n in GATED else "",
-                "exchanges beside the product that were counted too; the maker's choice of plans",
+                "exchanges beside the product that were counted too; PopLibs' choice of plans",
             )  # fmt: skip
 
 

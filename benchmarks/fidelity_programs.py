@@ -1,4 +1,4 @@
-"""A matrix-vector product against hardware, distances on a die, a halo under the maker's model.
+"""A matrix-vector product against hardware, distances on a die, a halo under Graphcore's model.
 
 python benchmarks/fidelity_programs.py [--only KEY] [--json FILE]
 """

@@ -1,4 +1,4 @@
-"""Operations over whole tensors against NumPy: reductions of a million numbers, ratios.
+"""Operations over tensors against NumPy and prange: reductions, fused maps, ratios.
 
     python benchmarks/ops.py [--samples 9] [--json FILE] [--small]
 
@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import ops_maps
 
 import poplite as pl
 from rows import SETTLING, Row, in_turn, run
@@ -55,7 +56,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         ours, theirs = in_turn(engine.run, numpy, samples, warm_up=warm_up)
         name = f"sums of {title}, {shape[0]:,} x {shape[1]:,}: poplite / NumPy"
         made.append(Row(name, min(ours) / min(theirs), "x", "<=", target, ours, theirs))
-    return made
+    return [*made, *ops_maps.rows(small, samples)]
 
 
 if __name__ == "__main__":

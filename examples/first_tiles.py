@@ -79,10 +79,11 @@ def build() -> tuple[pl.Graph, pl.Program, pl.Tensor, pl.Tensor, pl.Tensor]:
         for j in range(2):
             graph.set_tile_mapping(p[i, j], 2 * i + j)
             graph.set_tile_mapping(q[i, j], 2 * j + i)
-    once, first = pl.ops.add(graph, p, q, name="once")
-    twice, second = pl.ops.add(graph, once, q, name="twice")
-    turned, third = pl.ops.add(graph, p, q.T, name="turned")
-    return graph, pl.Sequence(first, second, third), once, twice, turned
+    with graph.steps() as sums:
+        once = pl.ops.map(p + q, name="once")
+        twice = pl.ops.map(once + q, name="twice")
+        turned = pl.ops.map(p + q.T, name="turned")
+    return graph, sums, once, twice, turned
 
 
 def library_adds() -> list[tuple[str, np.ndarray, object]]:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from poplite import ops as ops
     from poplite.compile.compiler import compile_graph
     from poplite.executable.executable import Executable
+    from poplite.expr.tree import Expr
     from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from poplite.graph.tensor.variable_regions import VariableInterval, VarRegions
     from poplite.machine.floating_point import FloatingPointBehaviour
     from poplite.machine.target import Target
+    from poplite.ops.graph_function import graph_function
     from poplite.ops.loop import counted_loop
     from poplite.program import (
         Abort,
@@ -148,6 +150,7 @@ if TYPE_CHECKING:
         QuarterFormat,
         QuarterMetadata,
     )
+    from poplite.vertex.from_source import vertex_from_source
     from poplite.vertex.layouts import Layout, VectorLayout, VectorListLayout
     from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
     from poplite.view import Interval, Intervals
@@ -157,6 +160,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compile.compiler": "compile_graph",
     "executable.executable": "Executable",
+    "expr.tree": "Expr",
     "graph.clone": "TensorCloneDuplicationMethod TensorCloneMethod",
     "graph.compute_sets.compute_set": "ComputeSet VertexInstance",
     "graph.compute_sets.perf_estimates": "FieldData VertexPerfEstimate",
@@ -175,6 +179,7 @@ _HOMES = {
     "graph.tensor.variable_regions": "VarRegions VariableInterval",
     "machine.floating_point": "FloatingPointBehaviour",
     "machine.target": "Target",
+    "ops.graph_function": "graph_function",
     "ops.loop": "counted_loop",
     "program": "Abort AbortOnCondition AssumeEqualAcrossReplicas Block Call Copy CrossReplicaCopy "
     "ErrorProgram Execute Function If Loop PrintTensor PrintTensorFmt PrintTensorFormat Program "
@@ -191,6 +196,7 @@ _HOMES = {
     "UNSIGNED_CHAR UNSIGNED_INT UNSIGNED_LONGLONG UNSIGNED_SHORT ElementType QuarterFormat "
     "QuarterMetadata",
     "vertex.layouts": "Layout VectorLayout VectorListLayout",
+    "vertex.from_source": "vertex_from_source",
     "vertex.vertex": "InOut Input MultiVertex Output State Vector Vertex",
     "view": "Interval Intervals",
 }
@@ -236,6 +242,7 @@ __all__ = [
     "ErrorProgram",
     "Executable",
     "Execute",
+    "Expr",
     "FieldData",
     "FileLoadError",
     "FloatingPointBehaviour",
@@ -330,6 +337,7 @@ __all__ = [
     "cycle_stamp",
     "detect_innermost_grouping",
     "get_and_modify_floating_point_behaviour",
+    "graph_function",
     "grid_blocks",
     "map_blocks",
     "map_linearly",
@@ -337,6 +345,7 @@ __all__ = [
     "set_floating_point_behaviour",
     "set_stochastic_rounding",
     "spread",
+    "vertex_from_source",
 ]
 
 

@@ -110,6 +110,11 @@ def clipped(value: object, length: int = 40) -> str:
         text = " ".join(repr(value).split())
     except ValueError:  # a whole number in it has more digits than Python writes
         text = of_type(value).removeprefix("it is ") + " with very large numbers"
+    return clipped_text(text, length)
+
+
+def clipped_text(text: str, length: int) -> str:
+    """Return a text, cut off where it is long."""
     return text if len(text) <= length else text[: length - len("...")] + "..."
 
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from poplite.graph.virtual import VirtualGraph
     from poplite.program.base import Program
     from poplite.program.function import Function, FunctionBuffer
+    from poplite.program.recording import Steps
 
 __all__ = ["ComputeSet", "FieldRef", "Graph", "MappingLike", "VertexInstance"]
 
@@ -81,6 +82,7 @@ class Parts:
         names: the names in use of variables, compute sets and functions.
         compute_sets: in the order in which they were made.
         handles: what the host finds by name.
+        recorded_functions: what `graph_function` made, by function and signature.
         function_buffers: by the name of their function.
     """
 
@@ -88,6 +90,7 @@ class Parts:
     names: Names
     compute_sets: list[ComputeSet] = field(default_factory=list)
     handles: Handles = field(default_factory=Handles)
+    recorded_functions: dict[object, object] = field(default_factory=dict)
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
 
@@ -238,9 +241,8 @@ class Graph(Displayed):
         >>> graph.add_constant("int32", (3,), [1, 2, 3], "taps", mapping=0).contains_constant()
         True
         """
-        at = here()
         variable = variables.add_constant(
-            self.space, self._tiles, element_type, shape, name, mapping, value, metadata, at
+            self.space, self._tiles, element_type, shape, name, mapping, value, metadata, here()
         )
         return of_variable(self.top_level_graph, variable)
 
@@ -800,6 +802,26 @@ class Graph(Displayed):
         made.append(ComputeSet(self.top_level_graph, full_name, at))
         return made[-1]
 
+    def steps(self, name: str = "") -> Steps:
+        """Return a program whose `with` block takes the steps of operations.
+
+        Args:
+            name: for messages and drawings.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=2))
+        >>> x = graph.add_variable("float32", (4,), "x", mapping="linear", initial_value=3)
+        >>> with graph.steps("update") as update:
+        ...     y = pl.ops.map(x * 0.5)
+        >>> engine = pl.Engine(graph, update)
+        >>> engine.run()
+        >>> engine.read(y)
+        array([1.5, 1.5, 1.5, 1.5], dtype=float32)
+        """
+        from poplite.program.recording import Steps  # it imports this module
+
+        return Steps(self.top_level_graph, checked_name(name, "program", here(), "graph.steps()"))
+
     def add_function(self, program: Program, name: str = "") -> Function:
         """Make a function: a program that `Call` can run from many places.
 
@@ -818,10 +840,9 @@ class Graph(Displayed):
         """
         from poplite.program.function import function_of  # it imports this module
 
-        at = here()
-        name = checked_name(name, "function", at, "graph.add_function(program, 'blur')")
+        name = checked_name(name, "function", here(), "graph.add_function(program, 'blur')")
         full_name = self._parts.names.unique("function", name or "function")
-        return function_of(self.top_level_graph, full_name, program, at)
+        return function_of(self.top_level_graph, full_name, program, here())
 
     # Vertices
 

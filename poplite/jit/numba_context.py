@@ -21,6 +21,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import ref
 
+import numpy as np
 from numba.core import (
     callconv,
     compiler,
@@ -164,13 +165,21 @@ class WeakNumberContext(typing.Context):
 
     def resolve_value_type(self, val: Any) -> Any:
         """Type a value from outside the function; some functions are replaced by one of ours."""
-        if isinstance(val, (type, BuiltinFunctionType)):
+        if isinstance(val, (type, BuiltinFunctionType, np.ufunc)):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
             from poplite.jit.inlined import function_type  # which imports this module
 
             return function_type(val)
         return super().resolve_value_type(val)
+
+    def resolve_getattr(self, typ: Any, attr: str) -> Any:
+        """Type what a module holds: a function of it may be replaced by one of ours."""
+        if isinstance(typ, types.Module):
+            found = getattr(typ.pymod, attr, None)
+            if isinstance(found, (type, BuiltinFunctionType, np.ufunc)) and found in replacements:
+                return self.resolve_value_type(found)
+        return super().resolve_getattr(typ, attr)
 
     def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
         """Type `target.attr = value`; poplite's types may refuse it with a reason."""

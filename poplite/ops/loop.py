@@ -21,10 +21,11 @@ from poplite.errors import (
     GraphConnectionError,
     SizeOverflowError,
 )
+from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
-from poplite.program import Execute, Program, RepeatWhileTrue, Sequence
+from poplite.program import Execute, Program, Repeat, RepeatWhileTrue, Sequence
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type
@@ -83,7 +84,6 @@ def counted_loop(
     tile = _tile(graph, *bounds)
     with graph.scope(name):
         index = graph.add_variable(UNSIGNED_INT, (), "index", mapping=tile)
-        goes_on = graph.add_variable(BOOL, (), "goes_on", mapping=tile)
         inner: object = body(index) if callable(body) else body
         if not isinstance(inner, Program):
             made = "body(index) is" if callable(body) else "body is"
@@ -93,12 +93,64 @@ def counted_loop(
                 found=of_type(inner),
                 fix="lambda index: Sequence(...), or a program that needs no index",
             )
-        first, on = graph.add_compute_set("count_from"), graph.add_compute_set("count_on")
-        outputs = {"index": index, "goes_on": goes_on}
-        graph.add_vertex(first, CountFrom, tile=tile, begin=bounds[0], end=bounds[1], **outputs)
-        graph.add_vertex(on, CountOn, tile=tile, step=by, end=bounds[1], **outputs)
-    loop = RepeatWhileTrue(Sequence(), goes_on, Sequence(inner, Execute(on)))
+        return _loop(graph, index, bounds, by, tile, inner, name)
+
+
+def _loop(
+    graph: Graph,
+    index: Tensor,
+    bounds: tuple[int | Tensor, int | Tensor],
+    step: int,
+    tile: int,
+    body: Program,
+    name: str,
+) -> Program:
+    """Return the loop, in the scope of the caller."""
+    goes_on = graph.add_variable(BOOL, (), "goes_on", mapping=tile)
+    first, on = graph.add_compute_set("count_from"), graph.add_compute_set("count_on")
+    outputs = {"index": index, "goes_on": goes_on}
+    graph.add_vertex(first, CountFrom, tile=tile, begin=bounds[0], end=bounds[1], **outputs)
+    graph.add_vertex(on, CountOn, tile=tile, step=step, end=bounds[1], **outputs)
+    loop = RepeatWhileTrue(Sequence(), goes_on, Sequence(body, Execute(on)))
     return Sequence(Execute(first), loop, name=name)
+
+
+class LoopIndex(Operand):
+    """The index of a loop from 0, which is counted only if somebody asks for it.
+
+    Attributes:
+        element_type: UNSIGNED_INT.
+    """
+
+    element_type = UNSIGNED_INT
+
+    def __init__(self, graph: Graph, count: int) -> None:
+        self._graph, self._count = graph, Repeat(count, Program()).count
+        self._tensor: Tensor | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One element, of rank 0."""
+        return ()
+
+    @property
+    def tensor(self) -> Tensor:
+        """The index as a tensor, which steps of the loop may read."""
+        if self._tensor is None:
+            self._tensor = self._graph.add_variable(UNSIGNED_INT, (), "repeat/index", mapping=0)
+        return self._tensor
+
+    def read_as(self) -> Operand:
+        """Return the tensor."""
+        return self.tensor
+
+    def loop(self, body: Program) -> Program:
+        """Return the loop around its steps."""
+        if self._tensor is None:
+            return Repeat(self._count, body)
+        with self._graph.scope("repeat"):
+            bounds = 0, self._count
+            return _loop(self._graph, self._tensor, bounds, 1, 0, body, "repeat")
 
 
 def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:

@@ -298,7 +298,7 @@ def fuzz(files: int, seed: int, folder: Path) -> tuple[Outcomes, str]:
 
     Args:
         files: how many.
-        seed: what the changes hang on.
+        seed: what the changes depend on.
         folder: where files are written.
 
     Returns:
@@ -339,7 +339,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(description="Load mutated executable files.")
     parser.add_argument("--files", type=int, default=10_000, help="how many (default 10000)")
-    parser.add_argument("--seed", type=int, default=1, help="what changes hang on (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="what changes depend on (default 1)")
     options = parser.parse_args(argv)
     folder = Path(tempfile.mkdtemp(prefix="poplite-fuzz-"))
     _, failure = fuzz(options.files, options.seed, folder)

@@ -28,7 +28,7 @@ from poplite.simulator.codegen.rounding import half_by_mode, quarter_by_mode, ra
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from poplite.executable.descriptor import Forms
     from poplite.vertex.vertex import Field, Vertex
@@ -43,6 +43,9 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
     f"field.{name}." for name in ("inside", "row", "even", "load", "store", "state")
 )
 """Names of accessors; the number of the field follows."""
+
+NUMBER = "number."
+"""Name of a function of floats, which follows: `half`, or one of the C library."""
 
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_WORDS = 0, 1, 2, 4
 """Words of a vertex record: address of the fault record, number of the vertex, random bits."""
@@ -177,7 +180,7 @@ def pair_type(form: RowForm) -> ir.Type:
 
 
 def accessors(
-    declared: Container[str],
+    declared: Collection[str],
     cls: type[Vertex],
     forms: Forms,
     mode: int,
@@ -188,6 +191,8 @@ def accessors(
 ) -> str:
     """Return the text of a module that defines the `declared` accessors of a class."""
     module = ir.Module()
+    for name in sorted(each for each in declared if each.startswith(NUMBER)):
+        _define_number(module, name, priced=priced, half_in_hardware=half_in_hardware)
     for number, field in enumerate(cls.fields.values()):
         access = access_of(cls, field, mode, priced=priced, half_in_hardware=half_in_hardware)
         of_field = _Accessors(module, field, number, access)
@@ -204,6 +209,31 @@ def accessors(
         if f"{STATE}{number}" in declared:
             of_field.state(in_memory=priced and field.element.is_floating_point)
     return str(module)
+
+
+def _define_number(module: ir.Module, name: str, *, priced: bool, half_in_hardware: bool) -> None:
+    """Define a function of floats: in double where it runs, in float32 where it is priced."""
+    of, single, double = name.removeprefix(NUMBER), ir.FloatType(), ir.DoubleType()
+    count = 2 if of in ("atan2", "pow") else 1
+    function = ir.Function(module, ir.FunctionType(single, [single] * count), name)
+    function.attributes.add("alwaysinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    if of == "half":
+        (value,) = function.args
+        if priced:
+            code = codecs.encode_in_one(builder, value, ir.IntType(16))
+            builder.ret(codecs.decode_in_one(builder, code))
+            return
+        code = codecs.encode_half(builder, value, hardware=half_in_hardware)
+        builder.ret(codecs.decode_half(builder, code, hardware=half_in_hardware))
+        return
+    kind = single if priced else double
+    called = ir.Function(module, ir.FunctionType(kind, [kind] * count), f"{of}f" if priced else of)
+    if priced:
+        builder.ret(builder.call(called, function.args))
+        return
+    wide = [builder.fpext(value, double) for value in function.args]
+    builder.ret(builder.fptrunc(builder.call(called, wide), single))
 
 
 class _Accessors:

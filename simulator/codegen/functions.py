@@ -10,25 +10,28 @@ Importing this module imports Numba.
 
 from __future__ import annotations
 
-import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, signature
 
 from poplite.jit.numba_context import lowerings, overrides, replacements, typing_rules
+from poplite.simulator.codegen.accessors import INDEX, NUMBER, storage_type
+from poplite.types import BOOL, FLOAT, HALF, UNSIGNED_LONGLONG, ElementType
+from poplite.vertex.compute.parse.dialect import LIBRARY, STORED
 
 Emit = Callable[[Any, ir.IRBuilder, Any, Sequence[Any]], Any]
 
 
 def _define(
-    name: str, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
+    function: Any, result: Callable[[Any, Sequence[Any]], Any], *, casts: bool
 ) -> Callable[[Emit], Emit]:
-    """Register a number function by its Python name.
+    """Register a function of numbers, `function` as `compute` calls it.
 
     `result` returns the result type for a typing context and argument types, None to refuse;
     `casts` says whether arguments are cast to that type first.
@@ -37,7 +40,7 @@ def _define(
     def stub(*args: Any) -> Any:
         raise NotImplementedError("stands for emitted instructions")
 
-    replacements[getattr(builtins, name)] = stub
+    replacements[function] = stub
 
     class _Call(AbstractTemplate):
         key = stub
@@ -99,11 +102,11 @@ def _emit_extreme(compare: Any) -> Emit:
     return emit
 
 
-_define("max", _joined, casts=True)(_emit_extreme(operator.gt))
-_define("min", _joined, casts=True)(_emit_extreme(operator.lt))
+_define(max, _joined, casts=True)(_emit_extreme(operator.gt))
+_define(min, _joined, casts=True)(_emit_extreme(operator.lt))
 
 
-@_define("abs", _magnitude, casts=True)
+@_define(abs, _magnitude, casts=True)
 def _emit_abs(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
     (value,) = args
     if isinstance(sig.return_type, types.Float):
@@ -115,17 +118,114 @@ def _emit_abs(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]
     return builder.select(negative, builder.neg(value), value)
 
 
-@_define("float", _as_float, casts=True)
+@_define(float, _as_float, casts=True)
 def _emit_float(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
     return args[0]
 
 
-@_define("int", _whole, casts=False)
+@_define(int, _whole, casts=False)
 def _emit_int(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
     (kind,) = sig.args
     if not isinstance(kind, types.Float):
         return context.cast(builder, args[0], kind, types.int64)
     return _saturated(builder, args[0])
+
+
+# -- element types, and functions of the C library -----------------------------------------------
+
+
+def _of_kind(kind: Any) -> Callable[[Any, Sequence[Any]], Any]:
+    return lambda context, args: kind if len(args) == 1 else None
+
+
+def _emit_stored(element: type[ElementType[Any]]) -> Emit:
+    """Return what emits an integer that an element would hold, read again."""
+
+    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        (value,), (kind,) = args, sig.args
+        if element is BOOL:
+            return context.cast(builder, value, kind, types.boolean)
+        value = context.cast(builder, value, kind, types.int64)
+        if element.size_bytes == INDEX.width // 8:
+            return value
+        widen = builder.zext if element.dtype.kind == "u" else builder.sext
+        return widen(builder.trunc(value, storage_type(element)), INDEX)
+
+    return emit
+
+
+def _emit_half(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+    return _number_call(builder, "half", args)
+
+
+def _emit_library(name: str) -> Emit:
+    """Return what emits a function that the C library computes in double."""
+
+    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        if sig.return_type == types.float32:
+            return _number_call(builder, name, args)
+        kind = ir.FunctionType(ir.DoubleType(), [arg.type for arg in args])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    return emit
+
+
+def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
+    """Emit a call of a function of floats that each use of `compute` defines."""
+    kind = ir.FunctionType(ir.FloatType(), [arg.type for arg in args])
+    function = cgutils.get_or_insert_function(builder.module, kind, f"{NUMBER}{name}")
+    return builder.call(function, args)
+
+
+def _at_least_double(count: int) -> Callable[[Any, Sequence[Any]], Any]:
+    def result(context: Any, args: Sequence[Any]) -> Any:
+        if len(args) != count:
+            return None
+        return types.float32 if types.float32 in args else types.float64
+
+    return result
+
+
+def _emit_whole(intrinsic: str) -> Emit:
+    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        return builder.call(builder.module.declare_intrinsic(intrinsic, [args[0].type]), args)
+
+    return emit
+
+
+def _emit_chosen(compare: Any) -> Emit:
+    """Return what emits the larger, or smaller, of two numbers, or NaN if one is."""
+
+    def emit(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[Any]) -> Any:
+        a, b = args
+        kind = sig.return_type
+        better = context.get_function(compare, signature(types.boolean, kind, kind))
+        is_chosen = better(builder, (a, b))
+        if isinstance(kind, types.Float):
+            is_chosen = builder.or_(is_chosen, builder.fcmp_unordered("uno", a, a))
+        return builder.select(is_chosen, a, b)
+
+    return emit
+
+
+for _element in STORED:
+    if not _element.is_floating_point:
+        _kind = {BOOL: types.boolean, UNSIGNED_LONGLONG: types.uint64}.get(_element, types.int64)
+        _define(_element, _of_kind(_kind), casts=False)(_emit_stored(_element))
+_define(FLOAT, _of_kind(types.float32), casts=True)(_emit_float)
+_define(HALF, _of_kind(types.float32), casts=True)(_emit_half)
+for _name in LIBRARY:
+    _count = 2 if _name in ("atan2", "pow") else 1
+    _define(getattr(math, _name), _at_least_double(_count), casts=True)(_emit_library(_name))
+for _function, _intrinsic in (
+    (np.floor, "llvm.floor"),
+    (np.ceil, "llvm.ceil"),
+    (np.trunc, "llvm.trunc"),
+    (np.rint, "llvm.rint"),
+):
+    _define(_function, _at_least_double(1), casts=True)(_emit_whole(_intrinsic))
+_define(np.maximum, _joined, casts=True)(_emit_chosen(operator.gt))
+_define(np.minimum, _joined, casts=True)(_emit_chosen(operator.lt))
 
 
 def _saturated(builder: ir.IRBuilder, value: Any) -> Any:

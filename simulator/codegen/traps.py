@@ -28,7 +28,13 @@ from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW
 from poplite.simulator.codegen import functions  # noqa: F401  (importing it fills the replacements)
 from poplite.simulator.codegen.arguments import TRAPPED_STATUS
 from poplite.simulator.codegen.rounding import appears, exceeds
-from poplite.vertex.compute.interpreted.trapping import COMPARISONS, DIVISIONS, FUNCTIONS, WHOLE
+from poplite.vertex.compute.interpreted.trapping import (
+    COMPARISONS,
+    DIVISIONS,
+    FUNCTIONS,
+    POLES,
+    WHOLE,
+)
 
 STATUS = ir.IntType(32)
 
@@ -55,7 +61,10 @@ _NAMES: dict[object, str] = {
     operator.ge: "greater_equal",
     operator.eq: "equal",
     operator.ne: "not_equal",
-    **{getattr(math, name): name for name in FUNCTIONS | {"floor", "ceil"}},
+    **{
+        replacements.get(getattr(math, name), getattr(math, name)): name
+        for name in FUNCTIONS | {"floor", "ceil"}
+    },
     replacements[builtins.int]: "truncate",
     replacements[builtins.min]: "minimum",
     replacements[builtins.max]: "maximum",
@@ -155,7 +164,7 @@ class Traps:
         self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any
     ) -> list[Any]:
         """Emit the test of a result that is infinite although no operand is."""
-        meant = DIVIDE_BY_ZERO if name == "log" else OVERFLOW
+        meant = DIVIDE_BY_ZERO if name in POLES else OVERFLOW
         if name in DIVISIONS:
             meant |= DIVIDE_BY_ZERO
         enabled = meant & self._enabled

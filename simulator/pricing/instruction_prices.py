@@ -53,6 +53,14 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
     **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
     "tanh": ("aux", "slot_tanh"),
+    # The nearest that PopLibs has a number for.
+    **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
+    "log10": ("aux", "slot_log"),
+    "log1p": ("aux", "slot_log1p"),
+    **dict.fromkeys(("erf", "erfc"), ("aux", "slot_erf")),
+    **dict.fromkeys(("asin", "acos", "atan"), ("aux", "slot_asin")),
+    "atan2": ("aux", "slot_atan2"),
+    "cbrt": ("aux", "slot_cbrt"),
     **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
     "tan": ("aux", "slot_tan"),
     "pow": ("aux", "slot_pow"),
@@ -67,6 +75,7 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
 
 _CALLS = frozenset(
     ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
+    + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_log1p")
 )
 """Prices of calls of the library; the others are those of single instructions."""
 

@@ -106,7 +106,8 @@ def test_phases_are_told_apart_by_what_is_between(fidelity_rows: ModuleType) -> 
     graph = pl.Graph(pl.Target(tiles=2))
     a = graph.add_variable(pl.FLOAT, (1_000,), "a", mapping=0)
     b = graph.add_variable(pl.FLOAT, (1_000,), "b", mapping=1)
-    _, program = pl.ops.add(graph, a, b)
+    program = pl.Sequence()
+    pl.ops.map(a + b, mapping=0, program=program)
     (step,) = fidelity_rows.steps(graph, program)
     found = fidelity_rows.phases(step)
     assert {kind for kind, cycles in found.items() if cycles} == {"exchange", "compute", "sync"}

@@ -26,7 +26,7 @@ class Dot(pl.Vertex):
 
 
 class Sort(pl.Vertex):
-    """Insertion sort: what is done hangs on data."""
+    """Insertion sort: what is done depends on data."""
 
     x: pl.InOut[pl.Vector[pl.FLOAT]]
 

@@ -1,6 +1,6 @@
 """Operations that a tensor refuses, since it holds no values.
 
-    t + 1           a tensor is a view: compute in a vertex
+    t @ u           a tensor is a view: compute in a vertex
     t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
     bool(t)         a tensor has no truth value
 
@@ -21,28 +21,10 @@ T = TypeVar("T")
 
 _COMPUTE = "a tensor is a view: compute in a vertex, or on engine.read(t) after a run"
 _REFUSED = {
-    "add radd": "'+' of a tensor",
-    "sub rsub neg": "'-' of a tensor",
-    "mul rmul": "'*' of a tensor",
     "matmul rmatmul": "'@' of a tensor",
-    "truediv rtruediv": "'/' of a tensor",
-    "floordiv rfloordiv": "'//' of a tensor",
-    "mod rmod": "'%' of a tensor",
     "divmod rdivmod": "divmod of a tensor",
-    "pow rpow": "'**' of a tensor",
-    "lshift rlshift": "'<<' of a tensor",
-    "rshift rrshift": "'>>' of a tensor",
-    "and rand": "'&' of a tensor",
-    "or ror": "'|' of a tensor",
-    "xor rxor": "'^' of a tensor",
     "pos": "unary '+' of a tensor",
-    "invert": "'~' of a tensor",
-    "abs": "abs of a tensor",
     "round": "round of a tensor",
-    "lt": "'<' of a tensor",
-    "le": "'<=' of a tensor",
-    "gt": "'>' of a tensor",
-    "ge": "'>=' of a tensor",
     "contains": "'in' a tensor",
     "float": "a tensor is no float",
     "int": "a tensor is no int",

@@ -33,6 +33,7 @@ import numpy as np
 
 from poplite import view as views
 from poplite.display import Displayed
+from poplite.expr.operand import Operand
 from poplite.graph.tensor import indexing, shaping, text
 from poplite.graph.tensor.explain import Explanation, explain
 from poplite.graph.tensor.metadata import check_alike, initial_metadata, metadata_of
@@ -76,7 +77,7 @@ class Origin(NamedTuple):
 
 
 @refuse_operators
-class Tensor(Displayed):
+class Tensor(Displayed, Operand):
     """An immutable, hashable view of elements of a graph's variables.
 
     Tensors are equal when they view the same elements in the same shape and type, however they
@@ -95,8 +96,6 @@ class Tensor(Displayed):
     # A view without elements has no variable below it; only there, `_origin` records one.
     __slots__ = ("_origin", "element_type", "graph", "view")
     _origin: Origin
-    # NumPy functions and operators refuse a tensor instead of making object arrays of it.
-    __array_ufunc__ = None
 
     def __init__(self, graph: Graph, element_type: type[ElementType[Any]], view: View) -> None:
         self.graph = graph

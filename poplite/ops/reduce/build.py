@@ -11,7 +11,7 @@ Each makes fewer elements of those that are left: `pieces` of the tensor, then o
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from poplite.ops.reduce.order import Order
 from poplite.ops.reduce.pieces import Pieces, distinct, joined, pieces_of, repeated
 from poplite.ops.reduce.ranges import Mask
 from poplite.ops.reduce.stage import Work, plan_contiguous_outputs, stage
-from poplite.program import Execute
+from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (
@@ -43,6 +43,9 @@ from poplite.vertices.reduce import (
     SumColumns,
     SumRows,
 )
+
+if TYPE_CHECKING:
+    from poplite.ops.reduce.fused import Fused
 
 MOST_AT_ONCE = 64
 """Partial results of an output that are joined in one step."""
@@ -83,21 +86,29 @@ class Builder:
         way: the operation.
         order: the tensor, and its result.
         has_tiles: whether the result is on tiles already.
-
-    Attributes:
-        steps: what runs, one step after the other.
+        recorder: what takes the steps.
+        fused: an expression that is reduced, which lies as the tensor; None for the tensor itself.
     """
 
-    def __init__(self, graph: Graph, way: Operation, order: Order, has_tiles: bool) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        way: Operation,
+        order: Order,
+        has_tiles: bool,
+        recorder: Recorder,
+        fused: Fused | None = None,
+    ) -> None:
+        self._recorder = recorder
         self.graph, self.way, self.order, self.has_tiles = graph, way, order, has_tiles
-        self.steps: list[Execute] = []
+        self._fused = fused
         self._open: ComputeSet | None = None
         self._source = order.tensor
         self._homes: list[Int64] = []
-        of_half = order.tensor.element_type is HALF
-        self._partial_type = FLOAT if of_half and way.widens else order.tensor.element_type
+        element = order.tensor.element_type if fused is None else fused.element_type
+        self._partial_type = FLOAT if element is HALF and way.widens else element
 
-    def build(self) -> list[Execute]:
+    def build(self) -> None:
         """Make them, and put the result on tiles."""
         order, graph, workers = self.order, self.graph, self.graph.target.workers
         mapping = graph.tile_mapping(order.tensor)
@@ -109,7 +120,8 @@ class Builder:
         pieces = pieces_of(tile, begin, end, order.reduced, order.inner)
         name, group, wanted = "tiles", pieces.tile, None
         while len(pieces.tile):
-            may_keep = self._source.element_type is self._partial_type
+            is_expression = self._fused is not None and self._source is order.tensor
+            may_keep = self._source.element_type is self._partial_type and not is_expression
             outcome = stage(
                 pieces,
                 group,
@@ -131,7 +143,6 @@ class Builder:
             first = np.argsort(low)
             found = TileMapping(graph.target.tiles, tile[first], (high - low)[first])
             graph.set_tile_mapping(order.result, found)
-        return self.steps
 
     def _wanted(self) -> tuple[Int64, Int64]:
         """Return where the elements of the result are, as `(end, tile)` of intervals from 0."""
@@ -184,21 +195,29 @@ class Builder:
                     continue
                 assert target is not None, "vertices that write partial results have some"
                 if self._open is None:
-                    self._open = self.graph.add_compute_set(name)
-                    self.steps.append(Execute(self._open))
+                    self._open = self._recorder.compute_set(name)
                 source, copy = repeated(np.diff(work.ptr)[chosen])
                 reads = work.ptr[chosen][source] + copy
                 first = np.searchsorted(source, np.arange(len(chosen) + 1))
                 begin, end = work.begin[reads], work.end[reads]
                 one_each = len(reads) == len(chosen)
-                stride = {} if vertex is self.way.rows else {"stride": work.stride[chosen]}
+                fields: dict[str, Any] = {}
+                if vertex is self.way.columns:
+                    fields["stride"] = work.stride[chosen]
+                inputs = {"x": self._source}
+                if self._fused is not None and self._source is self.order.tensor:
+                    is_columns = vertex is self.way.columns
+                    vertex = self._fused.vertex(target.element_type, is_columns=is_columns)
+                    inputs = self._fused.tensors
+                    fields |= self._fused.numbers(len(chosen))
+                for name, tensor in inputs.items():
+                    fields[name] = Slices(tensor, 0, begin, end, None if one_each else first)
                 self.graph.add_vertices(
                     self._open,
                     vertex,
                     tile=work.tile[chosen],
-                    x=Slices(self._source, 0, begin, end, None if one_each else first),
                     out=Slices(target, 0, work.low[chosen], work.high[chosen]),
-                    **stride,
+                    **fields,
                 )
 
 

@@ -29,12 +29,25 @@ class Order(NamedTuple):
         reduced: elements of each output.
         inner: outputs whose elements lie side by side.
         result: the result, flattened alike: `[outer, inner]`.
+        extents: the sizes that dimensions are split into.
+        backwards: which of these run backwards.
+        permutation: the order in which they stand.
     """
 
     tensor: Tensor
     reduced: int
     inner: int
     result: Tensor
+    extents: list[int]
+    backwards: list[int]
+    permutation: list[int]
+
+    def arranged(self, tensor: Tensor) -> Tensor:
+        """Return a tensor of the same shape, flattened in the same order."""
+        tensor = tensor.reshape(self.extents)
+        for k in self.backwards:
+            tensor = tensor.reverse(k)
+        return tensor.dim_shuffle(self.permutation).flatten()
 
 
 def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
@@ -63,15 +76,17 @@ def ordered(tensor: Tensor, dims: Collection[int], result: Tensor) -> Order:
     inner = order[order.index(reduced[-1]) + 1 :] if reduced else order
     outer = [k for k in order if k not in reduced and k not in inner]
     kept = [k for k in range(len(digits)) if k not in reduced]
-    whole = tensor.reshape([extent for extent, _, _ in digits])
     target = result.reshape([digits[k][0] for k in kept])
-    for k, (_, step, _) in enumerate(digits):
-        if step < 0:
-            whole = whole.reverse(k)
-            target = target.reverse(kept.index(k)) if k in kept else target
-    return Order(
-        whole.dim_shuffle([*outer, *reduced, *inner]).flatten(),
+    backwards = [k for k, (_, step, _) in enumerate(digits) if step < 0]
+    for k in backwards:
+        target = target.reverse(kept.index(k)) if k in kept else target
+    order_of = Order(
+        tensor,
         math.prod(digits[k][0] for k in reduced),
         math.prod(digits[k][0] for k in inner),
         target.dim_shuffle([kept.index(k) for k in (*outer, *inner)]).flatten(),
+        [extent for extent, _, _ in digits],
+        backwards,
+        [*outer, *reduced, *inner],
     )
+    return order_of._replace(tensor=order_of.arranged(tensor))

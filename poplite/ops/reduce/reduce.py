@@ -35,6 +35,7 @@ from poplite.ops.reduce.build import OPERATIONS, Builder, Operation
 from poplite.ops.reduce.order import ordered
 from poplite.program import Copy, Program
 from poplite.program import Sequence as Steps
+from poplite.program.recording import Recorder
 from poplite.program.sequence import check_appended
 from poplite.source import here
 from poplite.text import amount, clipped
@@ -94,17 +95,35 @@ def reduce(
     kept, chosen = _checked(graph, tensor, dims, operation, program)
     if output is not None:
         _check_output(graph, tensor, output, kept, chosen)
-    scope = graph.scope(name)  # refuses names that are none
+    graph.scope(name)  # refuses names that are none
+    recorder = Recorder(graph)
+    result = reduce_into(recorder, tensor, chosen, operation, output, name)
+    program.add(Steps(*recorder.steps, name=name))
+    return result
+
+
+def reduce_into(
+    recorder: Recorder,
+    tensor: Tensor,
+    dims: Sequence[int],
+    operation: str,
+    output: Tensor | None,
+    name: str,
+) -> Tensor:
+    """Reduce dimensions of a tensor, which were checked, and return the result."""
+    graph = recorder.graph
     result = output
     if result is None:
+        kept = tuple(size for d, size in enumerate(tensor.shape) if d not in dims)
         result = graph.add_variable(tensor.element_type, kept, name)
-    with scope:
+    with graph.scope(name):
         way = OPERATIONS[operation]
-        if not tensor.num_elements:
-            steps: Sequence[Program] = _of_nothing(graph, way, result, output is not None)
+        if tensor.num_elements:
+            order = ordered(tensor, dims, result)
+            Builder(graph, way, order, output is not None, recorder).build()
         else:
-            steps = Builder(graph, way, ordered(tensor, chosen, result), output is not None).build()
-    program.add(Steps(*steps, name=name))
+            for step in _of_nothing(graph, way, result, output is not None):
+                recorder.add(step)
     return result
 
 

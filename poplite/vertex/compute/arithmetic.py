@@ -360,6 +360,126 @@ tanh = _function(math.tanh, lambda value: math.nan)
 fabs = _function(math.fabs, lambda value: math.nan)
 
 
+# -- functions of the C library ------------------------------------------------------------------
+
+_ODD = 2**53
+"""From here on all doubles are even."""
+
+
+def _library(
+    exact: Callable[..., float], undefined: Callable[..., float] = lambda *_: math.nan
+) -> Callable[..., Number]:
+    """Make a function of one float or two, computed in double and rounded once for float32."""
+
+    def operation(*values: Number) -> Number:
+        kind = max(Kind.FLOAT, *map(kind_of, values))
+        floats = [float(cast(value, kind)) for value in values]
+        try:
+            result = exact(*floats)
+        except (ValueError, OverflowError):
+            result = undefined(*floats)
+        return _rounded(result) if kind is Kind.F32 else result
+
+    return operation
+
+
+def _at_pole(pole: float) -> Callable[[float], float]:
+    """Return what a logarithm is at its pole, and below."""
+    return lambda value: -math.inf if value == pole else math.nan
+
+
+def _power_outside(base: float, exponent: float) -> float:
+    """Return a power that is infinite or undefined, as C does."""
+    if base < 0 and not exponent.is_integer():
+        return math.nan
+    is_odd = exponent.is_integer() and abs(exponent) < _ODD and exponent % 2 == 1
+    return math.copysign(math.inf, base) if is_odd else math.inf
+
+
+acos, asin, atan, tan = (_library(f) for f in (math.acos, math.asin, math.atan, math.tan))
+atan2, cbrt = _library(math.atan2), _library(math.cbrt)
+erf, erfc = _library(math.erf), _library(math.erfc)
+exp2, expm1, cosh = (
+    _library(f, lambda value: math.inf) for f in (math.exp2, math.expm1, math.cosh)
+)
+sinh = _library(math.sinh, lambda value: math.copysign(math.inf, value))
+log2, log10 = _library(math.log2, _at_pole(0.0)), _library(math.log10, _at_pole(0.0))
+log1p = _library(math.log1p, _at_pole(-1.0))
+pow = _library(math.pow, _power_outside)  # noqa: A001  (the name in `math`)
+
+
+# -- rounding to whole floats, and the larger of two -------------------------------------------
+
+
+def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
+    """Make a rounding that leaves a float a float."""
+
+    def operation(value: Number) -> Number:
+        if kind_of(value) is Kind.F32:
+            return np.float32(function(value))
+        return float(function(float(value)))
+
+    return operation
+
+
+round_down, round_up = _to_whole(np.floor), _to_whole(np.ceil)
+round_to_zero, round_to_even = _to_whole(np.trunc), _to_whole(np.rint)
+
+
+def larger(a: Number, b: Number) -> Number:
+    """Return the larger of two numbers; NaN is the largest.
+
+    >>> larger(1.0, math.nan), larger(2, 1)
+    (nan, 2)
+    """
+    kind = max(Kind.INT, kind_of(a), kind_of(b))
+    one, other = cast(a, kind), cast(b, kind)
+    return one if greater(one, other) or not_equal(one, one) else other
+
+
+def smaller(a: Number, b: Number) -> Number:
+    """Return the smaller of two numbers; NaN is the smallest.
+
+    >>> smaller(1.0, math.nan), smaller(2, 1)
+    (nan, 1)
+    """
+    kind = max(Kind.INT, kind_of(a), kind_of(b))
+    one, other = cast(a, kind), cast(b, kind)
+    return one if less(one, other) or not_equal(one, one) else other
+
+
+# -- what an element holds after a store ---------------------------------------------------------
+
+
+def _stored(bits: int, *, signed: bool) -> Callable[[Number], int]:
+    return lambda value: wrap(int(value), bits, signed=signed)
+
+
+as_CHAR = as_SIGNED_CHAR = _stored(8, signed=True)
+as_UNSIGNED_CHAR = _stored(8, signed=False)
+as_SHORT, as_UNSIGNED_SHORT = _stored(16, signed=True), _stored(16, signed=False)
+as_INT, as_UNSIGNED_INT = _stored(32, signed=True), _stored(32, signed=False)
+as_LONGLONG, as_UNSIGNED_LONGLONG, as_BOOL = as_int, as_unsigned, as_bool
+
+
+def as_FLOAT(value: Number) -> np.float32:
+    """Return a number rounded to float32.
+
+    >>> as_FLOAT(0.5)
+    np.float32(0.5)
+    """
+    return as_f32(value)
+
+
+def as_HALF(value: Number) -> np.float32:
+    """Return a number rounded to float32, and that to half, as a float32.
+
+    >>> as_HALF(2049.0)
+    np.float32(2048.0)
+    """
+    return np.float32(np.float16(as_f32(value)))
+
+
 def indices(*bounds: int) -> range:
     """Return `range(*bounds)` as 64-bit arithmetic counts it.
 

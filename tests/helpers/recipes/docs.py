@@ -158,6 +158,13 @@ def shift(rng: np.random.Generator) -> tuple[Values, Expected]:
     return {"x": x, "times": times}, {"x": y}
 
 
+def scale_rows(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, columns = (int(v) for v in rng.integers(1, 6, 2))
+    x, b = floats(rng, rows, columns), floats(rng, columns)
+    y = (x - b) * np.float32(0.5) + np.float32(1)
+    return {"x": x.ravel(), "b": b, "y": floats(rng, x.size)}, {"y": y.ravel()}
+
+
 RECIPES: dict[Key, Recipe] = {
     ("README.md", "Slice"): slice_,
     ("docs/arithmetic.md", "Invert"): inverse,
@@ -172,6 +179,7 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/guide.md", "Halve"): halve,
     ("docs/guide.md", "Settle"): settle,
     ("docs/guide.md", "Total"): sum_("x", "total"),
+    ("docs/operations.md", "Scale"): scale_rows,
     ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/vertices.md", "Attend"): attend,
     ("docs/vertices.md", "Axpy"): axpy("factor"),

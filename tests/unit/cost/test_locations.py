@@ -1,4 +1,4 @@
-"""Places in the memory of tiles: what Copies and compute sets cost hangs on nothing else."""
+"""Places in the memory of tiles: what Copies and compute sets cost depends on nothing else."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_worker_with_nothing_to_do_lets_no_other_go_faster() -> None:
 
 
 def test_the_published_program_of_48_vertices_on_a_tile() -> None:
-    # 48 dot products, then 9 that add up: 3,802 cycles in the maker's model, as tiles differ.
+    # 48 dot products, then 9 that add up: 3,802 cycles in Graphcore's model, as tiles differ.
     dots, sums = family(One, [0] * 48, [77] * 48), family(One, [0] * 9, [9] * 9)
     assert cycles(dots)[0] + cycles(sums)[0] == 8 * 6 * 77 + 2 * 6 * 9 == 3_804
 

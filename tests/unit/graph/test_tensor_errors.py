@@ -118,13 +118,9 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     # What a tensor is not
     (bool, ElementTypeError, r"no truth value(.|\n)*engine.read\(t\)"),
     (np.asarray, ElementTypeError, r"not a NumPy array(.|\n)*engine.read\(t\)"),
-    (lambda t: t + t, ElementTypeError, r"'\+' of a tensor: it holds no values(.|\n)*in a vertex"),
-    (lambda t: 2 * t, ElementTypeError, r"'\*' of a tensor"),
-    (lambda t: np.ones((4, 6)) + t, ElementTypeError, r"'\+' of a tensor(.|\n)*'t' has shape"),
-    (lambda t: np.float32(2) / t, ElementTypeError, r"'/' of a tensor"),
-    (lambda t: t**2, ElementTypeError, r"'\*\*' of a tensor"),
-    (lambda t: -t, ElementTypeError, r"'-' of a tensor"),
-    (lambda t: t < 1, ElementTypeError, r"'<' of a tensor"),
+    (lambda t: t @ t, ElementTypeError, r"'@' of a tensor: it holds no values(.|\n)*in a vertex"),
+    (lambda t: np.ones((4, 6)) + t, ElementTypeError, r"'\+': array(.|\n)*add_constant"),
+    (lambda t: t + None, ElementTypeError, r"'\+': None is no operand"),
     (lambda t: 1 in t, ElementTypeError, r"'in' a tensor"),
     (lambda t: t.__setitem__(0, 1), ElementTypeError, r"not set(.|\n)*set_initial_value"),
     (float, ElementTypeError, r"a tensor is no float(.|\n)*engine.read\(t\)"),
@@ -168,5 +164,5 @@ def test_errors_are_also_the_built_in_that_fits(t: Tensor) -> None:
 
 
 def test_numpy_operators_refuse_a_tensor(t: Tensor) -> None:
-    with pytest.raises(ElementTypeError, match=r"(?s)^'-' of a tensor.*compute in a vertex"):
+    with pytest.raises(ElementTypeError, match=r"(?s)^'-': array.*no operand.*graph.add_constant"):
         np.ones((4, 6)) - t

@@ -58,7 +58,7 @@ class Pairs(pl.Vertex):
 
 
 class Primes(pl.Vertex):
-    """Primes below a number: what is done hangs on no data."""
+    """Primes below a number: what is done depends on no data."""
 
     n: pl.State[pl.INT]
     found: pl.Output[pl.INT]

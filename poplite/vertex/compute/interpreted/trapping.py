@@ -22,6 +22,7 @@ from poplite.machine.floating_point import DIVIDE_BY_ZERO, INVALID, OVERFLOW, TR
 from poplite.source import here
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Number, as_f32, kind_of
+from poplite.vertex.compute.parse.dialect import LIBRARY
 from poplite.vertex.compute.typing.kinds import Kind
 
 SYMBOLS = {
@@ -49,8 +50,11 @@ COMPARISONS = frozenset(
 )
 """Operations that are invalid when an operand is NaN, whatever the result."""
 
-FUNCTIONS = frozenset({"sqrt", "exp", "log", "sin", "cos", "tanh"})
-"""Functions of one float."""
+FUNCTIONS = frozenset({"sqrt", "exp", "log", "sin", "cos", "tanh", *LIBRARY})
+"""Functions of one float, or of two."""
+
+POLES = frozenset({"log", "log2", "log10", "log1p"})
+"""Functions that divide by zero where they are infinite."""
 
 WHOLE = frozenset({"truncate", "floor", "ceil"})
 """Conversions to int, invalid when the number does not fit 64 bits."""
@@ -133,7 +137,7 @@ def happened(name: str, operands: tuple[Number, ...], result: Number) -> int:
         return narrowed | INVALID
     if not math.isinf(result) or name == "modulo" or not all(map(math.isfinite, floats)):
         return narrowed
-    is_pole = name == "log" or (name in DIVISIONS and operands[1] == 0)
+    is_pole = name in POLES or (name in DIVISIONS and operands[1] == 0)
     return DIVIDE_BY_ZERO if is_pole else OVERFLOW
 
 

@@ -26,8 +26,25 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from poplite.errors import VertexCompileError, did_you_mean
 from poplite.source import SourceLocation
+from poplite.types import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    HALF,
+    INT,
+    LONGLONG,
+    SHORT,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+    ElementType,
+)
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.parse.source_text import SourceText
 from poplite.vertex.vertex import Vertex
@@ -37,6 +54,18 @@ LIMITS = {"**": 64, "<<": 63, ">>": 63}
 
 SQUARE = 2
 """The largest power of a float32; a higher one could be rounded once or several times."""
+
+LIBRARY = (
+    *("acos", "asin", "atan", "atan2", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1"),
+    *("log10", "log1p", "log2", "pow", "sinh", "tan"),
+)
+"""Functions of `math` that the C library computes, in double."""
+
+STORED: tuple[type[ElementType[Any]], ...] = (
+    *(BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
+    *(LONGLONG, UNSIGNED_LONGLONG, HALF, FLOAT),
+)
+"""Element types that may be called: what an element would hold after a store, read again."""
 
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
@@ -54,6 +83,14 @@ FUNCTIONS: Mapping[object, str] = {
     math.sin: "sin",
     math.sqrt: "sqrt",
     math.tanh: "tanh",
+    **{getattr(math, name): name for name in LIBRARY},
+    np.ceil: "round_up",
+    np.floor: "round_down",
+    np.maximum: "larger",
+    np.minimum: "smaller",
+    np.rint: "round_to_even",
+    np.trunc: "round_to_zero",
+    **{element: f"as_{element.__name__}" for element in STORED},
 }
 """Functions of numbers, and the name of each in `poplite.vertex.compute.arithmetic`."""
 

@@ -25,8 +25,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from poplite.types import ElementType
-from poplite.vertex.compute.parse.dialect import FUNCTIONS, Scope
+from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
+from poplite.vertex.compute.parse.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.parse.helpers import Helper, helper_of
 from poplite.vertex.compute.typing.facts import Checked, Facts
 from poplite.vertex.compute.typing.kinds import Kind
@@ -34,6 +34,11 @@ from poplite.vertex.compute.typing.values import Elements, Number, Value
 
 TypeHelper = Callable[[Scope, ast.Call, Helper, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""
+
+_OF_TWO = frozenset({"atan2", "larger", "pow", "smaller"})
+"""Functions of two numbers."""
+
+_STORED_NAMES = frozenset(f"as_{each.__name__}" for each in STORED)
 
 _PRINT_OPTIONS = ("sep", "end", "flush")
 
@@ -48,7 +53,6 @@ _CALLS: tuple[tuple[object, str], ...] = (
     (dict, "use a State[Vector[...]] field, indexed by number"),
     (list, "use an InOut[Vector[...]] field for working memory"),
     (pow, "multiply, or write ** with a literal"),
-    (math.pow, "multiply, or write ** with a literal"),
     (round, "math.floor(x + 0.5), which rounds halves up"),
 )
 
@@ -150,6 +154,12 @@ class Calls:
                 "loop over the elements of a vector: best = max(best, self.x[i])",
             )
         values = [self._number(arg) for arg in node.args]
+        if name in _OF_TWO and len(values) == 2:
+            return self._of_two(name, *values)
+        if name in _OF_TWO:
+            self._scope.refuse(
+                node, f"{ast.unparse(node.func)} takes 2 numbers, not {len(values)}", "write two"
+            )
         if name in ("minimum", "maximum"):
             kind = max(Kind.INT, *(value.kind for value in values))
             return Number(kind, any(value.long for value in values))
@@ -165,7 +175,31 @@ class Calls:
             self._scope.refuse(node, f"len of {value}", "len takes a vector or list of vectors")
         return Number(Kind.INT)
 
+    def _of_two(self, name: str, a: Number, b: Number) -> Number:
+        least = Kind.INT if name in ("larger", "smaller") else Kind.FLOAT
+        return Number(max(least, a.kind, b.kind), (a.long or b.long) and least is Kind.INT)
+
+    def _stored(self, node: ast.Call, name: str, value: Number) -> Number:
+        """Type a call of an element type: what an element holds after a store."""
+        element = next(each for each in STORED if f"as_{each.__name__}" == name)
+        if element.is_floating_point:
+            return Number(Kind.F32)
+        if value.kind > Kind.UINT:
+            function = "bool" if element is BOOL else "int"
+            self._scope.refuse(
+                node,
+                f"{ast.unparse(node.func)} of a float",
+                f"{ast.unparse(node.func)}({function}({ast.unparse(node.args[0])}))",
+            )
+        if element is BOOL:
+            return Number(Kind.BOOL)
+        if element is UNSIGNED_LONGLONG:
+            return Number(Kind.UINT, True)
+        return Number(Kind.INT, value.long and element is LONGLONG)
+
     def _function(self, node: ast.Call, name: str, value: Number) -> Number:
+        if name in _STORED_NAMES:
+            return self._stored(node, name, value)
         if name == "as_bool":
             return Number(Kind.BOOL)
         if name == "truncate":

@@ -1,0 +1,422 @@
+"""From operands to nodes: element types, numbers, and shapes.
+
+Tensors beside each other have one element type; a number of Python's takes it, if the type can
+hold it. Shapes are broadcast as NumPy does: aligned at the last dimension, size 1 stretches.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from poplite.errors import (
+    ElementTypeError,
+    SizeOverflowError,
+    TensorCreationError,
+    TensorIndexError,
+)
+from poplite.expr.formula import formula
+from poplite.expr.operand import Operand
+from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
+from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
+from poplite.source import here
+from poplite.text import clipped, clipped_text, of_type
+from poplite.types import BOOL, INT, element_type
+
+_SHOWN = 60
+"""Characters of an operand in a message."""
+
+
+def as_expr(value: object, what: str) -> Expr:
+    """Return an operand as a node; `what` is the operation that takes it.
+
+    Raises ElementTypeError for anything but a tensor, an expression or a number.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Operand):
+        return Leaf(value.read_as())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float):
+        return Weak(value)
+    fix = "a tensor, an expression or a number of Python's"
+    if isinstance(value, np.ndarray | list | tuple):
+        fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
+    raise ElementTypeError(
+        f"{what}: {clipped(value, _SHOWN)} is no operand", at=here(), found=of_type(value), fix=fix
+    )
+
+
+def apply(name: str, *values: object) -> Expr:
+    """Return the node of an operation; see `poplite.ops` for each."""
+    operation = OPERATIONS[name]
+    operands = tuple(as_expr(value, _called(operation)) for value in values)
+    if all(isinstance(each, Weak) for each in operands):
+        raise ElementTypeError(
+            f"{_called(operation)} takes at least one tensor or expression",
+            at=here(),
+            found=", ".join(clipped(value) for value in values),
+            fix="compute numbers in Python",
+        )
+    if any(each.is_open and not isinstance(each, Weak) for each in operands):
+        return Applied(operation, operands, None, None)
+    if name == "power" and isinstance(operands[1], Weak):
+        power = _power(operands[0], operands[1].value)
+        if power is not None:
+            return power
+    return _applied(operation, operands)
+
+
+def _applied(operation: Operation, operands: tuple[Expr, ...]) -> Expr:
+    element = _common_type(operation, operands)
+    kinds = [element] * operation.arity
+    if operation.name == "select":
+        kinds[2] = BOOL
+    operands = tuple(
+        number(each.value, kind, _called(operation)) if isinstance(each, Weak) else each
+        for each, kind in zip(operands, kinds, strict=True)
+    )
+    shape = _broadcast(operation, operands)
+    return Applied(operation, operands, shape, BOOL if operation.gives == "bool" else element)
+
+
+def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementClass:
+    """Return the element type of all operands; a predicate is BOOL and does not count."""
+    counted = operands
+    if operation.name == "select":
+        counted, predicate = operands[:2], operands[2]
+        if predicate.element_type is not BOOL:
+            raise ElementTypeError(
+                f"select: the predicate {_shown(predicate)} is {_type_text(predicate)}, not BOOL",
+                at=here(),
+                found=f"select(a, b, predicate) with the predicate {_shown(predicate)}",
+                fix="a comparison, such as x > 0",
+            )
+        if all(isinstance(each, Weak) for each in counted):
+            raise ElementTypeError(
+                "select: a choice between two numbers has no element type",
+                at=here(),
+                found=", ".join(map(_shown, counted)),
+                fix="ops.cast(predicate, FLOAT) * (a - b) + b, or a constant tensor",
+            )
+    strong = [each for each in counted if not isinstance(each, Weak)]
+    element = strong[0].element_type
+    for other in strong[1:]:
+        if other.element_type is not element:
+            raise ElementTypeError(
+                f"{_called(operation)}: {_shown(strong[0])} is {element!r}, "
+                f"{_shown(other)} is {other.element_type!r}",
+                at=here(),
+                found="tensors of different types are not mixed",
+                fix=f"ops.cast({_shown(other)}, {element!r})",
+            )
+    kind = kind_of(element)
+    if operation.text_for(element) is None:
+        accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
+        raise ElementTypeError(
+            f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
+            at=here(),
+            found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
+            fix="ops.cast(x, FLOAT) first" if kind is None else operation.fix or "ops.cast first",
+        )
+    return element
+
+
+def _shown(expr: Expr) -> str:
+    """Return an operand as a message shows it."""
+    text = clipped_text(formula(expr), _SHOWN)
+    return f"'{text}'" if isinstance(expr, Leaf) else text
+
+
+def _type_text(expr: Expr) -> str:
+    if isinstance(expr, Weak):
+        return "a number of Python's"
+    return repr(expr.element_type)
+
+
+def _called(operation: Operation) -> str:
+    return f"'{operation.symbol}'" if operation.symbol else f"ops.{operation.name}"
+
+
+def number(value: bool | int | float, element: ElementClass, what: str) -> Number:
+    """Return a number of Python's as one of an element type.
+
+    Raises SizeOverflowError for a number that the type cannot hold, and ElementTypeError for one
+    of another kind, such as 0.5 for INT.
+    """
+    kind = kind_of(element)
+    if (isinstance(value, bool) and kind != "bool") or (
+        kind == "bool" and not isinstance(value, bool)
+    ):
+        raise ElementTypeError(
+            f"{what}: {value!r} beside {element!r}",
+            at=here(),
+            found=of_type(value),
+            fix="True or False beside BOOL only; comparisons give BOOL",
+        )
+    if kind == "int" and isinstance(value, float):
+        raise ElementTypeError(
+            f"{what}: {value!r} beside {element!r}",
+            at=here(),
+            found=f"{element!r} holds whole numbers",
+            fix=f"{round(value)}, or ops.cast(x, FLOAT)" if math.isfinite(value) else "ops.cast",
+        )
+    made = _fitted(value, element)
+    if made is None:
+        raise SizeOverflowError(
+            f"{what}: {clipped(value)} does not fit {element!r}",
+            at=here(),
+            found=_range_text(element),
+            fix="a number of that range, or ops.cast to a larger type first",
+        )
+    return Number(made, element)
+
+
+def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | None:
+    """Return a number in an element type; None where it does not fit."""
+    dtype: np.dtype[Any] = element.dtype
+    if dtype.kind == "f":
+        try:
+            exact = float(value)
+        except OverflowError:
+            return None
+        with np.errstate(over="ignore"):
+            # As a store does: float32 first, then HALF.
+            rounded: np.generic = np.float32(exact).astype(dtype)
+        return None if math.isfinite(exact) and not np.isfinite(rounded) else rounded
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            return None
+    made: np.generic = np.array(value, dtype)[()]  # type: ignore[assignment]
+    return made
+
+
+def _range_text(element: ElementClass) -> str:
+    limits: Any = (np.finfo if element.dtype.kind == "f" else np.iinfo)(element.dtype)
+    return f"{element!r} holds {limits.min:,} to {limits.max:,}"
+
+
+# -- powers ------------------------------------------------------------------------------------
+
+
+def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
+    """Return a power by a number as products and roots; None where no short form is known."""
+    is_float = kind_of(base.element_type) == "float"
+    if not is_float and isinstance(exponent, int) and exponent < 0:
+        raise ElementTypeError(
+            f"'**': {_shown(base)} is {base.element_type!r}, and {exponent} is negative",
+            at=here(),
+            found="whole numbers have no reciprocals",
+            fix="ops.cast(x, FLOAT) first",
+        )
+    if isinstance(exponent, bool) or kind_of(base.element_type) not in ("float", "int"):
+        return None
+    if is_float and exponent in (0.5, -0.5, -1):
+        return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
+    whole = int(exponent) if float(exponent).is_integer() else 0
+    return _product(base, whole) if 2 <= whole <= 64 else None
+
+
+def _product(base: Expr, exponent: int) -> Expr:
+    """Return a power of at least 2 by squaring, the lowest bit of the exponent first."""
+    result: Expr | None = None
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else apply("multiply", result, base)
+        exponent >>= 1
+        if exponent:
+            base = apply("square", base)
+    assert result is not None
+    return result
+
+
+# -- shapes ------------------------------------------------------------------------------------
+
+
+def _broadcast(operation: Operation, operands: Sequence[Expr]) -> Shape:
+    """Return the shape that operands have together."""
+    shapes = [each.shape for each in operands]
+    rank = max(map(len, shapes))
+    result = [1] * rank
+    source: list[Expr | None] = [None] * rank
+    for each in operands:
+        for d, size in enumerate(each.shape, rank - len(each.shape)):
+            if size == result[d] or size == 1:
+                continue
+            other = source[d]
+            if other is not None:
+                raise _misshapen(operation, other, each, rank, d)
+            result[d], source[d] = size, each
+    return tuple(result)
+
+
+def _misshapen(
+    operation: Operation, one: Expr, other: Expr, rank: int, d: int
+) -> TensorCreationError:
+    dims = [d - rank + len(each.shape) for each in (one, other)]
+    sizes = [each.shape[at] for each, at in zip((one, other), dims, strict=True)]
+    fix = "sizes are equal, or 1"
+    if len(other.shape) == 1 and other.shape[0] in one.shape:
+        fix = f"{_shown(other)} along another dimension: reshape it to sizes of 1 behind it"
+    return TensorCreationError(
+        f"{_called(operation)}: {_shown(one)} has size {sizes[0]:,} in dimension {dims[0]}, "
+        f"{_shown(other)} size {sizes[1]:,} in dimension {dims[1]}",
+        at=here(),
+        found=f"shapes {one.shape} and {other.shape}",
+        fix=fix,
+    )
+
+
+# -- nodes with attributes -----------------------------------------------------------------------
+
+
+def cast(value: object, to: object) -> Expr:
+    """Return elements in another type; see `poplite.ops.cast`."""
+    element = element_type(to)  # type: ignore[arg-type]
+    operand = as_expr(value, "ops.cast")
+    if isinstance(operand, Weak):
+        return number(operand.value, element, "ops.cast")
+    if not operand.is_open and operand.element_type is element:
+        return operand
+    for each in (element, operand.element_type):
+        if each is not None and kind_of(each) is None:
+            raise ElementTypeError(
+                f"ops.cast: {each!r} needs metadata, which an expression has not",
+                at=here(),
+                found=repr(operand),
+                fix="a vertex reads QUARTER as float32 numbers, and rounds to it where it stores",
+            )
+    return Applied(CAST, (operand,), operand._shape, element)
+
+
+def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
+    """Return whole numbers by position; see `poplite.ops.iota`."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(operator.index(size) for size in shape)
+    element = element_type(to)  # type: ignore[arg-type]
+    last = start + max(math.prod(sizes) - 1, 0)
+    for each in (start, last):
+        number(each, element, "ops.iota")
+    return Iota(sizes, element, start)
+
+
+def argument(index: int) -> Expr:
+    """Return a place for a tensor; see `poplite.ops.arg`."""
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        raise TensorIndexError(
+            f"ops.arg({clipped(index)}): arguments are counted from 0",
+            at=here(),
+            found=of_type(index),
+            fix="ops.arg(0), ops.arg(1), ...",
+        )
+    return Argument(index)
+
+
+def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
+    """Return an expression with tensors in the places of its arguments."""
+    made: dict[Expr, Expr] = {}
+
+    def bound(node: Expr) -> Expr:
+        if not node.is_open or isinstance(node, Weak):
+            return node
+        if node not in made:
+            made[node] = made_of(node)
+        return made[node]
+
+    def made_of(node: Expr) -> Expr:
+        if isinstance(node, Argument):
+            if node.number >= len(values):
+                raise TensorIndexError(
+                    f"{what}: ops.arg({node.number}), but {len(values)} are given",
+                    at=here(),
+                    found=formula(expr),
+                    fix=f"a list of at least {node.number + 1} tensors behind the expression",
+                )
+            return as_expr(values[node.number], what)
+        operands = [bound(each) for each in node.operands]
+        if isinstance(node, Reduction):
+            return reduction(node.how, operands[0], node.dims or None, node.keepdims)
+        assert isinstance(node, Applied)
+        if node.operation is CAST:
+            return cast(operands[0], node.element_type)
+        plain = [each.value if isinstance(each, Weak) else each for each in operands]
+        return apply(node.operation.name, *plain)
+
+    return bound(expr)
+
+
+def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
+    """Return a reduction; `dims` is a dimension, several, or None for all."""
+    operand = as_expr(value, f"ops.{how}")
+    listed = _dims(dims, how)
+    if operand.is_open:
+        return Reduction(how, operand, listed or (), keepdims, None, None)
+    rank = operand.rank
+    chosen = list(range(rank)) if listed is None else [d + rank if d < 0 else d for d in listed]
+    for d, given in zip(chosen, listed or (), strict=False):
+        if not 0 <= d < rank:
+            raise TensorIndexError(
+                f"ops.{how}: dimension {given} of {_shown(operand)}, which has {rank}",
+                at=here(),
+                found=repr(operand),
+                fix=f"a dimension from 0 to {rank - 1}" if rank else "no dimensions: ()",
+            )
+    if len({*chosen}) < len(chosen):
+        raise TensorIndexError(
+            f"ops.{how}: a dimension is listed twice: {clipped(dims)}",
+            at=here(),
+            found=repr(operand),
+            fix="each dimension once",
+        )
+    _check_reducible(how, operand)
+    sizes = enumerate(operand.shape)
+    if keepdims:
+        shape = tuple(1 if d in chosen else size for d, size in sizes)
+    else:
+        shape = tuple(size for d, size in sizes if d not in chosen)
+    return Reduction(how, operand, tuple(sorted(chosen)), keepdims, shape, operand.element_type)
+
+
+def _dims(dims: object, how: str) -> tuple[int, ...] | None:
+    if dims is None:
+        return None
+    try:
+        if isinstance(dims, Iterable):
+            return tuple(operator.index(d) for d in dims)
+        return (operator.index(dims),)  # type: ignore[arg-type]
+    except TypeError:
+        raise TensorIndexError(
+            f"ops.{how}: {clipped(dims)} are no dimensions",
+            at=here(),
+            found=of_type(dims),
+            fix="a number, or a list such as [0, 1]; left out, all dimensions",
+        ) from None
+
+
+def _check_reducible(how: str, operand: Expr) -> None:
+    kind: Kind | None = kind_of(operand.element_type)
+    is_logical = how.startswith("logical")
+    if kind is None or is_logical != (kind == "bool"):
+        raise ElementTypeError(
+            f"ops.{how}: {_shown(operand)} is {operand.element_type!r}",
+            at=here(),
+            found=repr(operand),
+            fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",
+        )
+
+
+def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
+    """Return the error of `x += y` and the like."""
+    what = f"'{symbol}='"
+    one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
+    return ElementTypeError(
+        f"{what}: nothing is changed while a graph is built",
+        at=here(),
+        found=f"{one} {symbol}= {two}",
+        fix=f"ops.assign({one}, {one} {symbol} {two}) records the change",
+    )

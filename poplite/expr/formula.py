@@ -1,0 +1,88 @@
+"""An expression as text: `(x - y) ** 2`, with the names of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Weak
+
+Writer = Callable[..., str]
+"""Writes a node as an operand of a precedence, on the right side or not."""
+
+_PRECEDENCE = {
+    **dict.fromkeys(("<", "<=", ">", ">="), 1),
+    "|": 2,
+    "^": 3,
+    "&": 4,
+    **dict.fromkeys(("<<", ">>"), 5),
+    **dict.fromkeys(("+", "-"), 6),
+    **dict.fromkeys(("*", "/", "//", "%"), 7),
+    "unary": 8,
+    "**": 9,
+    "name": 10,
+}
+"""Of Python's operators: which binds closer."""
+
+_REDUCTIONS = {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "any"}
+
+MOST_NODES = 200
+"""Nodes that are written; formulas that share parts can be very long."""
+
+
+def formula(expr: Expr) -> str:
+    """Return an expression as one would write it.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
+    >>> formula(-(x + 1) * pl.ops.exp(x))
+    '-(x + 1.0) * exp(x)'
+    """
+    left = [MOST_NODES]
+
+    def written(node: Expr, above: int, is_right: bool = False) -> str:
+        left[0] -= 1
+        if left[0] < 0:
+            return "..."
+        text, precedence = _with_precedence(node, written)
+        return f"({text})" if precedence < above + is_right else text
+
+    return written(expr, 0)
+
+
+def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
+    name = _PRECEDENCE["name"]
+    match node:
+        case Leaf():
+            return getattr(node.tensor, "name", "") or "tensor", name
+        case Number():
+            return repr(node.value.item()), name
+        case Weak():
+            return repr(node.value), name
+        case Argument():
+            return f"arg({node.number})", name
+        case Iota():
+            return f"iota({list(node.shape)})", name
+        case Reduction():
+            called = _REDUCTIONS.get(node.how, node.how)
+            dims = "".join(f", {d}" for d in node.dims)
+            return f"{called}({written(node.operands[0], 0)}{dims})", name
+        case Applied():
+            return _operation(node, written)
+    raise AssertionError(type(node))
+
+
+def _operation(node: Applied, written: Writer) -> tuple[str, int]:
+    symbol, operands = node.operation.symbol, node.operands
+    if node.operation.name == "square":
+        return f"{written(operands[0], _PRECEDENCE['**'] + 1)} ** 2", _PRECEDENCE["**"]
+    if symbol and len(operands) == 1:
+        return f"{symbol}{written(operands[0], _PRECEDENCE['unary'])}", _PRECEDENCE["unary"]
+    if symbol:
+        own = _PRECEDENCE[symbol]
+        is_power = symbol == "**"
+        first = written(operands[0], own, is_power)
+        return f"{first} {symbol} {written(operands[1], own, not is_power)}", own
+    parts = [written(each, 0) for each in operands]
+    if node.operation.name == "cast":
+        parts.append(repr(node.element_type))
+    return f"{node.operation.name}({', '.join(parts)})", _PRECEDENCE["name"]

@@ -1,0 +1,183 @@
+"""What takes part in formulas: Python's operators on tensors and expressions.
+
+x + 1        an expression: nothing is computed or stored until `ops.map` records it
+x < y        likewise; `==` compares views, and `ops.equal` elements
+x += 1       is refused: `ops.assign(x, x + 1)` records it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from poplite.expr.tree import Expr
+    from poplite.types import ElementType
+
+    Formula = "Operand | int | float"
+
+
+def _of(name: str, *operands: object) -> Expr:
+    from poplite.expr.build import apply  # which makes nodes, and these are operands
+
+    return apply(name, *operands)
+
+
+class Operand:
+    """A tensor, or an expression of tensors.
+
+    Operators make expressions (`poplite.ops` has what no operator stands for). Their meaning is
+    NumPy's: shapes are broadcast, `//` and `%` round down, `>>` keeps the sign. Python's numbers
+    take the element type of the other operand, which must be able to hold them.
+    """
+
+    __slots__ = ()
+    # NumPy's arrays and functions leave operators to the operand, or refuse it.
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension."""
+        raise NotImplementedError
+
+    element_type: type[ElementType[Any]]
+
+    def read_as(self) -> Operand:
+        """Return the tensor that an expression reads for this operand: itself, mostly."""
+        return self
+
+    def __add__(self, other: Operand | float) -> Expr:
+        return _of("add", self, other)
+
+    def __radd__(self, other: float) -> Expr:
+        return _of("add", other, self)
+
+    def __sub__(self, other: Operand | float) -> Expr:
+        return _of("subtract", self, other)
+
+    def __rsub__(self, other: float) -> Expr:
+        return _of("subtract", other, self)
+
+    def __mul__(self, other: Operand | float) -> Expr:
+        return _of("multiply", self, other)
+
+    def __rmul__(self, other: float) -> Expr:
+        return _of("multiply", other, self)
+
+    def __truediv__(self, other: Operand | float) -> Expr:
+        return _of("divide", self, other)
+
+    def __rtruediv__(self, other: float) -> Expr:
+        return _of("divide", other, self)
+
+    def __floordiv__(self, other: Operand | float) -> Expr:
+        return _of("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: float) -> Expr:
+        return _of("floor_divide", other, self)
+
+    def __mod__(self, other: Operand | float) -> Expr:
+        return _of("remainder", self, other)
+
+    def __rmod__(self, other: float) -> Expr:
+        return _of("remainder", other, self)
+
+    def __pow__(self, other: Operand | float) -> Expr:
+        return _of("power", self, other)
+
+    def __rpow__(self, other: float) -> Expr:
+        return _of("power", other, self)
+
+    def __lshift__(self, other: Operand | int) -> Expr:
+        return _of("shift_left", self, other)
+
+    def __rlshift__(self, other: int) -> Expr:
+        return _of("shift_left", other, self)
+
+    def __rshift__(self, other: Operand | int) -> Expr:
+        return _of("shift_right", self, other)
+
+    def __rrshift__(self, other: int) -> Expr:
+        return _of("shift_right", other, self)
+
+    def __and__(self, other: Operand | int) -> Expr:
+        return _of("bitwise_and", self, other)
+
+    def __rand__(self, other: int) -> Expr:
+        return _of("bitwise_and", other, self)
+
+    def __or__(self, other: Operand | int) -> Expr:
+        return _of("bitwise_or", self, other)
+
+    def __ror__(self, other: int) -> Expr:
+        return _of("bitwise_or", other, self)
+
+    def __xor__(self, other: Operand | int) -> Expr:
+        return _of("bitwise_xor", self, other)
+
+    def __rxor__(self, other: int) -> Expr:
+        return _of("bitwise_xor", other, self)
+
+    def __lt__(self, other: Operand | float) -> Expr:
+        return _of("less", self, other)
+
+    def __le__(self, other: Operand | float) -> Expr:
+        return _of("less_equal", self, other)
+
+    def __gt__(self, other: Operand | float) -> Expr:
+        return _of("greater", self, other)
+
+    def __ge__(self, other: Operand | float) -> Expr:
+        return _of("greater_equal", self, other)
+
+    def __neg__(self) -> Expr:
+        return _of("negative", self)
+
+    def __invert__(self) -> Expr:
+        return _of("bitwise_not", self)
+
+    def __abs__(self) -> Expr:
+        return _of("absolute", self)
+
+    if not TYPE_CHECKING:  # a type checker refuses these by themselves
+
+        def __iadd__(self, other: object) -> NoReturn:
+            raise _in_place(self, "+", other)
+
+        def __isub__(self, other: object) -> NoReturn:
+            raise _in_place(self, "-", other)
+
+        def __imul__(self, other: object) -> NoReturn:
+            raise _in_place(self, "*", other)
+
+        def __itruediv__(self, other: object) -> NoReturn:
+            raise _in_place(self, "/", other)
+
+        def __ifloordiv__(self, other: object) -> NoReturn:
+            raise _in_place(self, "//", other)
+
+        def __imod__(self, other: object) -> NoReturn:
+            raise _in_place(self, "%", other)
+
+        def __ipow__(self, other: object) -> NoReturn:
+            raise _in_place(self, "**", other)
+
+        def __ilshift__(self, other: object) -> NoReturn:
+            raise _in_place(self, "<<", other)
+
+        def __irshift__(self, other: object) -> NoReturn:
+            raise _in_place(self, ">>", other)
+
+        def __iand__(self, other: object) -> NoReturn:
+            raise _in_place(self, "&", other)
+
+        def __ior__(self, other: object) -> NoReturn:
+            raise _in_place(self, "|", other)
+
+        def __ixor__(self, other: object) -> NoReturn:
+            raise _in_place(self, "^", other)
+
+
+def _in_place(operand: Operand, symbol: str, other: object) -> Exception:
+    from poplite.expr.build import in_place
+
+    return in_place(operand, symbol, other)

@@ -1,0 +1,334 @@
+"""Every elementwise operation: which types it takes, what it gives, and how `compute` writes it.
+
+The text of an operation is an expression of `compute`, with `{0}`, `{1}`, ... for its operands,
+which are locals, and `{T}` for the element type of the result. What it gives is stored in that type
+again before anything else sees it: integers wrap, HALF rounds, so that an expression has the same
+bits in one vertex and in many.
+
+    add           FLOAT   a + b             HALF   HALF(a + b)       INT   INT(a + b)
+    floor         FLOAT   np.floor(a)
+
+Operators and NaN mean what they mean in NumPy. Operations that PopLibs defines otherwise have names
+of their own: `divide_trunc`, `remainder_trunc`, `shift_right_logical`, `round_half_away`,
+`sign_popops`.
+
+Source: PopLibs, `popops/ElementWise.hpp` and `popops/ExprOp.hpp`, for the list of operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from poplite.types import BOOL, QUARTER, QUARTER_METADATA, ElementType
+
+Kind = Literal["float", "int", "bool"]
+
+ElementClass = type[ElementType[Any]]
+
+
+def kind_of(element: ElementClass) -> Kind | None:
+    """Return what kind of number an element type holds; None for QUARTER and its metadata."""
+    if element in (QUARTER, QUARTER_METADATA):
+        return None
+    if element is BOOL:
+        return "bool"
+    return "float" if element.is_floating_point else "int"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """An operation on each element.
+
+    Attributes:
+        name: as in `poplite.ops`.
+        arity: how many operands it has.
+        text: what `compute` writes, by the kind of its operands; "unsigned" and "LONGLONG" stand
+            for those integers, where they differ.
+        symbol: an operator of Python, where one stands for it.
+        gives: "same" type as its operands, or BOOL.
+        is_exact: whether its result is one of the type already, which nothing rounds or cuts.
+        helpers: names of functions in `HELPERS` that the text calls.
+        fixes: what to write instead for operands of other kinds.
+    """
+
+    name: str
+    arity: int
+    text: dict[str, str]
+    symbol: str = ""
+    gives: Literal["same", "bool"] = "same"
+    is_exact: bool = False
+    helpers: tuple[str, ...] = ()
+    fix: str = ""
+
+    def text_for(self, element: ElementClass) -> str | None:
+        """Return what `compute` writes for operands of a type; None for one it does not take."""
+        kind = kind_of(element)
+        for key in (element.__name__, "unsigned" if element.dtype.kind == "u" else "", kind):
+            if kind is not None and key in self.text:
+                return self.text[key]
+        return None
+
+
+HELPERS = {
+    "_power": """
+def _power(base: Any, exponent: Any) -> Any:
+    result = 1
+    left = exponent
+    while left > 0:
+        if left & 1:
+            result = result * base
+        base = base * base
+        left = left >> 1
+    return result if exponent >= 0 else 0
+""",
+    "_divide_trunc": """
+def _divide_trunc(a: Any, b: Any) -> Any:
+    quotient = a // b
+    return quotient + 1 if quotient * b != a and (a < 0) != (b < 0) and b != 0 else quotient
+""",
+    "_remainder_trunc": """
+def _remainder_trunc(a: Any, b: Any) -> Any:
+    rest = a % b
+    return rest - b if rest != 0 and (rest < 0) != (a < 0) else rest
+""",
+    "_fmod": """
+def _fmod(a: Any, b: Any) -> Any:
+    rest = abs(a) % abs(b)
+    return -rest if a < 0 else rest
+""",
+    "_round_half_away": """
+def _round_half_away(x: Any) -> Any:
+    near = np.trunc(x)
+    away = near + 1.0 if x > 0 else near - 1.0
+    return away if abs(x - near) >= 0.5 else near
+""",
+    "_popcount": """
+def _popcount(x: Any) -> Any:
+    x = x - ((x >> 1) & 0x5555555555555555)
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    x = x + (x >> 8)
+    x = x + (x >> 16)
+    return (x + (x >> 32)) & 127
+""",
+    "_bit_length": """
+def _bit_length(x: Any) -> Any:
+    x = x | (x >> 1)
+    x = x | (x >> 2)
+    x = x | (x >> 4)
+    x = x | (x >> 8)
+    x = x | (x >> 16)
+    x = x | (x >> 32)
+    return _popcount(x)
+""",
+}
+"""Functions that texts call, by name."""
+
+_ALL: tuple[Kind, ...] = ("float", "int", "bool")
+_NUMBERS: tuple[Kind, ...] = ("float", "int")
+
+OPERATIONS: dict[str, Operation] = {}
+"""By name."""
+
+
+def _add(name: str, arity: int, kinds: Iterable[Kind], text: str, **more: Any) -> None:
+    """Add an operation that is written in one way for all kinds."""
+    OPERATIONS[name] = Operation(name, arity, dict.fromkeys(kinds, text), **more)
+
+
+def _arithmetic() -> None:
+    cast = "ops.cast(x, FLOAT) first"
+    for name, symbol in (("add", "+"), ("subtract", "-"), ("multiply", "*")):
+        _add(name, 2, _NUMBERS, f"{{0}} {symbol} {{1}}", symbol=symbol, fix=cast)
+    fix = "`//` rounds down, ops.divide_trunc towards zero; or ops.cast to FLOAT first"
+    _add("divide", 2, ["float"], "{0} / {1}", symbol="/", fix=fix)
+    # The least integer of 64 bits by -1 wraps, as in NumPy, where `//` of `compute` gives 0.
+    OPERATIONS["floor_divide"] = Operation(
+        "floor_divide",
+        2,
+        {
+            **dict.fromkeys(_NUMBERS, "{0} // {1}"),
+            "LONGLONG": "-{0} if {1} == -1 else {0} // {1}",
+        },
+        symbol="//",
+    )
+    _add("remainder", 2, _NUMBERS, "{0} % {1}", symbol="%")
+    OPERATIONS["divide_trunc"] = Operation(
+        "divide_trunc",
+        2,
+        {
+            "int": "_divide_trunc({0}, {1})",
+            "unsigned": "{0} // {1}",
+            "LONGLONG": "-{0} if {1} == -1 else _divide_trunc({0}, {1})",
+        },
+        helpers=("_divide_trunc",),
+        fix="x / y",
+    )
+    OPERATIONS["remainder_trunc"] = Operation(
+        "remainder_trunc",
+        2,
+        {
+            "float": "_fmod({0}, {1})",
+            "int": "_remainder_trunc({0}, {1})",
+            "unsigned": "{0} % {1}",
+        },
+        helpers=("_fmod", "_remainder_trunc"),
+    )
+    OPERATIONS["power"] = Operation(
+        "power",
+        2,
+        {"float": "math.pow({0}, {1})", "int": "_power({0}, {1})"},
+        symbol="**",
+        helpers=("_power",),
+    )
+    _add("square", 1, _NUMBERS, "{0} * {0}")
+    _add("negative", 1, _NUMBERS, "-{0}", symbol="-", fix="`~` negates truth values")
+    _add("absolute", 1, _NUMBERS, "abs({0})")
+    _add("reciprocal", 1, ["float"], "1.0 / {0}")
+    OPERATIONS["sign"] = Operation(
+        "sign",
+        1,
+        {
+            "float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else (0.0 if {0} == 0 else {0}))",
+            "int": "({0} > 0) - ({0} < 0)",
+        },
+        is_exact=True,
+    )
+    OPERATIONS["sign_popops"] = Operation(
+        "sign_popops",
+        1,
+        {
+            "float": "1.0 if {0} > 0 else (-1.0 if {0} < 0 else 0.0)",
+            "int": "({0} > 0) - ({0} < 0)",
+        },
+        is_exact=True,
+    )
+    for name, sign in (("maximum", ">"), ("minimum", "<")):
+        OPERATIONS[name] = Operation(
+            name,
+            2,
+            {
+                "float": f"np.{name}({{0}}, {{1}})",
+                "int": f"{{0}} if {{0}} {sign} {{1}} else {{1}}",
+            },
+            is_exact=True,
+        )
+    OPERATIONS["clamp"] = Operation(
+        "clamp",
+        3,
+        {
+            "float": "np.minimum(np.maximum({0}, {1}), {2})",
+            "int": "min(max({0}, {1}), {2})",
+        },
+        is_exact=True,
+    )
+    # Truncation to the type cuts what 64 bits have more than a narrow type.
+    _add("variance_to_inv_std_dev", 2, ["float"], "1.0 / math.sqrt({0} + {1})")
+    _add("inv_std_dev_to_variance", 2, ["float"], "1.0 / ({0} * {0}) - {1}")
+
+
+def _comparisons() -> None:
+    pairs = (("less", "<"), ("less_equal", "<="), ("greater", ">"), ("greater_equal", ">="))
+    for name, symbol in pairs:
+        text = f"{{0}} {symbol} {{1}}"
+        _add(name, 2, _NUMBERS, text, symbol=symbol, gives="bool", is_exact=True)
+    for name, symbol in (("equal", "=="), ("not_equal", "!=")):
+        _add(name, 2, _ALL, f"{{0}} {symbol} {{1}}", gives="bool", is_exact=True)
+    exact: dict[str, Any] = {"gives": "bool", "is_exact": True}
+    _add("is_finite", 1, ["float"], "abs({0}) < INFINITY", **exact)
+    _add("is_inf", 1, ["float"], "abs({0}) == INFINITY", **exact)
+    _add("is_nan", 1, ["float"], "{0} != {0}", **exact)
+
+
+def _logic() -> None:
+    exact: dict[str, Any] = {"gives": "bool", "is_exact": True}
+    fix = "compare first: x != 0"
+    _add("logical_and", 2, ["bool"], "{0} & {1}", fix=fix, **exact)
+    _add("logical_or", 2, ["bool"], "{0} | {1}", fix=fix, **exact)
+    _add("logical_xor", 2, ["bool"], "{0} ^ {1}", fix=fix, **exact)
+    _add("logical_not", 1, ["bool"], "not {0}", fix=fix, **exact)
+    whole: tuple[Kind, ...] = ("int", "bool")
+    for name, symbol in (("bitwise_and", "&"), ("bitwise_or", "|"), ("bitwise_xor", "^")):
+        text = f"{{0}} {symbol} {{1}}"
+        _add(name, 2, whole, text, symbol=symbol, is_exact=True)
+    OPERATIONS["bitwise_xnor"] = Operation(
+        "bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"}
+    )
+    OPERATIONS["bitwise_not"] = Operation(
+        "bitwise_not", 1, {"int": "~{0}", "bool": "not {0}"}, symbol="~"
+    )
+    # As in NumPy: past the width nothing is left, or the sign; a negative amount is past it.
+    text = "({0} << ({1} & 63)) if 0 <= {1} < {bits} else 0"
+    _add("shift_left", 2, ["int"], text, symbol="<<")
+    logical = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
+    signed = "{0} >> (({1} if 0 <= {1} < {bits} else {bits} - 1) & 63)"
+    OPERATIONS["shift_right"] = Operation(
+        "shift_right", 2, {"int": signed, "unsigned": logical}, symbol=">>", is_exact=True
+    )
+    _add("shift_right_logical", 2, ["int"], logical)
+    _add("popcount", 1, ["int"], "_popcount({U}({0}))", helpers=("_popcount",), is_exact=True)
+    text = "{bits} - _bit_length({U}({0}))"
+    helpers = ("_popcount", "_bit_length")
+    _add("count_leading_zeros", 1, ["int"], text, helpers=helpers, is_exact=True)
+
+
+def _functions() -> None:
+    names: tuple[str, ...] = (
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "cbrt",
+    )
+    names += ("sin", "cos")
+    names += ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc")
+    for name in names:
+        _add(name, 1, ["float"], f"math.{name}({{0}})", fix="ops.cast(x, FLOAT) first")
+    _add("atan2", 2, ["float"], "math.atan2({0}, {1})")
+    for name, function in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
+        _add(name, 1, ["float"], f"np.{function}({{0}})", is_exact=True)
+    _add("round", 1, ["float"], "np.rint({0})", is_exact=True)
+    text, helpers = "_round_half_away({0})", ("_round_half_away",)
+    _add("round_half_away", 1, ["float"], text, helpers=helpers, is_exact=True)
+    _add("rsqrt", 1, ["float"], "1.0 / math.sqrt({0})")
+    _add("sigmoid", 1, ["float"], "1.0 / (1.0 + math.exp(-{0}))")
+    _add("relu", 1, ["float"], "np.maximum({0}, 0.0)", is_exact=True)
+    _add("swish", 1, ["float"], "{0} / (1.0 + math.exp(-{0}))")
+    _add("gelu_erf", 1, ["float"], "0.5 * {0} * (1.0 + math.erf({0} * 0.7071067811865476))")
+    inner = "0.7978845608028654 * ({0} + 0.044715 * {0} * {0} * {0})"
+    _add("gelu", 1, ["float"], f"0.5 * {{0}} * (1.0 + math.tanh({inner}))")
+
+
+def _choices() -> None:
+    # The predicate comes last, as in PopLibs; `ops.where` has NumPy's order.
+    _add("select", 3, _ALL, "{0} if {2} else {1}", is_exact=True)
+
+
+_arithmetic()
+_comparisons()
+_logic()
+_functions()
+_choices()
+
+CAST = Operation("cast", 1, {})
+"""To another element type; its text depends on both types (`cast_text`)."""
+
+
+def cast_text(source: ElementClass, target: ElementClass) -> str:
+    """Return how `compute` writes a cast: towards zero to integers, to nearest to floats."""
+    kind = kind_of(source), kind_of(target)
+    if kind[1] == "bool":
+        return "{0}" if kind[0] == "bool" else "{0} != 0"
+    if kind[1] == "int":
+        return f"{target.__name__}({'int({0})' if kind[0] != 'int' else '{0}'})"
+    if kind[0] == "bool":
+        return f"{target.__name__}(int({{0}}))"
+    return (
+        "{0}" if target.__name__ == "FLOAT" and kind[0] == "float" else f"{target.__name__}({{0}})"
+    )

@@ -1,0 +1,249 @@
+"""The nodes of an expression; they hold no values, and know no graph.
+
+(x - y) ** 2        Applied(square, Applied(subtract, Leaf(x), Leaf(y)))
+x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
+ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from poplite.errors import ElementTypeError
+from poplite.expr.operand import Operand
+from poplite.source import SourceLocation, here
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from poplite.expr.operations import Operation
+    from poplite.types import ElementType
+
+ElementClass = type["ElementType[Any]"]
+Shape = tuple[int, ...]
+
+
+class Expr(Operand):
+    """A formula over tensors: a shape, an element type, and operands.
+
+    It is computed where it is given to `ops.map`, `ops.assign` or `ops.lower`; by itself it takes
+    no memory and no time on a device. Two expressions are the same only if they are one object.
+
+    Attributes:
+        operands: the expressions that it is made of.
+        shape: size of each dimension; None while it has arguments (`ops.arg`).
+        element_type: type of its elements; None while it has arguments.
+        location: the user's line that made it.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, b = (graph.add_variable(pl.FLOAT, s, n) for s, n in (((4, 6), "x"), ((6,), "b")))
+    >>> x * 0.5 + b
+    <Expr x * 0.5 + b float32[4, 6]>
+    """
+
+    __slots__ = ("element_type", "location", "operands", "_shape")
+    operands: tuple[Expr, ...]
+
+    def __init__(
+        self,
+        operands: tuple[Expr, ...],
+        shape: Shape | None,
+        element_type: ElementClass | None,
+    ) -> None:
+        self.operands, self._shape = operands, shape
+        self.element_type = element_type  # type: ignore[assignment]
+        self.location: SourceLocation = here()
+
+    @property
+    def shape(self) -> Shape:
+        """Size of each dimension."""
+        return self._shape  # type: ignore[return-value]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has arguments, so that shape and type are not known yet."""
+        return self._shape is None
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def num_elements(self) -> int:
+        """Number of elements."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+    @property
+    def leaves(self) -> tuple[Operand, ...]:
+        """The tensors that it reads, each once, in the order of the formula."""
+        found: dict[int, Operand] = {}
+        waiting: list[Expr] = [self]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Leaf):
+                found.setdefault(id(node.tensor), node.tensor)
+            waiting += reversed(node.operands)
+        return tuple(found.values())
+
+    def __repr__(self) -> str:
+        from poplite.expr.formula import formula
+        from poplite.text import clipped_text
+        from poplite.types import type_text
+
+        text = clipped_text(formula(self), 120)
+        if self.is_open:
+            return f"<Expr {text}>"
+        return f"<Expr {text} {type_text(self.element_type)}{list(self.shape)}>"
+
+    __hash__ = object.__hash__
+
+    if not TYPE_CHECKING:
+
+        def __eq__(self, other: object) -> bool:
+            if other is self:
+                return True
+            raise _refused(
+                self,
+                "'==' of an expression: it holds no values",
+                "ops.equal(a, b) compares elements",
+            )
+
+        def __ne__(self, other: object) -> bool:
+            raise _refused(
+                self,
+                "'!=' of an expression: it holds no values",
+                "ops.not_equal(a, b) compares elements",
+            )
+
+    def __bool__(self) -> NoReturn:
+        raise _refused(
+            self,
+            "an expression has no truth value",
+            "ops.where(p, a, b) chooses by element; `with ops.if_(ops.all(x > 0)):` branches",
+        )
+
+    def __len__(self) -> NoReturn:
+        raise _refused(self, "len of an expression", "its shape: e.shape[0]")
+
+    def __iter__(self) -> NoReturn:
+        raise _refused(self, "an expression is not iterated", _STORE)
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise _refused(self, "'in' an expression", _STORE)
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise _refused(self, "an expression is not indexed", f"index its operands, or {_STORE}")
+
+    @property
+    def T(self) -> NoReturn:
+        """Refused: an expression is not transposed; its operands can be."""
+        raise _refused(self, "an expression is not transposed", "transpose its operands: x.T + y.T")
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise _refused(
+            self,
+            "an expression holds no values",
+            f"{_STORE}; engine.read(t) returns them after a run",
+        )
+
+
+_STORE = "store it first: t = ops.map(expression)"
+
+
+def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:
+    return ElementTypeError(what, at=here(), found=repr(expr), fix=fix)
+
+
+class Leaf(Expr):
+    """A tensor as an operand."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Operand) -> None:
+        super().__init__((), tensor.shape, tensor.element_type)
+        self.tensor = tensor
+
+
+class Number(Expr):
+    """A number of an element type, as `value`: a NumPy scalar of its dtype."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: np.generic, element_type: ElementClass) -> None:
+        super().__init__((), (), element_type)
+        self.value = value
+
+
+class Weak(Expr):
+    """A number of Python's that stands beside arguments, and has no element type yet."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool | int | float) -> None:
+        super().__init__((), None, None)
+        self.value = value
+
+
+class Argument(Expr):
+    """A place for a tensor: `ops.arg(0)` stands for the first one that is given."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        super().__init__((), None, None)
+        self.number = number
+
+
+class Applied(Expr):
+    """An operation on each element of its operands."""
+
+    __slots__ = ("operation",)
+
+    def __init__(
+        self,
+        operation: Operation,
+        operands: tuple[Expr, ...],
+        shape: Shape | None,
+        element_type: ElementClass | None,
+    ) -> None:
+        super().__init__(operands, shape, element_type)
+        self.operation = operation
+
+
+class Iota(Expr):
+    """Whole numbers from `start`, by position in row-major order."""
+
+    __slots__ = ("start",)
+
+    def __init__(self, shape: Shape, element_type: ElementClass, start: int) -> None:
+        super().__init__((), shape, element_type)
+        self.start = start
+
+
+class Reduction(Expr):
+    """One element made of many along dimensions.
+
+    Attributes:
+        how: "add", "mul", "min", "max", "logical_and" or "logical_or".
+        dims: the dimensions of the operand that are reduced, rising.
+        keepdims: whether they stay with size 1.
+    """
+
+    __slots__ = ("dims", "how", "keepdims")
+
+    def __init__(
+        self,
+        how: str,
+        operand: Expr,
+        dims: tuple[int, ...],
+        keepdims: bool,
+        shape: Shape | None,
+        element_type: ElementClass | None,
+    ) -> None:
+        super().__init__((operand,), shape, element_type)
+        self.how, self.dims, self.keepdims = how, dims, keepdims

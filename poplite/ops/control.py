@@ -1,0 +1,286 @@
+"""Loops and branches around recorded steps, and steps that run together.
+
+with graph.steps("train") as train:
+    with ops.repeat(100) as i:
+        ops.assign(w, w - rate * g)
+    with ops.if_(ops.any(w > limit)) as branch:
+        ops.zero(w)
+    with branch.else_():
+        ops.assign(count, count + 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from poplite.errors import ControlProgramError
+from poplite.expr.operand import Operand
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.loop import LoopIndex
+from poplite.ops.record import map
+from poplite.program import If, Program, RepeatWhileTrue, Sequence, Switch
+from poplite.program.recording import TOGETHER, Steps, Together, innermost
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+Predicate = Operand | Callable[[], Operand]
+"""A scalar that decides, or a function that records what computes it, and returns it."""
+
+
+@contextmanager
+def repeat(count: int) -> Iterator[LoopIndex]:
+    """Record steps that run a number of times.
+
+    Args:
+        count: how often, from 0.
+
+    Yields:
+        The index, from 0: a scalar of UNSIGNED_INT in expressions, and `index.tensor` elsewhere. A
+        loop whose index nothing asks for does not count it.
+
+    Raises:
+        ControlProgramError: outside of all blocks of `graph.steps()`, or for no whole number.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.UNSIGNED_INT, (), "x", mapping=0, initial_value=0)
+    >>> with graph.steps() as step, repeat(4) as i:
+    ...     _ = pl.ops.assign(x, x + i)
+    >>> engine = pl.Engine(graph, step)
+    >>> engine.run()
+    >>> int(engine.read(x))
+    6
+    """
+    outer = innermost("ops.repeat(n)")
+    index = LoopIndex(outer.graph, count)
+    body = Steps(outer.graph, "repeat")
+    with body:
+        yield index
+    outer.add(index.loop(body))
+
+
+@contextmanager
+def while_(condition: Predicate) -> Iterator[None]:
+    """Record steps that run as long as a condition holds, which is computed before each time.
+
+    Args:
+        condition: an expression or a tensor of one element of BOOL, or a function that records
+            steps and returns one.
+
+    Raises:
+        ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
+        ElementTypeError: for a condition that is not BOOL, INT or UNSIGNED_INT.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=100)
+    >>> with graph.steps() as step, while_(x > 1):
+    ...     _ = pl.ops.assign(x, x // 2)
+    >>> engine = pl.Engine(graph, step)
+    >>> engine.run()
+    >>> int(engine.read(x))
+    1
+    """
+    outer = innermost("ops.while_(condition)")
+    test, scalar = _decided(outer.graph, condition)
+    body = Steps(outer.graph, "while")
+    with body:
+        yield
+    outer.add(RepeatWhileTrue(test, scalar, body))
+
+
+class Branch:
+    """A branch that was recorded, which may get an `else_`."""
+
+    def __init__(self, steps: Steps, predicate: Tensor, body: Program) -> None:
+        self._steps, self._predicate, self._body = steps, predicate, body
+        self._made: If | None = None
+
+    def close(self) -> None:
+        """Record the branch; called when its block ends."""
+        self._made = If(self._predicate, self._body, Sequence())
+        self._steps.add(self._made)
+
+    @contextmanager
+    def else_(self) -> Iterator[None]:
+        """Record the steps that run where the predicate is false, right behind the branch.
+
+        Raises:
+            ControlProgramError: when the branch is open, has one already, or something else was
+                recorded in between.
+        """
+        body = Steps(self._steps.graph, "else")
+        with body:
+            yield
+        made = None if self._made is None else If(self._predicate, self._body, body)
+        if made is None or not self._steps.replace_last(self._made or made, made):
+            raise ControlProgramError(
+                "else_: it does not stand right behind its ops.if_",
+                at=here(),
+                fix="with ops.if_(p) as branch: ...; with branch.else_(): ...",
+            )
+        self._made = None
+
+
+@contextmanager
+def if_(predicate: Predicate) -> Iterator[Branch]:
+    """Record steps that run where a predicate is true.
+
+    Args:
+        predicate: as the condition of `while_`.
+
+    Yields:
+        The branch: `with branch.else_():` records the other side, right behind this block.
+
+    Raises:
+        the errors of `while_`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=-3)
+    >>> with graph.steps() as step:
+    ...     with if_(x > 0) as branch:
+    ...         _ = pl.ops.assign(x, x * 2)
+    ...     with branch.else_():
+    ...         _ = pl.ops.assign(x, -x)
+    >>> engine = pl.Engine(graph, step)
+    >>> engine.run()
+    >>> int(engine.read(x))
+    3
+    """
+    outer = innermost("ops.if_(predicate)")
+    test, scalar = _decided(outer.graph, predicate)
+    body = Steps(outer.graph, "if")
+    branch = Branch(outer, scalar, body)
+    with body:
+        yield branch
+    outer.add(test)
+    branch.close()
+
+
+class Cases:
+    """The cases of a switch, while its block is open."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.programs: dict[int, Steps] = {}
+        self.otherwise: Steps | None = None
+
+    @contextmanager
+    def case(self, value: int) -> Iterator[None]:
+        """Record the steps that run for a value.
+
+        Raises:
+            ControlProgramError: for no whole number, or one that has a case.
+        """
+        if isinstance(value, bool) or not isinstance(value, int) or value in self.programs:
+            has = "has a case already" if value in self.programs else "is no whole number"
+            raise ControlProgramError(
+                f"ops.switch: {clipped(value)} {has}",
+                at=here(),
+                found=of_type(value),
+                fix="with cases.case(0): ...; with cases.case(1): ...",
+            )
+        body = Steps(self._graph, f"case {value}")
+        with body:
+            yield
+        self.programs[value] = body
+
+    @contextmanager
+    def default(self) -> Iterator[None]:
+        """Record the steps that run for any other value.
+
+        Raises:
+            ControlProgramError: when there is a default.
+        """
+        if self.otherwise is not None:
+            raise ControlProgramError("ops.switch: it has a default already", at=here())
+        body = Steps(self._graph, "default")
+        with body:
+            yield
+        self.otherwise = body
+
+
+@contextmanager
+def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
+    """Record one of several programs, by the value of a scalar.
+
+    Args:
+        control: an expression or tensor of one element of INT or UNSIGNED_INT.
+
+    Yields:
+        The cases: `with cases.case(3):` and `with cases.default():` record them.
+
+    Raises:
+        ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
+        ElementTypeError: for another element type.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.INT, (), "x", mapping=0, initial_value=7)
+    >>> with graph.steps() as step, switch(x % 3) as cases:
+    ...     with cases.case(1):
+    ...         _ = pl.ops.assign(x, x * 10)
+    ...     with cases.default():
+    ...         _ = pl.ops.zero(x)
+    >>> engine = pl.Engine(graph, step)
+    >>> engine.run()
+    >>> int(engine.read(x))
+    70
+    """
+    outer = innermost("ops.switch(control)")
+    test, scalar = _decided(outer.graph, control)
+    cases, outside = Cases(outer.graph), Steps(outer.graph, "switch")
+    with outside:
+        yield cases
+    if outside.programs:
+        raise ControlProgramError(
+            "ops.switch: steps are recorded outside of its cases",
+            at=here(),
+            found=f"{outside.programs[0]}",
+            fix="with cases.case(0): ..., or in front of the switch",
+        )
+    outer.add(test)
+    programs: dict[int, Program] = dict(cases.programs)
+    outer.add(Switch(scalar, programs, cases.otherwise))
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Record operations that do not depend on each other: they share compute sets.
+
+    The first step of all of them is one compute set, the second another one, and so on: one
+    synchronisation serves all. When an engine is made, operations that do depend on each other are
+    refused, as vertices that race for an element.
+
+    Raises:
+        ControlProgramError: outside of all blocks of `graph.steps()`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), n, mapping="linear") for n in "xy")
+    >>> with graph.steps() as step, together():
+    ...     _ = pl.ops.assign(x, x + 1), pl.ops.assign(y, y * 2)
+    >>> step
+    <Sequence 1 step>
+    """
+    outer = innermost("ops.together()")
+    block = Together(outer.graph)
+    token = TOGETHER.set(block)
+    try:
+        yield
+    finally:
+        TOGETHER.reset(token)
+    for program in block.programs():
+        outer.add(program)
+
+
+def _decided(graph: Graph, value: Predicate) -> tuple[Steps, Tensor]:
+    """Return the steps that compute what decides, and the tensor that holds it."""
+    steps = Steps(graph, "condition")
+    with steps:
+        found = value() if callable(value) else value
+        scalar = found if isinstance(found, Tensor) else map(found, name="condition")
+    return steps, scalar

@@ -1,0 +1,9 @@
+"""From expressions to vertices: one generated class for each structure of an expression.
+
+straight     a tree as numbered lines, equal parts once
+class_text   the lines as the text of a vertex class
+cuts         which elements each worker of each tile computes
+placement    where a result lies
+maps         the compute set of a map
+lowering     what is stored, what is computed again, and in which order
+"""

@@ -1,0 +1,293 @@
+"""From expressions to steps: what is stored, in which order, by which vertices.
+
+x - mean(x)       1  mean: reduced, and stored where the reduction puts it
+                  2  map:  x - mean, one vertex class
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from poplite.expr.formula import formula
+from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.maps import add_map
+from poplite.ops.fuse.placement import Mappings, like, place
+from poplite.ops.fuse.storing import decide, interned
+from poplite.ops.fuse.straight import straight
+from poplite.ops.reduce.fused import reduce_fused
+from poplite.ops.reduce.reduce import reduce_into
+from poplite.program import Copy
+from poplite.program.recording import Recorder
+from poplite.source import SourceLocation
+from poplite.text import clipped_text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Root:
+    """An expression that is stored, and where.
+
+    Attributes:
+        expr: what is stored.
+        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
+            one.
+        mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
+        name: of a new tensor and of its steps.
+        at: the user's line.
+    """
+
+    expr: Expr
+    out: Tensor | None = None
+    mapping: Any = None
+    name: str = ""
+    at: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Note:
+    """What was done with a part of an expression.
+
+    Attributes:
+        what: "stored", "reduced", "computed again" or "copied".
+        formula: the part.
+        why: the reason, with its numbers.
+        vertex: the name of the vertex class; empty for none.
+        bytes: of the tensor that holds it.
+    """
+
+    what: Literal["stored", "reduced", "computed again", "copied"]
+    formula: str
+    why: str
+    vertex: str = ""
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        shown = f"{self.what}: {clipped_text(self.formula, 80)}"
+        by = f", by {self.vertex}" if self.vertex else ""
+        size = f", {self.bytes:,} B" if self.bytes else ""
+        return f"{shown}{by}{size} ({self.why})" if self.why else f"{shown}{by}{size}"
+
+
+@dataclass(slots=True, eq=False)
+class Lowering:
+    """Makes the steps of some roots.
+
+    Attributes:
+        recorder: what takes the steps.
+        mappings: where tensors are.
+        stored: the tensors of what has been stored so far.
+        notes: what was done.
+    """
+
+    recorder: Recorder
+    mappings: Mappings
+    stored: dict[Expr, Tensor] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of all tensors."""
+        return self.recorder.graph
+
+    def lower(self, roots: Sequence[Root]) -> list[Tensor]:
+        """Store the roots, one after the other: each sees what those before it stored."""
+        exprs = interned([root.expr for root in roots])
+        parts = dict.fromkeys(node for root in exprs for node in _all(root))
+        kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
+        groups = [each for each in exprs if each not in kept]
+        groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
+        for decision in decide(groups, kept):
+            what: Literal["stored", "computed again"]
+            what = "stored" if decision.is_stored else "computed again"
+            why = str(decision).partition(": ")[2]
+            self.notes.append(Note(what, formula(decision.expr), why))
+        made = []
+        for number, (root, expr) in enumerate(zip(roots, exprs, strict=True)):
+            later = exprs[number:]
+            made.append(self._root(root, expr, kept))
+            if root.out is not None:
+                self._overwritten(root.out, later)
+        return made
+
+    def _overwritten(self, out: Tensor, roots: Sequence[Expr]) -> None:
+        """Forget stored parts whose tensors have changed since."""
+        for node in [*self.stored]:
+            leaves = [each for each in _all(node) if isinstance(each, Leaf)]
+            if any(_tensor(each).intersects_with(out) for each in leaves):
+                del self.stored[node]
+
+    def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
+        for node in _in_order(expr):
+            if node is not expr and node in kept and node not in self.stored:
+                self._store(node, Root(node, name=f"{root.name}/{_called(node)}"))
+        if expr in self.stored:
+            return self._copied(root, self.stored[expr])
+        return self._store(expr, root)
+
+    def _store(self, expr: Expr, root: Root) -> Tensor:
+        """Store a node whose parts are stored, as far as they are to be."""
+        if isinstance(expr, Reduction):
+            made = self._reduced(expr, root)
+        elif isinstance(expr, Leaf):
+            made = self._copied(root, _tensor(expr))
+        elif isinstance(expr, Number | Iota):
+            made = self._filled(expr, root)
+        else:
+            made = self._mapped(expr, root)
+        if root.out is None:
+            self.stored[expr] = made
+        return made
+
+    def _mapped(self, expr: Expr, root: Root) -> Tensor:
+        body = straight(expr, self.stored)
+        out = root.out
+        if out is not None and any(t != out and t.intersects_with(out) for t in body.tensors):
+            made = self._mapped(expr, Root(expr, name=f"{root.name}/temporary"))
+            return self._copied(root, made)
+        shape = expr.shape if out is None else out.shape
+        if out is None:
+            options = {} if root.mapping is None else {"mapping": root.mapping}
+            out = self.graph.add_variable(expr.element_type, shape, root.name, **options)
+        where = "mapping="
+        if root.out is not None:
+            where = "out"
+            if not self.mappings.is_complete(out):
+                where = place(self.mappings, out, shape, body.tensors)
+        elif root.mapping is None:
+            where = place(self.mappings, out, shape, body.tensors)
+        if out.num_elements:
+            compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
+            vertex = add_map(self.mappings, compute_set, body, out)
+            self._note("stored", expr, f"a result, {where}", vertex, out)
+        return out
+
+    def _reduced(self, expr: Reduction, root: Root) -> Tensor:
+        operand = expr.operands[0]
+        if isinstance(operand, Leaf):
+            source = _tensor(operand)
+        elif operand in self.stored:
+            source = self.stored[operand]
+        else:
+            fused = self._reduced_in_one(expr, root)
+            if fused is not None:
+                return fused
+            source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
+        kept = tuple(size for d, size in enumerate(source.shape) if d not in expr.dims)
+        out = root.out
+        is_direct = out is not None and out.shape == expr.shape and not out.intersects_with(source)
+        target = out.reshape(kept) if is_direct and out is not None else None
+        made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
+        self._note("reduced", expr, "a reduction", "", made)
+        made = made.reshape(expr.shape)
+        if out is not None and not is_direct:
+            return self._copied(root, made)
+        return made
+
+    def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
+        """Reduce an expression that is not stored; None where it lies as none of its tensors."""
+        operand = expr.operands[0]
+        if root.out is not None or not operand.num_elements:
+            return None
+        body = straight(operand, self.stored)
+        main = like(self.mappings, operand.shape, body.tensors)
+        if main is None:
+            return None
+        operands = [
+            each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
+            for each in body.tensors
+        ]
+        made = reduce_fused(
+            self.recorder,
+            body,
+            operand.element_type,
+            main,
+            operands,
+            expr.dims,
+            expr.how,
+            root.name,
+        )
+        self._note("reduced", expr, "with its operand, which is not stored", "", made)
+        return made.reshape(expr.shape)
+
+    def _copied(self, root: Root, source: Tensor) -> Tensor:
+        out = root.out
+        if out is None:
+            options = {} if root.mapping is None else {"mapping": root.mapping}
+            out = self.graph.add_variable(source.element_type, source.shape, root.name, **options)
+            if root.mapping is None:
+                place(self.mappings, out, source.shape, [source])
+        if out.num_elements and out != source:
+            self.recorder.add(Copy(broadcast_to(source, out.shape), out))
+        self._note("copied", Leaf(source), "as it is", "", out)
+        return out
+
+    def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
+        """Store numbers that no tensor takes part in."""
+        shape = expr.shape if root.out is None else root.out.shape
+        values: Any = (
+            [expr.value]
+            if isinstance(expr, Number)
+            else range(expr.start, expr.start + math.prod(expr.shape))
+        )
+        import numpy as np
+
+        numbers = np.fromiter(values, expr.element_type.dtype, len(values)).reshape(expr.shape)
+        constant = self.graph.add_constant(
+            expr.element_type, expr.shape, numbers, f"{root.name}/value"
+        )
+        place(self.mappings, constant, expr.shape, [])
+        if root.out is None and root.mapping is None:
+            out = self.graph.add_variable(expr.element_type, shape, root.name)
+            place(self.mappings, out, shape, [constant])
+            root = Root(expr, out, name=root.name)
+        return self._copied(root, constant)
+
+    def _note(self, what: Any, expr: Expr, why: str, vertex: str, made: Tensor) -> None:
+        size = made.num_elements * made.element_type.size_bytes
+        self.notes.append(Note(what, formula(expr), why, vertex, size))
+
+
+NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
+"""What was done for each result, by name and shape; no tensor, which would keep the graph."""
+
+
+def _all(root: Expr) -> list[Expr]:
+    found: dict[Expr, None] = {root: None}
+    waiting = [root]
+    while waiting:
+        for each in waiting.pop().operands:
+            if each not in found:
+                found[each] = None
+                waiting.append(each)
+    return list(found)
+
+
+def _in_order(root: Expr) -> list[Expr]:
+    from poplite.ops.fuse.straight import in_order
+
+    return in_order(root, {})
+
+
+def _tensor(leaf: Leaf) -> Tensor:
+    assert isinstance(leaf.tensor, Tensor)
+    return leaf.tensor
+
+
+def _called(node: Expr) -> str:
+    if isinstance(node, Reduction):
+        return {"add": "sum", "mul": "prod"}.get(node.how, node.how)
+    return node.operation.name if isinstance(node, Applied) else "value"
+
+
+def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor stretched to a shape, by NumPy's rule."""
+    view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
+    for d, size in enumerate(shape):
+        if view.shape[d] != size:
+            view = view.broadcast(size, d)
+    return view

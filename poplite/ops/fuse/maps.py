@@ -1,0 +1,192 @@
+"""The compute set of a map: an expression of every element, each where its result lies.
+
+Dimensions of the result are joined where all operands go through them alike, so that what is left
+is a vector, or matrices of which operands have rows, one row, one column, or one number::
+
+    (x - b) * c      x (10000, 1000)    b (1000,)     c (10000, 1)
+                     rows               one row       a column
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.expr.tree import Shape
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.slices import Slices
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.class_text import Part, map_class
+from poplite.ops.fuse.cuts import Cuts, cuts, rects
+from poplite.ops.fuse.placement import Mappings, grain_of, held
+from poplite.ops.fuse.straight import Straight
+from poplite.vertex.from_source import vertex_from_source
+
+
+class Grid(NamedTuple):
+    """A result as matrices behind each other, `[matrices, rows, columns]`.
+
+    Attributes:
+        sizes: int[3].
+        parts: what a vertex has of each operand.
+        tensors: the operands in that form: their dimensions that a part has, behind the first.
+    """
+
+    sizes: tuple[int, int, int]
+    parts: list[Part]
+    tensors: list[Tensor]
+
+
+def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
+    """Add the vertices of a map to a compute set, and return the name of their class.
+
+    The elements of `out` have tiles. An operand that is exactly `out` is replaced in place.
+    """
+    in_place = next((n for n, each in enumerate(body.tensors) if each == out), None)
+    grid = _grid(body.tensors, out.shape)
+    if in_place is not None and grid.parts[in_place] is Part.NUMBER:
+        grid.parts[in_place] = Part.ELEMENTS  # one element, which is changed
+    graph = mappings.graph
+    found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
+    if grid.sizes[:2] != (1, 1):
+        return _add_matrices(graph, compute_set, body, out, in_place, grid, found)
+    return _add_vectors(graph, compute_set, body, out, in_place, grid, found)
+
+
+def _add_vectors(
+    graph: Graph,
+    compute_set: ComputeSet,
+    body: Straight,
+    out: Tensor,
+    in_place: int | None,
+    grid: Grid,
+    found: Cuts,
+) -> str:
+    first = np.flatnonzero(np.diff(found.vertex, prepend=-1))
+    tile, count = found.tile[first], len(first)
+    is_listed = count < len(found.vertex)  # some vertices have several ranges
+    parts = grid.parts
+    if is_listed:
+        parts = [Part.ROWS if each is Part.ELEMENTS else each for each in parts]
+    text = map_class(body, parts, out.element_type, in_place)
+    fields: dict[str, object] = {}
+    ends = np.append(first, len(found.vertex)).tolist()
+    for name, tensor, part in _fields(body, out, in_place, parts, grid.tensors):
+        if part is Part.NUMBER:
+            fields[name] = tensor.reshape((1,)).broadcast(count, 0)
+            continue
+        ranges = Slices(tensor.flatten(), 0, found.begin, found.end)
+        fields[name] = (
+            [ranges[a:b] for a, b in zip(ends, ends[1:], strict=False)] if is_listed else ranges
+        )
+    cls = vertex_from_source(text.text, text.name)
+    graph.add_vertices(compute_set, cls, tile=tile, **fields, **_numbers(body))
+    return text.name
+
+
+def _add_matrices(
+    graph: Graph,
+    compute_set: ComputeSet,
+    body: Straight,
+    out: Tensor,
+    in_place: int | None,
+    grid: Grid,
+    found: Cuts,
+) -> str:
+    _, rows, columns = grid.sizes
+    where = rects(found, rows, columns)
+    text = map_class(body, grid.parts, out.element_type, in_place)
+    fields = {
+        name: _cut(tensor, part, where)
+        for name, tensor, part in _fields(
+            body, out.reshape(grid.sizes), in_place, grid.parts, grid.tensors
+        )
+    }
+    cls = vertex_from_source(text.text, text.name)
+    graph.add_vertices(compute_set, cls, tile=where.tile, **fields, **_numbers(body))
+    return text.name
+
+
+def _cut(tensor: Tensor, part: Part, where: tuple[Int64, ...]) -> list[Tensor]:
+    """Return what each rectangle has of an operand."""
+    columns = [each.tolist() for each in where[1:]]
+    if part is Part.NUMBER:
+        return [tensor[m] for m in columns[0]]
+    if part is Part.ROW:
+        return [tensor[m][a:b] for m, _, _, a, b in zip(*columns, strict=True)]
+    if part is Part.COLUMN:
+        return [tensor[m][a:b] for m, a, b, _, _ in zip(*columns, strict=True)]
+    return [tensor[m][a:b].slice(c, d, 1) for m, a, b, c, d in zip(*columns, strict=True)]
+
+
+def _fields(
+    body: Straight,
+    out: Tensor,
+    in_place: int | None,
+    parts: Sequence[Part],
+    tensors: Sequence[Tensor],
+) -> list[tuple[str, Tensor, Part]]:
+    """Return the name, tensor and part of each edge."""
+    own = Part.ELEMENTS
+    if any(part not in (Part.ELEMENTS, Part.NUMBER) for part in parts):
+        own = Part.ROWS
+    operands = [
+        (f"x{n}", tensor, part)
+        for n, (tensor, part) in enumerate(zip(tensors, parts, strict=True))
+        if n != in_place
+    ]
+    return [("out", out, own), *operands]
+
+
+def _numbers(body: Straight) -> dict[str, object]:
+    return {f"k{n}": number.value.item() for n, number in enumerate(body.numbers)}
+
+
+def _grid(tensors: Sequence[Tensor], shape: Shape) -> Grid:
+    """Join the dimensions of a result that all operands go through alike."""
+    rank = len(shape)
+    views = [tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape) for tensor in tensors]
+    groups: list[tuple[list[int], list[bool]]] = []  # dimensions, and which operands have them
+    for d in range(rank):
+        if shape[d] == 1:
+            continue
+        has = [view.shape[d] > 1 for view in views]
+        if groups and groups[-1][1] == has:
+            groups[-1][0].append(d)
+        else:
+            groups.append(([d], has))
+    if len(groups) <= 1:
+        one = [Part.ELEMENTS if groups and has else Part.NUMBER for has in _last(groups, views)]
+        return Grid((1, 1, math.prod(shape)), one, [view.flatten() for view in views])
+    *outer, across, along = groups
+    rows, columns = (math.prod(shape[d] for d in dims) for dims, _ in (across, along))
+    matrices = math.prod(shape[d] for dims, _ in outer for d in dims)
+    parts, made = [], []
+    for n, view in enumerate(views):
+        has_rows, has_columns = across[1][n], along[1][n]
+        parts.append(_PARTS[has_rows, has_columns])
+        for dims, has in outer:
+            if not has[n]:
+                for d in dims:
+                    view = view.broadcast(shape[d], d)
+        sizes = [size for size, some in ((rows, has_rows), (columns, has_columns)) if some]
+        made.append(view.reshape((matrices, *sizes)))
+    return Grid((matrices, rows, columns), parts, made)
+
+
+def _last(groups: list[tuple[list[int], list[bool]]], views: list[Tensor]) -> list[bool]:
+    return groups[0][1] if groups else [False] * len(views)
+
+
+_PARTS = {
+    (True, True): Part.ROWS,
+    (True, False): Part.COLUMN,
+    (False, True): Part.ROW,
+    (False, False): Part.NUMBER,
+}
+"""By whether an operand has the rows, and the columns."""

@@ -1,0 +1,95 @@
+"""Where a result lies that nobody placed.
+
+It lies as the operand of its shape whose fullest tile holds least, the first of equals: so most of
+what is read is on the tile that reads it. Where all operands are broadcast, or that operand uses
+less than half of the tiles that a linear mapping would use, it is spread linearly over all tiles.
+
+Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; that
+operands on few tiles are not followed is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.expr.tree import ElementClass, Shape
+from poplite.graph.graph import Graph
+from poplite.graph.mapping.tile_mapping import TileMapping
+from poplite.graph.partition import map_linearly
+from poplite.graph.tensor.tensor import Tensor
+
+VECTOR_BYTES = 8
+"""What one load of a tile takes at once; cuts fall on multiples of as many elements."""
+
+LEAST_BYTES = 128
+"""What a tile has at least of a tensor that is spread linearly."""
+
+
+class Mappings:
+    """The tile mappings of tensors, each found once for an operation."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[Tensor, TileMapping] = {}
+
+    def of(self, tensor: Tensor) -> TileMapping:
+        """Return the mapping of a tensor; raises where an element has no tile."""
+        if tensor not in self._known:
+            self._known[tensor] = self.graph.tile_mapping(tensor)
+        return self._known[tensor]
+
+    def is_complete(self, tensor: Tensor) -> bool:
+        """Tell whether all elements have tiles."""
+        if tensor in self._known:
+            return True
+        return not len(self.graph.tile_mapping(tensor, require_complete=False).unmapped)
+
+
+def grain_of(element: ElementClass) -> int:
+    """Return the elements of one load."""
+    return max(1, VECTOR_BYTES // element.size_bytes)
+
+
+def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tensor]) -> str:
+    """Put a new tensor, or the elements of one without tiles, on tiles; return where they are."""
+    graph, chosen = mappings.graph, _chosen(mappings, shape, operands, out.element_type)
+    if chosen is None:
+        grain = grain_of(out.element_type)
+        least = max(1, LEAST_BYTES // out.element_type.size_bytes)
+        map_linearly(graph, out, grain=grain, min_elements=least)
+        return "linear"
+    graph.set_tile_mapping(out, mappings.of(chosen))
+    return f"like {chosen.name}"
+
+
+def _chosen(
+    mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
+) -> Tensor | None:
+    """Return the operand that the result lies with; None for a linear mapping."""
+    best = like(mappings, shape, operands)
+    if best is None:
+        return None
+    size = best.num_elements * element.size_bytes
+    linear = min(mappings.graph.target.tiles, -(-size // LEAST_BYTES))
+    return best if 2 * len(mappings.of(best).tiles) >= linear else None
+
+
+def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:
+    """Return the operand of a shape whose fullest tile holds least; None for none of that shape."""
+    best: Tensor | None = None
+    fewest = 0
+    for operand in operands:
+        if operand.shape != shape or operand.contains_aliases():
+            continue
+        fullest = int(mappings.of(operand).elements_per_tile.max(initial=0))
+        if best is None or fullest < fewest:
+            best, fewest = operand, fullest
+    return best
+
+
+def held(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
+    """Return tile, begin and end of the intervals of a mapping, sorted by tile."""
+    return np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr)), mapping.begin, mapping.end

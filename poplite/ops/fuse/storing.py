@@ -1,0 +1,221 @@
+"""Which parts of expressions are stored, and which are computed again where they are read.
+
+Results of reductions are stored. Of what several vertices read, or one with more elements, a part
+is stored if computing it again would take longer, in slots of a worker for a vector of 64 bits::
+
+    n g (c + l)  >  (c + l) + 2 + n
+
+    n   how many readers there are             g   how many times more elements they have
+    c   the operations of the part             l   its tensors, one load each
+
+So `x - y` that is read three times is computed three times; `exp(x - b)` read by a sum and a
+division is stored, as is whatever is broadcast to many rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Reduction
+from poplite.machine.library_facts import BINARY, UNARY, Loop
+
+_NAMES = {
+    "absolute": "abs",
+    "bitwise_and": "bit_and",
+    "bitwise_not": "bit_not",
+    "bitwise_or": "bit_or",
+    "bitwise_xnor": "bit_xnor",
+    "bitwise_xor": "bit_xor",
+    "divide_trunc": "divide",
+    "floor_divide": "divide",
+    "logical_and": "and",
+    "logical_not": "not",
+    "logical_or": "or",
+    "negative": "negate",
+    "reciprocal": "inverse",
+    "remainder_trunc": "remainder",
+    "shift_left": "left_shift",
+    "shift_right": "right_shift",
+}
+"""Operations whose names in PopLibs' tables differ."""
+
+UNKNOWN_SLOTS = 100
+"""Of an operation that PopLibs' tables do not have: those that remain are functions."""
+
+
+@lru_cache(maxsize=1 << 10)
+def slots_of(operation: str, element: ElementClass) -> float:
+    """Return the slots of an operation for a vector of 64 bits, without loads and stores.
+
+    Source: PopLibs' tables of inner loops, in `poplite.machine.library_facts`.
+    """
+    name, width = _NAMES.get(operation, operation), max(1, 8 // element.size_bytes)
+    types = element.__name__, "FLOAT" if element.is_floating_point else "INT", "BOOL"
+    for table in (BINARY, UNARY):
+        for each in types:
+            loop: Loop | None = table.get((name, each))
+            if loop is not None:
+                return loop.slots * width / (loop.elements or width)
+    return 1.0 if operation in ("cast", "select", "clamp", "square") else UNKNOWN_SLOTS
+
+
+class Decision(NamedTuple):
+    """Whether a part is stored, with the numbers of the rule.
+
+    Attributes:
+        expr: the part.
+        is_stored: what was decided.
+        readers: n.
+        growth: g.
+        slots: c + l.
+    """
+
+    expr: Expr
+    is_stored: bool
+    readers: int
+    growth: float
+    slots: float
+
+    def __str__(self) -> str:
+        again = self.readers * self.growth * self.slots
+        once = self.slots + 2 + self.readers
+        sign = ">" if self.is_stored else "<="
+        what = "stored" if self.is_stored else "computed again"
+        return (
+            f"{what}: {self.readers} * {self.growth:g} * {self.slots:g} = {again:g} "
+            f"{sign} {self.slots:g} + 2 + {self.readers} = {once:g} slots"
+        )
+
+
+def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
+    """Add to `stored` what is stored besides, and return what was decided of each part.
+
+    `groups` are the roots and the operands of reductions: each is computed by one class of
+    vertices.
+    """
+    made: list[Decision] = []
+    decided: set[Expr] = set()
+    while True:
+        shared = _next(groups, stored, decided)
+        if shared is None:
+            return made
+        part, readers, growth = shared
+        slots = _slots(part, stored)
+        is_stored = readers * growth * slots > slots + 2 + readers
+        decided.add(part)
+        if is_stored:
+            stored.add(part)
+            groups = [*groups, part]
+        made.append(Decision(part, is_stored, readers, growth, slots))
+
+
+def _next(
+    groups: Sequence[Expr], stored: set[Expr], decided: set[Expr]
+) -> tuple[Expr, int, float] | None:
+    """Return the largest part that is left to decide, its readers, and how much they grow."""
+    readers: dict[Expr, list[int]] = {}
+    growth: dict[Expr, float] = {}
+    for number, root in enumerate(groups):
+        for node in _below(root, stored):
+            found = readers.setdefault(node, [])
+            if number not in found:
+                found.append(number)
+            if node.num_elements > 1:
+                times = root.num_elements / node.num_elements
+                growth[node] = max(growth.get(node, 1.0), times)
+    # Outer parts come first: what is stored takes its own parts along.
+    for root in groups:
+        for node in _below(root, stored):
+            if node in decided or node is root or not isinstance(node, Applied):
+                continue
+            if len(readers[node]) > 1 or growth.get(node, 1.0) > 1:
+                return node, len(readers[node]), growth.get(node, 1.0)
+    return None
+
+
+def _below(root: Expr, stored: set[Expr]) -> list[Expr]:
+    """Return the nodes of a group from its root downwards, each once, none below a stored one."""
+    found: dict[Expr, None] = {root: None}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        for each in node.operands:
+            if each not in stored and not isinstance(each, Reduction) and each not in found:
+                found[each] = None
+                waiting.append(each)
+    return list(found)
+
+
+def _slots(part: Expr, stored: set[Expr]) -> float:
+    """Return c + l of the rule."""
+    total, leaves = 0.0, set()
+    for node in _below(part, stored):
+        if isinstance(node, Applied):
+            total += slots_of(node.operation.name, node.operands[0].element_type)
+        if isinstance(node, Leaf):
+            leaves.add(node.tensor)
+        leaves.update(
+            each for each in node.operands if each in stored or isinstance(each, Reduction)
+        )
+    return total + len(leaves)
+
+
+def interned(roots: Sequence[Expr]) -> list[Expr]:
+    """Return expressions in which equal parts are one node, and so known by identity."""
+    made: dict[Expr, Expr] = {}
+    known: dict[tuple[object, ...], Expr] = {}
+    waiting: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if node in made:
+            continue
+        if not is_done:
+            waiting.append((node, True))
+            waiting += [(each, False) for each in reversed(node.operands)]
+            continue
+        operands = tuple(made[each] for each in node.operands)
+        key = (*_identity(node), *map(_operand_key, operands))
+        if key not in known:
+            known[key] = node if operands == () or _same(operands, node) else _with(node, operands)
+        made[node] = known[key]
+    return [made[root] for root in roots]
+
+
+def _operand_key(node: Expr) -> object:
+    """Return what makes operands equal: the bits of a number, else the node itself.
+
+    A number stays a node of its own: which numbers are equal does not change the structure.
+    """
+    if isinstance(node, Number):
+        return node.element_type, node.value.tobytes()
+    return id(node)
+
+
+def _same(operands: tuple[Expr, ...], node: Expr) -> bool:
+    return all(a is b for a, b in zip(operands, node.operands, strict=True))
+
+
+def _identity(node: Expr) -> tuple[object, ...]:
+    """Return what makes two nodes of the same operands equal."""
+    if isinstance(node, Leaf):
+        return Leaf, node.tensor
+    if isinstance(node, Reduction):
+        return Reduction, node.how, node.dims, node.keepdims
+    if isinstance(node, Applied):
+        return Applied, node.operation, node.element_type
+    return type(node), id(node)
+
+
+def _with(node: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Return a node with other operands."""
+    if isinstance(node, Reduction):
+        made: Expr = Reduction(
+            node.how, operands[0], node.dims, node.keepdims, node.shape, node.element_type
+        )
+    else:
+        assert isinstance(node, Applied)
+        made = Applied(node.operation, operands, node.shape, node.element_type)
+    made.location = node.location
+    return made

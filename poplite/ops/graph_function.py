@@ -1,0 +1,205 @@
+"""Python functions of tensors as functions of the graph, recorded once for each signature.
+
+    first call    parameters = clones of the arguments; the body is recorded once
+    every call    Copy argument -> parameter, Call, Copy parameter -> argument of `inout`,
+                  Copy result -> a new tensor, which is returned
+
+As poputil::graphfn: results of one call are not overwritten by the next.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from poplite.errors import ControlProgramError, ElementTypeError, GraphRecursionError
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import Call, Copy, Function, Sequence
+from poplite.program.recording import Steps, target
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """What one signature of a function became."""
+
+    function: Function
+    parameters: dict[str, Tensor]
+    results: Any
+
+
+class GraphFunction(Generic[P, R]):
+    """A Python function that is recorded once for each signature; see `graph_function`."""
+
+    def __init__(self, body: Callable[P, R], inout: tuple[str, ...]) -> None:
+        functools.update_wrapper(self, body)
+        self._body, self._inout = body, inout
+        self._signature = inspect.signature(body)
+        self._recording: set[int] = set()
+        self.__name__: str = getattr(body, "__name__", "function")
+        unknown = [name for name in inout if name not in self._signature.parameters]
+        if unknown:
+            raise ControlProgramError(
+                f"graph_function '{self.__name__}': inout names no parameter {unknown[0]!r}",
+                at=here(),
+                found=f"it is {self.__name__}{self._signature}",
+                fix="inout=('weights',), names of parameters",
+            )
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Append copies of the arguments, a call, and copies of the results.
+
+        Raises:
+            ControlProgramError: outside of any steps, when no argument is a tensor, an argument
+                is not hashable, or something other than tensors is returned.
+            GraphRecursionError: when the function calls itself.
+            PopliteError: for tensors of several graphs, and as the body.
+        """
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        tensors = {name: value for name, value in arguments.items() if isinstance(value, Tensor)}
+        if not tensors:
+            raise ControlProgramError(
+                f"graph_function '{self.__name__}': no argument is a tensor",
+                at=here(),
+                found=", ".join(f"{n}={clipped(v)}" for n, v in arguments.items()),
+                fix="pass the tensors that it works on",
+            )
+        graph = next(iter(tensors.values())).graph
+        steps = target(graph, None, f"{self.__name__}(...)")
+        recorded = self._recorded(graph, bound, tensors)
+        for name, tensor in tensors.items():
+            steps.add(Copy(tensor, recorded.parameters[name]))
+        steps.add(Call(recorded.function))
+        for name in self._inout:
+            if name in tensors:
+                steps.add(Copy(recorded.parameters[name], tensors[name]))
+        results: R = _copied(graph, steps, recorded.results)
+        return results
+
+    def _recorded(
+        self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
+    ) -> _Recorded:
+        key = self, tuple(self._keys(bound.arguments))
+        functions = graph._parts.recorded_functions  # kept there, they live as long as the graph
+        known = functions.get(key)
+        if known is None:
+            known = functions[key] = self._record(graph, bound, tensors)
+        assert isinstance(known, _Recorded)
+        return known
+
+    def _keys(self, arguments: dict[str, object]) -> Iterator[Hashable]:
+        for name, value in arguments.items():
+            if isinstance(value, Tensor):
+                mapping = value.graph.tile_mapping(value, require_complete=False)
+                arrays = mapping.tiles, mapping.ptr, mapping.begin, mapping.end
+                places = tuple(array.tobytes() for array in arrays)
+                yield name, value.shape, value.element_type, places
+                continue
+            try:
+                hash(value)
+            except TypeError:
+                raise ControlProgramError(
+                    f"graph_function '{self.__name__}': argument {name}={clipped(value)} is "
+                    "neither a tensor nor a value that can be compared with those of other calls",
+                    at=here(),
+                    found=of_type(value),
+                    fix="pass each tensor as an argument of its own, and a tuple instead of a list",
+                ) from None
+            # 1, 1.0 and True are equal, and so are 0.0 and -0.0.
+            yield name, type(value), value, repr(value) if isinstance(value, float) else ""
+
+    def _record(
+        self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
+    ) -> _Recorded:
+        if id(graph) in self._recording:
+            raise GraphRecursionError(
+                f"graph_function '{self.__name__}' calls itself",
+                at=here(),
+                found="its body is being recorded",
+                fix="loop with ops.repeat or ops.while_",
+            )
+        self._recording.add(id(graph))
+        try:
+            with graph.scope(self.__name__):
+                parameters = {name: graph.clone(tensor, name) for name, tensor in tensors.items()}
+                bound.arguments.update(parameters)
+                steps = Steps(graph, self.__name__)
+                with steps:
+                    results = self._body(*bound.args, **bound.kwargs)
+            self._check(results)
+            function = graph.add_function(steps, self.__name__)
+        finally:
+            self._recording.discard(id(graph))
+        return _Recorded(function, parameters, results)
+
+    def _check(self, results: object) -> None:
+        for each in results if isinstance(results, tuple | list) else [results]:
+            if each is not None and not isinstance(each, Tensor):
+                raise ElementTypeError(
+                    f"graph_function '{self.__name__}' returns {clipped(each, 60)}, "
+                    "which is no tensor",
+                    at=here(),
+                    found=of_type(each),
+                    fix="return tensors, a tuple or list of them, or nothing",
+                )
+
+
+def _copied(graph: Graph, steps: Sequence, results: Any) -> Any:
+    """Return copies of the results of a call, in the same structure."""
+    if isinstance(results, tuple | list):
+        return type(results)([_copied(graph, steps, each) for each in results])
+    if results is None:
+        return None
+    made = graph.clone(results)
+    steps.add(Copy(results, made))
+    return made
+
+
+@overload
+def graph_function(body: Callable[P, R]) -> GraphFunction[P, R]: ...
+@overload
+def graph_function(
+    *, inout: tuple[str, ...] = ()
+) -> Callable[[Callable[P, R]], GraphFunction[P, R]]: ...
+def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
+    """Turn a Python function of tensors into a function of the graph.
+
+    The body is recorded once for each signature: the shapes, element types and tile mappings of
+    the tensors among the arguments, and the values of the others. A call within `graph.steps`
+    copies the tensors to the function's parameters, runs it, and copies its results to new
+    tensors. What the body writes to a parameter stays there, unless `inout` names it.
+
+    Args:
+        body: the function; it returns a tensor, a tuple or list of them, or nothing.
+        inout: names of parameters that are copied back to the arguments after each call.
+
+    Raises:
+        ControlProgramError: when `inout` names something that is no parameter.
+
+    >>> import poplite as pl
+    >>> @pl.graph_function(inout=("total",))
+    ... def accumulate(total, x):
+    ...     pl.ops.assign(total, total + x)
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x, y = (graph.add_variable("float32", (4,), n, mapping=0, initial_value=1) for n in "xy")
+    >>> with graph.steps() as step:
+    ...     accumulate(x, y)
+    ...     accumulate(x, y)
+    >>> engine = pl.Engine(graph, step)
+    >>> engine.run()
+    >>> engine.read(x)
+    array([3., 3., 3., 3.], dtype=float32)
+    """
+    if body is None:
+        return lambda function: GraphFunction(function, inout)
+    return GraphFunction(body, inout)

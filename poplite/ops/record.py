@@ -1,0 +1,295 @@
+"""Recording expressions: `map`, `assign` and `lower` make steps that store them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from poplite.errors import (
+    ElementTypeError,
+    GraphConnectionError,
+    TensorCreationError,
+)
+from poplite.expr.build import as_expr, bind
+from poplite.expr.formula import formula
+from poplite.expr.operand import Operand
+from poplite.expr.tree import Applied, Expr, Leaf, Reduction
+from poplite.graph.connect.ownership import check_own
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.text import why_not_writeable
+from poplite.ops.fuse.lowering import NOTES, Lowering, Root
+from poplite.ops.fuse.placement import Mappings
+from poplite.program import Sequence as Steps
+from poplite.program.recording import recorder
+from poplite.program.recording import target as append_to
+from poplite.program.sequence import check_graph
+from poplite.source import here
+from poplite.text import clipped, of_type
+
+
+def map(  # noqa: A001  (the name that PopLibs has)
+    expr: Operand | float,
+    tensors: Sequence[Tensor] = (),
+    *,
+    out: Tensor | None = None,
+    mapping: Any = None,
+    name: str = "",
+    program: Steps | None = None,
+) -> Tensor:
+    """Record the steps that compute an expression, and return the tensor that will hold it.
+
+    One vertex class is made for each structure of an expression: other tensors, numbers, shapes
+    or mappings of the same structure compile nothing. Reductions within the expression are steps
+    of their own.
+
+    Args:
+        expr: of any shape. A tensor is copied.
+        tensors: what stands for `ops.arg(0)`, `ops.arg(1)`, ... in the expression.
+        out: where the result goes: a tensor of the element type, and of the shape or one that the
+            shape is broadcast to. It may be a tensor of the expression itself, which is then
+            changed in place, but not share elements with one in another order or place.
+            Elements without a tile get one. Left out, a new variable.
+        mapping: of the new variable, as in `graph.add_variable`. Left out, it lies as the
+            operand of the result's shape whose fullest tile has least; or linearly over all
+            tiles, where operands are broadcast or use less than half of the tiles.
+        name: of the new variable and of the steps; left out, the name of the operation.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The result: `out`, or the new variable.
+
+    Raises:
+        ElementTypeError: for something that is no expression, an argument that is not given, or
+            an `out` of another type.
+        TensorCreationError: for an `out` of another shape, or one that shares elements with a
+            tensor of the expression in another order or place.
+        GraphConnectionError: for tensors of different graphs, and an `out` that cannot be
+            written.
+        InvalidTileMapping: when an element of the expression has no tile.
+        ControlProgramError: without `program=` outside of all steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (6,), "x", mapping="linear", initial_value=range(6))
+    >>> y = map((x - 1) ** 2, name="y", program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y)
+    array([ 1.,  0.,  1.,  4.,  9., 16.], dtype=float32)
+    """
+    root = Root(_bound(expr, tensors, "ops.map"), out, mapping, _name(name, expr), here())
+    (made,) = _lower([root], program, "ops.map(expression)")
+    return made
+
+
+def assign(
+    target: Tensor, expr: Operand | float, *, name: str = "assign", program: Steps | None = None
+) -> Tensor:
+    """Record the steps that store an expression in a tensor: `ops.map(expr, out=target)`.
+
+    Args:
+        target: of the element type of the expression, and of its shape or one that it is
+            broadcast to. A number is stored in all elements.
+        expr: the expression, which may read the target.
+        name: of the steps.
+        program: where they go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The target.
+
+    Raises:
+        the errors of `ops.map`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> w = graph.add_variable(pl.FLOAT, (4,), "w", mapping="linear", initial_value=1)
+    >>> _ = assign(w, w - 0.25, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(w)
+    array([0.75, 0.75, 0.75, 0.75], dtype=float32)
+    """
+    if not isinstance(target, Tensor):
+        raise ElementTypeError(
+            f"ops.assign: {clipped(target)} is no tensor",
+            at=here(),
+            found=of_type(target),
+            fix="ops.map(expression) stores one in a new tensor",
+        )
+    node = as_expr(expr, "ops.assign")
+    if not isinstance(expr, Operand):
+        from poplite.expr.build import number
+
+        node = number(expr, target.element_type, "ops.assign")
+    (made,) = _lower([Root(node, target, None, name, here())], program, "ops.assign(x, expression)")
+    return made
+
+
+def lower(
+    graph: Graph, roots: Sequence[Root | Operand], program: Steps | None = None
+) -> list[Tensor]:
+    """Record the steps of several expressions at once, with one decision of what is stored.
+
+    Args:
+        graph: of all tensors.
+        roots: expressions, or `ops.Root`s with where they go. They are stored one after the
+            other: each sees what those before it stored.
+        program: where the steps go; left out, the block of `graph.steps()` that is open.
+
+    Returns:
+        The tensors of the roots.
+
+    Raises:
+        the errors of `ops.map`, but that an `out` which shares elements with a tensor of the
+        expression is stored through a temporary tensor.
+    """
+    check_graph("lower(graph, roots, program)", graph)
+    made = [
+        each if isinstance(each, Root) else Root(as_expr(each, "ops.lower"), at=here())
+        for each in roots
+    ]
+    return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
+
+
+def explain(result: Tensor) -> str:
+    """Return what was done to compute a result of `ops.map`, `ops.assign` or `ops.lower`.
+
+    Args:
+        result: the tensor that one of them returned.
+
+    Returns:
+        A line for each part that was stored, reduced or computed again, with the reason.
+
+    Raises:
+        TensorCreationError: for a tensor that is no result.
+    """
+    notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
+    if notes is None:
+        raise TensorCreationError(
+            f"ops.explain: '{result.name}' is no result of an operation",
+            at=here(),
+            fix="a tensor that ops.map, ops.assign or ops.lower returned",
+        )
+    return "\n".join(str(note) for note in notes)
+
+
+def _lower(
+    roots: list[Root],
+    program: Steps | None,
+    usage: str,
+    graph: Graph | None = None,
+    *,
+    may_overlap: bool = False,
+) -> list[Tensor]:
+    graph = graph or _graph(roots, usage)
+    mappings = Mappings(graph)
+    for root in roots:
+        _check(mappings, root, usage)
+    target = append_to(graph, program, usage)
+    roots = [_named(root) for root in roots]
+    for root in roots:
+        if root.out is not None and not may_overlap:
+            _check_overlap(root, root.out)
+    work = Lowering(recorder(graph), mappings)
+    made = work.lower(roots)
+    work.recorder.finish(target, roots[0].name if roots else "")
+    for each in made:
+        NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
+    return made
+
+
+def _graph(roots: Sequence[Root], usage: str) -> Graph:
+    for root in roots:
+        for tensor in (*root.expr.leaves, *([] if root.out is None else [root.out])):
+            if isinstance(tensor, Tensor):
+                return tensor.graph
+    raise ElementTypeError(
+        f"{usage}: no tensor takes part",
+        at=here(),
+        found=formula(roots[0].expr) if roots else "no expression",
+        fix="out=tensor",
+    )
+
+
+def _check(mappings: Mappings, root: Root, usage: str) -> None:
+    graph = mappings.graph
+    for tensor in root.expr.leaves:
+        check_own(graph, tensor, usage, here())
+        assert isinstance(tensor, Tensor)
+        mappings.of(tensor)  # raises where an element has no tile
+    if root.expr.is_open:
+        raise ElementTypeError(
+            f"{usage}: arguments of the expression are not given",
+            at=here(),
+            found=formula(root.expr),
+            fix="ops.map(expression, [tensors])",
+        )
+    out = root.out
+    if out is None:
+        return
+    check_own(graph, out, f"{usage}, out", here())
+    if out.element_type is not root.expr.element_type:
+        raise ElementTypeError(
+            f"{usage}: out '{out.name}' is {out.element_type!r}, "
+            f"the expression {root.expr.element_type!r}",
+            at=here(),
+            found=formula(root.expr),
+            fix=f"ops.cast(expression, {out.element_type!r})",
+        )
+    if not _fits(root.expr.shape, out.shape):
+        raise TensorCreationError(
+            f"{usage}: out '{out.name}' has shape {out.shape}, the expression {root.expr.shape}",
+            at=here(),
+            found=formula(root.expr),
+            fix=f"an out of shape {root.expr.shape}",
+        )
+    if not out.is_parallel_writeable():
+        reason, fact = why_not_writeable(out)
+        raise GraphConnectionError(
+            f"{usage}: out '{out.name}' {reason}",
+            at=here(),
+            found=fact,
+            fix="a variable of graph.add_variable, each element once",
+        )
+
+
+def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:
+    if len(shape) > len(out):
+        return False
+    return all(a in (1, b) for a, b in zip(shape[::-1], out[::-1], strict=False))
+
+
+def _check_overlap(root: Root, out: Tensor) -> None:
+    """Refuse an `out` that shares elements with a tensor that is not the same view."""
+    for tensor in root.expr.leaves:
+        assert isinstance(tensor, Tensor)
+        if tensor != out and tensor.intersects_with(out):
+            raise TensorCreationError(
+                f"out '{out.name}' shares elements with '{tensor.name}' of the expression, "
+                "in another order or place",
+                at=here(),
+                found=f"out is {out!r}, read is {tensor!r}",
+                fix="the same view as out, or ops.map(...) to a new tensor and a Copy",
+            )
+
+
+def _bound(expr: Operand | float, tensors: Sequence[Tensor], what: str) -> Expr:
+    node = as_expr(expr, what)
+    return bind(node, tensors, what) if node.is_open else node
+
+
+def _name(name: str, expr: object) -> str:
+    if name:
+        return name
+    if isinstance(expr, Applied):
+        return expr.operation.name
+    if isinstance(expr, Reduction):
+        return {"add": "sum", "mul": "prod"}.get(expr.how, expr.how)
+    return "copy" if isinstance(expr, Leaf | Tensor) else "map"
+
+
+def _named(root: Root) -> Root:
+    if root.name:
+        return root
+    return Root(root.expr, root.out, root.mapping, _name("", root.expr), root.at)

@@ -1,0 +1,91 @@
+"""Reductions of expressions: the first stage computes the elements that it joins.
+
+    sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
+
+Nothing of the size of the expression is stored. The elements lie as one of its tensors, so they are
+joined in the order in which that tensor would be, and the result has the bits that it has when the
+expression is stored first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from poplite.expr.tree import ElementClass
+from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.class_text import reduction_class
+from poplite.ops.fuse.straight import Straight
+from poplite.ops.reduce.build import OPERATIONS, Builder
+from poplite.ops.reduce.order import Order, ordered
+from poplite.program.recording import Recorder
+from poplite.vertex.from_source import vertex_from_source
+from poplite.vertex.vertex import Vertex
+
+
+class Fused:
+    """An expression that is reduced.
+
+    Args:
+        body: its lines.
+        element_type: of its elements.
+        how: the reduction.
+        order: in which its elements are joined.
+        operands: the tensors of `body`, stretched to the shape of the expression, or of one
+            element.
+
+    Attributes:
+        tensors: the operands of many elements by field, flattened in that order.
+    """
+
+    def __init__(
+        self,
+        body: Straight,
+        element_type: ElementClass,
+        how: str,
+        order: Order,
+        operands: list[Tensor],
+    ) -> None:
+        self.element_type = element_type
+        self._body, self._how = body, how
+        self._scalars = {f"x{n}": t for n, t in enumerate(operands) if not t.shape}
+        self.tensors = {
+            f"x{n}": order.arranged(tensor) for n, tensor in enumerate(operands) if tensor.shape
+        }
+
+    def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
+        """Return the class that joins rows, or columns, and writes elements of a type."""
+        scalars = [int(name[1:]) for name in self._scalars]
+        text = reduction_class(self._body, scalars, self._how, out, is_columns=is_columns)
+        return vertex_from_source(text.text, text.name)
+
+    def numbers(self, count: int) -> dict[str, Any]:
+        """Return the fields of single elements and numbers, for so many vertices."""
+        made: dict[str, Any] = {
+            name: tensor.reshape((1,)).broadcast(count, 0) for name, tensor in self._scalars.items()
+        }
+        return made | {f"k{n}": each.value.item() for n, each in enumerate(self._body.numbers)}
+
+
+def reduce_fused(
+    recorder: Recorder,
+    body: Straight,
+    element_type: ElementClass,
+    main: Tensor,
+    operands: list[Tensor],
+    dims: Collection[int],
+    how: str,
+    name: str,
+) -> Tensor:
+    """Reduce an expression, and return the result.
+
+    The elements lie as `main`, a tensor of its shape; `operands` are as `Fused` takes them.
+    """
+    kept = tuple(size for d, size in enumerate(main.shape) if d not in dims)
+    graph = recorder.graph
+    result = graph.add_variable(element_type, kept, name)
+    with graph.scope(name):
+        order = ordered(main, dims, result)
+        fused = Fused(body, element_type, how, order, operands)
+        Builder(graph, OPERATIONS[how], order, False, recorder, fused).build()
+    return result

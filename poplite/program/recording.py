@@ -1,0 +1,231 @@
+"""Where operations append their steps: blocks of `graph.steps()`.
+
+    with graph.steps("update") as update:       what is recorded below goes here
+        ops.assign(w, w - rate * g)
+        update.add(Execute(by_hand))
+
+The steps of a block become part of its Sequence when the block ends; where it ends by an exception,
+none does. Blocks may stand in each other; each is a program of its own. They are open for the
+thread, or the asynchronous task, that entered them.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Self
+
+from poplite.errors import ControlProgramError
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.program.base import Program, checked
+from poplite.program.execute import Execute
+from poplite.program.sequence import Sequence, check_appended
+from poplite.source import SourceLocation, here
+
+_OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
+"""The blocks that are open, the innermost last."""
+
+
+class Steps(Sequence):
+    """A Sequence that operations append to, while its block is open.
+
+    `graph.steps(name)` makes one. A block may be entered again: more steps follow those before.
+
+    Attributes:
+        graph: the graph whose operations append to it.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    >>> with graph.steps("double") as step:
+    ...     _ = pl.ops.assign(x, x + x)
+    >>> step
+    <Sequence 'double' 1 step>
+    """
+
+    graph: Graph
+    _blocks: list[list[Program]]
+
+    def __init__(self, graph: Graph, name: str = "") -> None:
+        super().__init__(name=name)
+        object.__setattr__(self, "graph", graph.top_level_graph)
+        object.__setattr__(self, "_blocks", [])
+
+    def __enter__(self) -> Self:
+        if self._blocks:
+            raise ControlProgramError(
+                f"{self}: its block is open already",
+                at=here(),
+                fix="graph.steps() makes another one, which step.add(...) takes",
+            )
+        if self.used_at is not None:
+            super().add(Sequence())  # refuses
+        self._blocks.append([])
+        _OPEN.set((*_OPEN.get(), self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        recorded = self._blocks.pop()
+        _OPEN.set(tuple(each for each in _OPEN.get() if each is not self))
+        if kind is None:
+            for program in recorded:
+                super().add(program)
+
+    def add(self, program: Program) -> Self:
+        """Add a program behind the others; in an open block it is one of its steps."""
+        if not self._blocks:
+            super().add(program)
+            return self
+        self._blocks[-1].append(checked(program, f"Sequence, program {len(self._blocks[-1])}"))
+        return self
+
+    def mark_used(self, at: SourceLocation) -> None:
+        """Note that it became part of something; refused while its block is open."""
+        if self._blocks:
+            raise ControlProgramError(
+                f"{self}: it is used while its block is open",
+                at=at,
+                fix="use it behind the `with` statement",
+            )
+        super().mark_used(at)
+
+    def replace_last(self, old: Program, new: Program) -> bool:
+        """Put a program in the place of the last one of an open block; False for another one."""
+        block = self._blocks[-1] if self._blocks else []
+        if not block or block[-1] is not old:
+            return False
+        block[-1] = new
+        return True
+
+
+class Recorder:
+    """The steps of one operation, one after the other.
+
+    Args:
+        graph: the graph of the operation.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.steps: list[Program] = []
+
+    def compute_set(self, name: str) -> ComputeSet:
+        """Return the compute set of the next step."""
+        made = self.graph.add_compute_set(name)
+        self.steps.append(Execute(made))
+        return made
+
+    def add(self, program: Program) -> None:
+        """Add another step."""
+        self.steps.append(program)
+
+    def finish(self, target: Sequence, name: str) -> None:
+        """Append the steps to a program: as they are where there is one, else as a Sequence."""
+        if len(self.steps) == 1:
+            target.add(self.steps[0])
+        elif self.steps:
+            target.add(Sequence(*self.steps, name=name))
+
+
+class Together:
+    """Steps of operations that do not depend on each other: the first ones of all, the second ...
+
+    Operations of one block share compute sets, so that one synchronisation serves all of them.
+
+    Args:
+        graph: their graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._levels: list[tuple[list[ComputeSet], list[Program]]] = []
+
+    def at(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
+        """Return the compute set of a level, if it has one, and its other programs."""
+        while len(self._levels) <= level:
+            self._levels.append(([], []))
+        return self._levels[level]
+
+    def programs(self) -> list[Program]:
+        """Return the steps of all operations."""
+        found: list[Program] = []
+        for compute_sets, others in self._levels:
+            found += [Execute(each) for each in compute_sets]
+            found += others
+        return found
+
+
+class TogetherRecorder(Recorder):
+    """The steps of one operation among others that run together."""
+
+    def __init__(self, together: Together) -> None:
+        super().__init__(together.graph)
+        self._together, self._level = together, 0
+
+    def compute_set(self, name: str) -> ComputeSet:
+        """Return the compute set that operations share in the next step."""
+        compute_sets, _ = self._together.at(self._level)
+        self._level += 1
+        if not compute_sets:
+            compute_sets.append(self.graph.add_compute_set(name))
+        return compute_sets[0]
+
+    def add(self, program: Program) -> None:
+        """Add another step."""
+        self._together.at(self._level)[1].append(program)
+        self._level += 1
+
+    def finish(self, target: Sequence, name: str) -> None:
+        """Leave it to the block, which appends the steps of all."""
+
+
+TOGETHER: ContextVar[Together | None] = ContextVar("together", default=None)
+"""The innermost block of operations that run together."""
+
+
+def recorder(graph: Graph) -> Recorder:
+    """Return what takes the steps of an operation."""
+    together = TOGETHER.get()
+    if together is not None and together.graph is graph.top_level_graph:
+        return TogetherRecorder(together)
+    return Recorder(graph)
+
+
+def target(graph: Graph, program: object, usage: str) -> Sequence:
+    """Return the Sequence to which an operation appends; `usage` is its call, for messages."""
+    if program is not None:
+        check_appended(usage, graph, program)
+        assert isinstance(program, Sequence)
+        return program
+    return open_steps(graph, usage)
+
+
+def open_steps(graph: Graph, usage: str) -> Steps:
+    """Return the innermost open block of a graph."""
+    for steps in reversed(_OPEN.get()):
+        if steps.graph is graph.top_level_graph:
+            return steps
+    raise ControlProgramError(
+        f"{usage}: no program takes its steps",
+        at=here(),
+        found="no block of graph.steps() is open",
+        fix="with graph.steps() as step: ...; or program=pl.Sequence()",
+    )
+
+
+def innermost(usage: str) -> Steps:
+    """Return the innermost open block of any graph."""
+    if not _OPEN.get():
+        raise ControlProgramError(
+            f"{usage}: no program takes its steps",
+            at=here(),
+            found="no block of graph.steps() is open",
+            fix="with graph.steps() as step: ...",
+        )
+    return _OPEN.get()[-1]

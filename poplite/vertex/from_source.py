@@ -1,0 +1,151 @@
+r"""Vertex classes whose code is a text that the program made.
+
+    vertex_from_source("import poplite as pl\nclass Double(pl.Vertex): ...", "Double")
+
+The text is run as a module of its own.  It is kept where Python looks for source text, under the
+name of no file, so that the checks of `compute`, messages and tracebacks show its lines::
+
+    <poplite Double 3f2a91c0>:7
+
+Equal texts are one class, as long as anything refers to it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+import weakref
+from threading import RLock
+from types import CodeType
+
+from poplite.errors import ElementTypeError, PopliteError, VertexDefinitionError, did_you_mean
+from poplite.source import SourceLocation, here
+from poplite.text import clipped, of_type
+from poplite.vertex.vertex import Vertex
+
+
+def vertex_from_source(text: str, name: str) -> type[Vertex]:
+    """Make a vertex class from the text of a module.
+
+    The text is executed: it can do all that Python can, so it should be the program's own.
+    Executables with such a class are saved like others; where they are loaded, nothing of the
+    file is executed, so the class must have been made from the same text there before.
+
+    Args:
+        text: a module: its imports, constants, functions, and the class.
+        name: the name of the class.
+
+    Returns:
+        The class; for the same text and name the same one, while it is in use.
+
+    Raises:
+        ElementTypeError: when the text or the name is no text.
+        VertexDefinitionError: when the text is not Python, fails when it is run, or defines no
+            vertex class of that name; or when the class declares its fields wrongly.
+
+    >>> import poplite as pl
+    >>> text = '''
+    ... import poplite as pl
+    ...
+    ... class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+    ...
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
+    ... '''
+    >>> Double = pl.vertex_from_source(text, "Double")
+    >>> Double is pl.vertex_from_source(text, "Double"), list(Double.fields)
+    (True, ['x'])
+    """
+    values: tuple[object, ...] = text, name
+    for value in values:
+        if not isinstance(value, str):
+            raise ElementTypeError(
+                f"vertex_from_source: {clipped(value, 60)} is no text",
+                at=here(),
+                found=of_type(value),
+                fix="vertex_from_source('import poplite as pl ...', 'Double')",
+            )
+    with _lock:
+        known = _made.get((text, name))
+        if known is not None:
+            return known
+        file = _file_of(text, name)
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        try:
+            cls = _class_of(text, name, file)
+        except BaseException:
+            linecache.cache.pop(file, None)
+            raise
+        weakref.finalize(cls, linecache.cache.pop, file, None)
+        _made[text, name] = cls
+        return cls
+
+
+_made: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
+"""Classes by text and name."""
+
+_lock = RLock()
+"""Held while a class is made, so that two threads make one; a text may make classes itself."""
+
+
+def _file_of(text: str, name: str) -> str:
+    import hashlib  # 3 ms, which programs without such classes do without
+
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"<poplite {name} {digest[:16]}>"
+
+
+def _class_of(text: str, name: str, file: str) -> type[Vertex]:
+    # No module of that name is imported, and `here()` takes it for the user's.
+    names: dict[str, object] = {"__name__": file, "__file__": file}
+    try:
+        exec(_compiled(text, name, file), names)
+    except PopliteError:
+        raise
+    except Exception as error:
+        frames = traceback.walk_tb(error.__traceback__)
+        line = [number for frame, number in frames if frame.f_code.co_filename == file][-1]
+        raise VertexDefinitionError(
+            f"vertex_from_source '{name}': running the text fails: {clipped(error, 200)}",
+            at=here(),
+            found=f"{_shown(text, file, line)}",
+            fix="the text is a module: it imports what it uses",
+        ) from error
+    found = names.get(name)
+    if isinstance(found, type) and found.__module__ == file:
+        if issubclass(found, Vertex):
+            return found
+        raise VertexDefinitionError(
+            f"vertex_from_source '{name}': class {name} of the text is no vertex class",
+            at=here(),
+            found=f"its bases are {', '.join(base.__name__ for base in found.__bases__)}",
+            fix=f"class {name}(pl.Vertex)",
+        )
+    classes = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == file]
+    raise VertexDefinitionError(
+        f"vertex_from_source: the text defines no class '{name}'{did_you_mean(name, classes)}",
+        at=here(),
+        found=f"its classes: {', '.join(classes) or 'none'}",
+        fix=f"class {name}(pl.Vertex): ...",
+    )
+
+
+def _compiled(text: str, name: str, file: str) -> CodeType:
+    try:
+        return compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:  # ValueError: a null character
+        line = getattr(error, "lineno", None) or 1
+        raise VertexDefinitionError(
+            f"vertex_from_source '{name}': the text is not Python: "
+            f"{getattr(error, 'msg', None) or error}",
+            at=here(),
+            found=_shown(text, file, line),
+        ) from None
+
+
+def _shown(text: str, file: str, line: int) -> str:
+    lines = text.splitlines()
+    shown = lines[line - 1].strip() if line <= len(lines) else ""
+    return f"{SourceLocation(file, line, '<module>')}: {clipped(shown, 80)}"

@@ -1,0 +1,223 @@
+"""Blocks of steps, loops and branches: the programs they become, and what these compute."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite import ops
+from poplite.program import recording
+
+
+@pytest.fixture
+def graph() -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=2))
+
+
+def scalar(graph: pl.Graph, name: str, value: int, kind: str = "int32") -> pl.Tensor:
+    return graph.add_variable(kind, (), name, mapping=0, initial_value=value)
+
+
+def values(graph: pl.Graph, program: pl.Program, *tensors: pl.Tensor) -> list[int]:
+    engine = pl.Engine(graph, program)
+    engine.run()
+    return [int(engine.read(each)) for each in tensors]
+
+
+def kinds(program: pl.Program) -> list[str]:
+    return [type(each).__name__ for each in program.children]
+
+
+def fails(x: pl.Tensor) -> None:
+    ops.assign(x, x * 100)
+    raise KeyError
+
+
+# -- blocks ------------------------------------------------------------------------------------
+
+
+def test_a_block_takes_operations_and_programs_in_order(graph: pl.Graph) -> None:
+    x, y = scalar(graph, "x", 3), scalar(graph, "y", 0)
+    with graph.steps("outer") as step:
+        ops.assign(x, x + 1)
+        step.add(pl.Copy(x, y))
+        ops.assign(x, x * 10)
+    assert str(step) == "Sequence 'outer'"
+    assert values(graph, pl.Repeat(2, step), x, y) == [410, 41]
+
+
+def test_an_exception_appends_nothing(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 3)
+    with graph.steps() as outer:
+        ops.assign(x, x + 1)
+        inner = graph.steps()
+        with pytest.raises(KeyError), inner:
+            fails(x)
+        blocks = (
+            lambda: ops.repeat(3),
+            lambda: ops.while_(x > 0),
+            lambda: ops.if_(x > 0),
+            lambda: ops.switch(x),
+            ops.together,
+        )
+        for opened in blocks:
+            with pytest.raises(KeyError), opened():
+                fails(x)
+    assert (len(outer.programs), inner.programs) == (1, ())
+
+
+def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 3)
+    with graph.steps("open") as step:
+        for use in (lambda: pl.Repeat(2, step), lambda: pl.Engine(graph, step)):
+            with pytest.raises(pl.ControlProgramError, match="'open'.*while its block is open"):
+                use()
+        with pytest.raises(pl.ControlProgramError, match="is open already"), step:
+            pass
+    with step:
+        ops.assign(x, x + 1)
+    pl.Repeat(2, step)
+    with pytest.raises(pl.ControlProgramError, match="after it became part"), step:
+        pass
+
+
+def test_outside_of_all_blocks_both_remedies_are_named(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 3)
+    message = r"no program takes its steps(.|\n)*graph.steps\(\)(.|\n)*program="
+    with pytest.raises(pl.ControlProgramError, match=message):
+        ops.map(x + 1)
+    with pl.Graph().steps(), pytest.raises(pl.ControlProgramError, match=message):
+        ops.map(x + 1)
+    with pytest.raises(pl.ControlProgramError, match="7 is no sequence"):
+        ops.map(x + 1, program=7)  # type: ignore[arg-type]
+    assert [each.name for each in graph.space.variables] == ["x"]
+    with pytest.raises(pl.ControlProgramError, match="graph.steps"), ops.repeat(3):
+        pass
+
+
+def test_other_threads_have_blocks_of_their_own(graph: pl.Graph) -> None:
+    found: list[str] = []
+
+    def look() -> None:
+        try:
+            recording.open_steps(graph, "look")
+        except pl.ControlProgramError as error:
+            found.append(error.what)
+
+    with graph.steps():
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert found == ["look: no program takes its steps"]
+
+
+# -- loops and branches --------------------------------------------------------------------------
+
+
+def test_repeat_counts_its_index_only_where_it_is_asked_for(graph: pl.Graph) -> None:
+    total, twice = scalar(graph, "total", 0, "uint32"), scalar(graph, "twice", 0, "uint32")
+    with graph.steps() as step, ops.repeat(5) as i:
+        ops.assign(total, total + i)
+        with ops.repeat(2):
+            ops.assign(twice, twice + i)
+    with graph.steps() as other, ops.repeat(5):
+        ops.assign(total, total + 1)
+    assert kinds(other) == ["Repeat"]
+    assert values(graph, step, total, twice) == [10, 20]
+    with pytest.raises(pl.ControlProgramError, match="-1 times"), graph.steps(), ops.repeat(-1):
+        pass
+
+
+def test_while_computes_its_condition_before_every_iteration(graph: pl.Graph) -> None:
+    left, count = scalar(graph, "left", 4), scalar(graph, "count", 0)
+
+    def condition() -> pl.Expr:
+        ops.assign(left, left - 1)
+        return left > 0
+
+    with graph.steps() as step, ops.while_(condition):
+        ops.assign(count, count + 1)
+    assert kinds(step) == ["RepeatWhileTrue"]
+    assert values(graph, step, count, left) == [3, 0]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 20), (1, 10), (3, 30), (7, 70)])
+def test_if_and_switch_choose(graph: pl.Graph, value: int, expected: int) -> None:
+    mode, out = scalar(graph, "mode", value), scalar(graph, "out", 0)
+    with graph.steps() as step:
+        with ops.if_(mode) as branch:
+            ops.fill(out, 10)
+        with branch.else_():
+            ops.fill(out, 20)
+        with ops.switch(mode) as cases:
+            with cases.case(3):
+                ops.fill(out, 30)
+            with cases.case(7):
+                ops.fill(out, 70)
+    assert [each for each in kinds(step) if each != "Steps"] == ["If", "Switch"]
+    assert values(graph, step, out) == [expected]
+
+
+def test_branches_and_cases_come_once_and_in_their_place(graph: pl.Graph) -> None:
+    mode = scalar(graph, "mode", 0)
+    with graph.steps():
+        with ops.if_(mode) as branch:
+            pass
+        with branch.else_():
+            pass
+        late = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        with late, branch.else_():
+            pass
+        with ops.if_(mode) as branch:
+            pass
+        ops.assign(mode, mode + 1)
+        late = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        with late, branch.else_():
+            pass
+        with ops.switch(mode) as cases:
+            with cases.case(3), cases.default():
+                pass
+            twice = pytest.raises(pl.ControlProgramError, match="3 has a case already")
+            with twice, cases.case(3):
+                pass
+            twice = pytest.raises(pl.ControlProgramError, match="has a default already")
+            with twice, cases.default():
+                pass
+
+
+def test_a_switch_has_steps_in_its_cases_only(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 1)
+    refused = pytest.raises(pl.ControlProgramError, match="outside of its cases")
+    with graph.steps() as step, refused, ops.switch(x):
+        ops.assign(x, x + 1)
+    assert step.is_empty
+
+
+def test_together_shares_compute_sets(graph: pl.Graph) -> None:
+    x, y = (
+        graph.add_variable(pl.FLOAT, (100,), n, mapping="linear", initial_value=range(100))
+        for n in "xy"
+    )
+    with graph.steps() as step, ops.together():
+        totals = [ops.map(ops.sum(x * x)), ops.map(ops.max(y)), ops.map(y + 1)]
+    with graph.steps() as one_by_one:
+        ops.map(ops.sum(x * x))
+        ops.map(ops.max(y))
+    assert step.num_steps < one_by_one.num_steps
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(totals[0]) == (np.arange(100.0) ** 2).sum()
+    assert engine.read(totals[1]) == 99
+    np.testing.assert_array_equal(engine.read(totals[2]), np.arange(1, 101))
+
+
+def test_what_depends_on_each_other_does_not_run_together(graph: pl.Graph) -> None:
+    x, y = scalar(graph, "x", 1), scalar(graph, "y", 1)
+    with graph.steps() as step, ops.together():
+        ops.assign(x, x + 1)
+        ops.assign(y, x * 2)
+    with pytest.raises(pl.GraphCycleError, match="'x'"):
+        pl.Engine(graph, step)

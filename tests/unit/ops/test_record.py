@@ -1,0 +1,186 @@
+"""What `ops.map`, `assign` and `lower` make: vertices, memory, places; and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from poplite import ops
+
+
+@pytest.fixture
+def graph() -> pl.Graph:
+    return pl.Graph(pl.Target(tiles=4))
+
+
+def variable(graph: pl.Graph, name: str, shape: tuple[int, ...] = (24,), **more: Any) -> pl.Tensor:
+    options: dict[str, Any] = {"mapping": "linear", "initial_value": 1.0, **more}
+    return graph.add_variable(pl.FLOAT, shape, name, **options)
+
+
+def vertices(program: pl.Program) -> list[type[pl.Vertex]]:
+    """Return the classes of all vertices of a program, one for each compute set."""
+    found = []
+    waiting = [program]
+    while waiting:
+        each = waiting.pop(0)
+        waiting += each.children
+        if isinstance(each, pl.Execute):
+            (cls,) = {vertex.vertex_class for vertex in each.compute_set.vertices}
+            found.append(cls)
+    return found
+
+
+def test_one_class_for_a_structure(graph: pl.Graph) -> None:
+    x, y, z = (
+        variable(graph, "x"),
+        variable(graph, "y", (7,), mapping=2),
+        variable(graph, "z", (3, 8)),
+    )
+    with graph.steps() as step:
+        ops.map(x * 2 + 1)
+        ops.map(y * 0.5 + 7)
+        ops.map(z.flatten() * -1 + 0)
+        ops.map(z * 2 - 1)
+    first, second, third, other = vertices(step)
+    assert first is second is third
+    assert other is not first
+
+
+def test_a_tile_has_one_vertex_for_each_worker(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (96,), mapping=None)
+    for k in range(24):  # every fourth element pair
+        graph.set_tile_mapping(x[4 * k : 4 * k + 4], k % 4)
+    with graph.steps() as step:
+        y = ops.map(x + 1)
+    (execute,) = step.programs
+    assert isinstance(execute, pl.Execute)
+    assert len(execute.compute_set.vertices) <= 4 * graph.target.workers
+    assert graph.tile_mapping(y) == graph.tile_mapping(x)
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(y).tolist() == [2] * 96
+
+
+def test_results_lie_as_the_operand_that_is_spread_best(graph: pl.Graph) -> None:
+    here = variable(graph, "here", (400,), mapping=0)
+    spread = variable(graph, "spread", (400,))
+    row = variable(graph, "row", (400,), mapping=3)
+    with graph.steps() as step:
+        ops.map(here + spread, name="a")
+        ops.map(here + 1, name="b")
+        ops.map(row.reshape((20, 20))[0] + here.reshape((20, 20)), name="c", mapping=2)
+    names = [each.compute_set.name for each in step.programs if isinstance(each, pl.Execute)]
+    assert names == ["a[like spread]", "b[linear]", "c[mapping=]"]
+
+
+def test_in_place_makes_no_variable(graph: pl.Graph) -> None:
+    w, g = variable(graph, "w"), variable(graph, "g")
+    with graph.steps() as step:
+        assert ops.assign(w, w - 0.5 * g) is w
+    assert [each.name for each in graph.space.variables] == ["w", "g"]
+    (cls,) = vertices(step)
+    assert [field.role for field in cls.fields.values()] == ["inout", "input", "state"]
+
+
+def test_what_is_reduced_is_not_stored(graph: pl.Graph) -> None:
+    x, y = variable(graph, "x", (4000,)), variable(graph, "y", (4000,))
+    with graph.steps():
+        loss = ops.map(ops.sum((x - y) ** 2))
+    made = graph.space.variables[2:]
+    assert sum(each.num_elements for each in made) <= 4 * graph.target.workers + 8
+    assert "which is not stored" in ops.explain(loss)
+
+
+def test_what_is_read_twice_is_stored_where_that_is_quicker(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (40, 8))
+    with graph.steps():
+        dear = ops.map(ops.exp(x) / ops.sum(ops.exp(x), 1, keepdims=True))
+        cheap = ops.map((x - 1) * ops.sum(x - 1, 1, keepdims=True))
+    assert "stored: exp(x) (2 * 1 * 7 = 14 > 7 + 2 + 2 = 11 slots)" in ops.explain(dear)
+    assert "computed again: x - 1.0 (2 * 1 * 2 = 4 <= 2 + 2 + 2 = 6 slots)" in ops.explain(cheap)
+
+
+def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
+    x, y = variable(graph, "x"), variable(graph, "y")
+    with graph.steps() as step:
+        ops.lower(graph, [ops.Root(x + 1, out=x), ops.Root(x * 10, out=y)])
+        shifted = ops.lower(graph, [ops.Root(x[:-1] + 1, out=x[1:])])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(y).tolist() == [20] * 24
+    assert engine.read(shifted[0]).tolist() == [3] * 23
+
+
+def test_arguments_are_places_for_tensors(graph: pl.Graph) -> None:
+    blend = 0.75 * ops.arg(0) + ops.exp(ops.arg(1)) * 0
+    x, y = variable(graph, "x"), variable(graph, "y", (1,))
+    with graph.steps() as step:
+        z = ops.map(blend, [x, y])
+        with pytest.raises(pl.TensorIndexError, match=r"ops.arg\(1\), but 1 are given"):
+            ops.map(blend, [x])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(z).tolist() == [0.75] * 24
+
+
+def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
+    x, b = variable(graph, "x", (4, 6)), variable(graph, "b", (6,))
+    i = graph.add_variable(pl.INT, (4, 6), "i", mapping="linear", initial_value=0)
+    bare = graph.add_variable(pl.FLOAT, (4, 6), "bare")
+    foreign = pl.Graph().add_variable(pl.FLOAT, (4, 6), "foreign", mapping=0)
+    return [
+        (lambda: ops.map(x + 1, out=x.reshape((6, 4)).T.reshape((4, 6))), pl.TensorCreationError,
+         "'x' shares elements with 'x'(.|\n)*in another order or place"),
+        (lambda: ops.assign(b, x + 1), pl.TensorCreationError, r"shape \(6,\)(.|\n)*\(4, 6\)"),
+        (lambda: ops.assign(i, x + 1), pl.ElementTypeError, "'i' is INT, the expression FLOAT"),
+        (lambda: ops.assign(i, 0.5), pl.ElementTypeError, "0.5 beside INT"),
+        (lambda: ops.assign(x, x + i), pl.ElementTypeError, r"'x' is FLOAT, 'i' is INT"),
+        (lambda: ops.map(x + bare), pl.InvalidTileMapping, "'bare'"),
+        (lambda: ops.map(x + foreign), pl.GraphConnectionError, "'foreign' belongs to another"),
+        (lambda: ops.assign(b.reshape((1, 6)).broadcast(4, 0), x), pl.GraphConnectionError, "'b'"),
+        (lambda: ops.map(ops.arg(0) + 1), pl.TensorIndexError, r"ops.arg\(0\), but 0 are given"),
+        (lambda: ops.map(3.0), pl.ElementTypeError, "no tensor takes part"),
+        (lambda: ops.map(cast("Any", "x")), pl.ElementTypeError, "'x' is no operand"),
+        (lambda: x + 1e39, pl.SizeOverflowError, r"1e\+39 does not fit FLOAT"),
+        (lambda: i + 2**31, pl.SizeOverflowError, "2147483648 does not fit INT"),
+        (lambda: i / 2, pl.ElementTypeError, "'/': 'i' is INT"),
+        (lambda: ops.where(x, x, 0), pl.ElementTypeError, "predicate 'x' is FLOAT, not BOOL"),
+        (lambda: ops.where(cast("Any", True), x, 0), pl.ElementTypeError, "predicate True"),
+        (lambda: ops.sum(x, 2), pl.TensorIndexError, "dimension 2 of 'x', which has 2"),
+        (lambda: ops.sum(x, [0, -2]), pl.TensorIndexError, "listed twice"),
+        (lambda: ops.all(x), pl.ElementTypeError, "'x' is FLOAT"),
+        (lambda: x + b.reshape((6, 1)), pl.TensorCreationError, "size 4 in dimension 0"),
+        (lambda: ops.cast(x, pl.QUARTER), pl.ElementTypeError, "QUARTER needs metadata"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(21))
+def test_what_is_refused(graph: pl.Graph, number: int) -> None:
+    call, error, text = refusals(graph)[number]
+    with graph.steps() as step:
+        before = len(graph.space.variables), len(graph.compute_sets)
+        with pytest.raises(error, match=text):
+            call()
+        assert (len(graph.space.variables), len(graph.compute_sets)) == before
+    assert step.is_empty
+
+
+def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
+    x = variable(graph, "x")
+    e = x + 1
+    uses: list[Any] = [bool, len, list, np.asarray, lambda e: e[0], lambda e: e == e + 1]
+    uses += [lambda e: e != x, lambda e: e.T, lambda e: 1 in e]
+    for use in uses:
+        with pytest.raises(pl.ElementTypeError):
+            use(e)
+    with pytest.raises(pl.ElementTypeError, match=r"ops.assign\(x, x \+ 1\) records"):
+        exec("x += 1", {"x": x})
+    with pytest.raises(pl.PopliteError):
+        pl.Copy(cast("Any", e), x)
+    assert repr(e) == "<Expr x + 1.0 float32[24]>"
+    assert (e.leaves, e.shape, e.element_type) == ((x,), (24,), pl.FLOAT)
+    assert {e: 1}[e] == 1
