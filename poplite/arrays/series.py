@@ -57,6 +57,8 @@ class Steps:
     @property
     def step(self) -> int | None:
         """The one distance from each number to the next, or None."""
+        if len(self.digits) == 1 and self.digits[0][0] > 1:
+            return self.digits[0][1]
         digits = coalesce([digit for digit in self.digits if digit[0] != 1])
         return None if len(digits) > 1 else digits[0][1] if digits else 0
 

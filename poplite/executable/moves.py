@@ -58,7 +58,7 @@ class Moves:
             return _NO_WEIGHTS
         _, _, rows, size, far, _ = self.records.T
         weights = rows * (size // BYTES_PER_ELEMENT + BLOCK_OVERHEAD)
-        for record in np.flatnonzero(size == 0):
+        for record in np.flatnonzero(size == 0) if len(self.pieces) else ():
             weights[record] = self._piece_weights(far[record], rows[record]).sum()
         return np.asarray(weights)
 
