@@ -159,7 +159,8 @@ def explain(result: Tensor) -> str:
         result: the tensor that one of them returned.
 
     Returns:
-        A line for each part that was stored, reduced or computed again, with the reason.
+        A line for each part that was stored, reduced or computed again, with the reason; below
+        it what the vertex computes of each element: of tensors `a0`, ... and numbers `k0`, ...
 
     Raises:
         TensorCreationError: for a tensor that is no result.

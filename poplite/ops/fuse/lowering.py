@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from poplite.expr.formula import formula
 from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
@@ -19,13 +21,16 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, like, place
 from poplite.ops.fuse.storing import decide, interned
-from poplite.ops.fuse.straight import straight
+from poplite.ops.fuse.straight import Straight, in_order, straight
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
 from poplite.text import clipped_text
+
+MOST_LINES = 40
+"""Lines of a vertex that a note keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +63,7 @@ class Note:
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.
         bytes: of the tensor that holds it.
+        lines: what the vertex computes of each element.
     """
 
     what: Literal["stored", "reduced", "computed again", "copied"]
@@ -65,12 +71,14 @@ class Note:
     why: str
     vertex: str = ""
     bytes: int = 0
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, 80)}"
         by = f", by {self.vertex}" if self.vertex else ""
         size = f", {self.bytes:,} B" if self.bytes else ""
-        return f"{shown}{by}{size} ({self.why})" if self.why else f"{shown}{by}{size}"
+        why = f" ({self.why})" if self.why else ""
+        return "\n    ".join([f"{shown}{by}{size}{why}", *self.lines])
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +130,7 @@ class Lowering:
                 del self.stored[node]
 
     def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
-        for node in _in_order(expr):
+        for node in in_order(expr, {}):
             if node is not expr and node in kept and node not in self.stored:
                 self._store(node, Root(node, name=f"{root.name}/{_called(node)}"))
         if expr in self.stored:
@@ -163,7 +171,7 @@ class Lowering:
         if out.num_elements:
             compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
             vertex = add_map(self.mappings, compute_set, body, out)
-            self._note("stored", expr, f"a result, {where}", vertex, out)
+            self._note("stored", expr, f"a result, {where}", vertex, out, body)
         return out
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
@@ -211,7 +219,7 @@ class Lowering:
             expr.how,
             root.name,
         )
-        self._note("reduced", expr, "with its operand, which is not stored", "", made)
+        self._note("reduced", expr, "with its operand, which is not stored", "", made, body)
         return made.reshape(expr.shape)
 
     def _copied(self, root: Root, source: Tensor) -> Tensor:
@@ -234,8 +242,6 @@ class Lowering:
             if isinstance(expr, Number)
             else range(expr.start, expr.start + math.prod(expr.shape))
         )
-        import numpy as np
-
         numbers = np.fromiter(values, expr.element_type.dtype, len(values)).reshape(expr.shape)
         constant = self.graph.add_constant(
             expr.element_type, expr.shape, numbers, f"{root.name}/value"
@@ -247,9 +253,18 @@ class Lowering:
             root = Root(expr, out, name=root.name)
         return self._copied(root, constant)
 
-    def _note(self, what: Any, expr: Expr, why: str, vertex: str, made: Tensor) -> None:
+    def _note(
+        self,
+        what: Any,
+        expr: Expr,
+        why: str,
+        vertex: str,
+        made: Tensor,
+        body: Straight | None = None,
+    ) -> None:
         size = made.num_elements * made.element_type.size_bytes
-        self.notes.append(Note(what, formula(expr), why, vertex, size))
+        lines = () if body is None else tuple(body.lines[:MOST_LINES])
+        self.notes.append(Note(what, formula(expr), why, vertex, size, lines))
 
 
 NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
@@ -265,12 +280,6 @@ def _all(root: Expr) -> list[Expr]:
                 found[each] = None
                 waiting.append(each)
     return list(found)
-
-
-def _in_order(root: Expr) -> list[Expr]:
-    from poplite.ops.fuse.straight import in_order
-
-    return in_order(root, {})
 
 
 def _tensor(leaf: Leaf) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,11 +144,19 @@ def programs(draw: st.DrawFn) -> tuple[pl.Graph, Drawn, list[Drawn]]:
 
 @examples(60)
 @given(programs())
-def test_fused_is_unfused_is_numpy(drawn: tuple[pl.Graph, Drawn, list[Drawn]]) -> None:
+def test_fused_is_unfused_is_numpy(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[pl.Graph, Drawn, list[Drawn]]
+) -> None:
     graph, last, parts = drawn
     program = pl.Sequence()
     result = ops.map(last.expr, program=program)
     each = [ops.map(part.expr, program=program) for part in parts]
+    graph.create_host_read("result", result)
+    path = tmp_path_factory.mktemp("saved") / "drawn.pop"
+    pl.compile_graph(graph, program).save(path)
+    saved = pl.Engine(pl.Executable.load(path))
+    saved.run()
+    np.testing.assert_array_equal(saved.read("result"), last.value)
     for interpret in (False, True):
         engine = pl.Engine(graph, program, interpret=interpret)
         engine.run()
