@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import ops_maps
 
+import ops_maps
 import poplite as pl
 from rows import SETTLING, Row, in_turn, run
 

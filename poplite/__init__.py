@@ -16,144 +16,187 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from poplite import errors
 from poplite.errors import (
-    ApplicationRuntimeError,
-    CacheWarning,
-    ConstantRemappedWarning,
-    ControlProgramError,
-    CopyError,
-    ElementTypeError,
-    EmptyComputeSetWarning,
-    ErrorCode,
-    FileLoadError,
-    FloatingPointTrap,
-    GraphConnectionError,
-    GraphCycleError,
-    GraphMemoryAllocationError,
-    GraphRecursionError,
-    GraphReplicationError,
-    InvalidMachineModel,
-    InvalidOption,
-    InvalidTileMapping,
-    MemoryElemConstraintsError,
-    NoSizeSpecified,
-    PopliteError,
-    PopliteWarning,
-    SizeOverflowError,
-    StreamConnectionError,
-    StreamMemoryAllocationError,
-    TensorCreationError,
-    TensorIndexError,
-    TensorMetadataError,
-    UninitializedReadError,
-    UninitializedWarning,
-    UnknownField,
-    UnknownName,
-    UnwrittenOutputWarning,
-    VertexCompileError,
-    VertexDefinitionError,
-    WorkerRaceError,
+    ApplicationRuntimeError as ApplicationRuntimeError,
+    CacheWarning as CacheWarning,
+    ConstantRemappedWarning as ConstantRemappedWarning,
+    ControlProgramError as ControlProgramError,
+    CopyError as CopyError,
+    ElementTypeError as ElementTypeError,
+    EmptyComputeSetWarning as EmptyComputeSetWarning,
+    ErrorCode as ErrorCode,
+    FileLoadError as FileLoadError,
+    FloatingPointTrap as FloatingPointTrap,
+    GraphConnectionError as GraphConnectionError,
+    GraphCycleError as GraphCycleError,
+    GraphMemoryAllocationError as GraphMemoryAllocationError,
+    GraphRecursionError as GraphRecursionError,
+    GraphReplicationError as GraphReplicationError,
+    InvalidMachineModel as InvalidMachineModel,
+    InvalidOption as InvalidOption,
+    InvalidTileMapping as InvalidTileMapping,
+    MemoryElemConstraintsError as MemoryElemConstraintsError,
+    NoSizeSpecified as NoSizeSpecified,
+    PopliteError as PopliteError,
+    PopliteWarning as PopliteWarning,
+    SizeOverflowError as SizeOverflowError,
+    StreamConnectionError as StreamConnectionError,
+    StreamMemoryAllocationError as StreamMemoryAllocationError,
+    TensorCreationError as TensorCreationError,
+    TensorIndexError as TensorIndexError,
+    TensorMetadataError as TensorMetadataError,
+    UninitializedReadError as UninitializedReadError,
+    UninitializedWarning as UninitializedWarning,
+    UnknownField as UnknownField,
+    UnknownName as UnknownName,
+    UnwrittenOutputWarning as UnwrittenOutputWarning,
+    VertexCompileError as VertexCompileError,
+    VertexDefinitionError as VertexDefinitionError,
+    WorkerRaceError as WorkerRaceError,
 )
 
 if TYPE_CHECKING:
     from poplite import ops as ops
-    from poplite.compile.compiler import compile_graph
-    from poplite.executable.executable import Executable
-    from poplite.expr.tree import Expr
-    from poplite.graph.clone import TensorCloneDuplicationMethod, TensorCloneMethod
-    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-    from poplite.graph.compute_sets.perf_estimates import FieldData, VertexPerfEstimate
-    from poplite.graph.compute_sets.vertex_block import VertexBlock
-    from poplite.graph.graph import Graph
-    from poplite.graph.host.remote import HostFunction, RemoteBuffer
+    from poplite.compile.compiler import compile_graph as compile_graph
+    from poplite.executable.executable import Executable as Executable
+    from poplite.expr.tree import Expr as Expr
+    from poplite.graph.clone import (
+        TensorCloneDuplicationMethod as TensorCloneDuplicationMethod,
+        TensorCloneMethod as TensorCloneMethod,
+    )
+    from poplite.graph.compute_sets.compute_set import (
+        ComputeSet as ComputeSet,
+        VertexInstance as VertexInstance,
+    )
+    from poplite.graph.compute_sets.perf_estimates import (
+        FieldData as FieldData,
+        VertexPerfEstimate as VertexPerfEstimate,
+    )
+    from poplite.graph.compute_sets.vertex_block import VertexBlock as VertexBlock
+    from poplite.graph.graph import Graph as Graph
+    from poplite.graph.host.remote import (
+        HostFunction as HostFunction,
+        RemoteBuffer as RemoteBuffer,
+    )
     from poplite.graph.host.streams import (
-        DataStream,
-        DataStreamType,
-        ReplicatedStreamMode,
-        StreamCallback,
+        DataStream as DataStream,
+        DataStreamType as DataStreamType,
+        ReplicatedStreamMode as ReplicatedStreamMode,
+        StreamCallback as StreamCallback,
     )
-    from poplite.graph.mapping.tile_mapping import TileMapping
+    from poplite.graph.mapping.tile_mapping import TileMapping as TileMapping
     from poplite.graph.partition import (
-        cut,
-        detect_innermost_grouping,
-        grid_blocks,
-        map_blocks,
-        map_linearly,
-        near_square_grid,
-        spread,
+        cut as cut,
+        detect_innermost_grouping as detect_innermost_grouping,
+        grid_blocks as grid_blocks,
+        map_blocks as map_blocks,
+        map_linearly as map_linearly,
+        near_square_grid as near_square_grid,
+        spread as spread,
     )
-    from poplite.graph.storage.variable import Variable
-    from poplite.graph.tensor.concat import append, concat
-    from poplite.graph.tensor.memory_regions import SortedRegions, TileRegions
-    from poplite.graph.tensor.rearrange import TensorRearranger
-    from poplite.graph.tensor.tensor import Tensor, UpsampleMethod
-    from poplite.graph.tensor.variable_regions import VariableInterval, VarRegions
-    from poplite.machine.floating_point import FloatingPointBehaviour
-    from poplite.machine.target import Target
-    from poplite.ops.graph_function import graph_function
-    from poplite.ops.loop import counted_loop
+    from poplite.graph.storage.variable import Variable as Variable
+    from poplite.graph.tensor.concat import (
+        append as append,
+        concat as concat,
+    )
+    from poplite.graph.tensor.memory_regions import (
+        SortedRegions as SortedRegions,
+        TileRegions as TileRegions,
+    )
+    from poplite.graph.tensor.rearrange import TensorRearranger as TensorRearranger
+    from poplite.graph.tensor.tensor import (
+        Tensor as Tensor,
+        UpsampleMethod as UpsampleMethod,
+    )
+    from poplite.graph.tensor.variable_regions import (
+        VariableInterval as VariableInterval,
+        VarRegions as VarRegions,
+    )
+    from poplite.machine.floating_point import FloatingPointBehaviour as FloatingPointBehaviour
+    from poplite.machine.target import Target as Target
+    from poplite.ops.graph_function import graph_function as graph_function
+    from poplite.ops.loop import counted_loop as counted_loop
     from poplite.program import (
-        Abort,
-        AbortOnCondition,
-        AssumeEqualAcrossReplicas,
-        Block,
-        Call,
-        Copy,
-        CrossReplicaCopy,
-        ErrorProgram,
-        Execute,
-        Function,
-        If,
-        Loop,
-        PrintTensor,
-        PrintTensorFmt,
-        PrintTensorFormat,
-        Program,
-        Repeat,
-        RepeatWhileFalse,
-        RepeatWhileTrue,
-        Sequence,
-        Switch,
-        Sync,
-        SyncType,
-        WriteUndef,
+        Abort as Abort,
+        AbortOnCondition as AbortOnCondition,
+        AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
+        Block as Block,
+        Call as Call,
+        Copy as Copy,
+        CrossReplicaCopy as CrossReplicaCopy,
+        ErrorProgram as ErrorProgram,
+        Execute as Execute,
+        Function as Function,
+        If as If,
+        Loop as Loop,
+        PrintTensor as PrintTensor,
+        PrintTensorFmt as PrintTensorFmt,
+        PrintTensorFormat as PrintTensorFormat,
+        Program as Program,
+        Repeat as Repeat,
+        RepeatWhileFalse as RepeatWhileFalse,
+        RepeatWhileTrue as RepeatWhileTrue,
+        Sequence as Sequence,
+        Switch as Switch,
+        Sync as Sync,
+        SyncType as SyncType,
+        WriteUndef as WriteUndef,
     )
-    from poplite.program.cycles import cycle_count, cycle_stamp
+    from poplite.program.cycles import (
+        cycle_count as cycle_count,
+        cycle_stamp as cycle_stamp,
+    )
     from poplite.program.floating_point import (
-        ModifyFloatingPointBehaviour,
-        SetFloatingPointBehaviour,
-        SetStochasticRounding,
-        get_and_modify_floating_point_behaviour,
-        set_floating_point_behaviour,
-        set_stochastic_rounding,
+        ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
+        SetFloatingPointBehaviour as SetFloatingPointBehaviour,
+        SetStochasticRounding as SetStochasticRounding,
+        get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
+        set_floating_point_behaviour as set_floating_point_behaviour,
+        set_stochastic_rounding as set_stochastic_rounding,
     )
-    from poplite.program.function import FunctionBuffer
-    from poplite.report import Report
-    from poplite.simulator.engine import Engine
-    from poplite.source import SourceLocation
+    from poplite.program.function import FunctionBuffer as FunctionBuffer
+    from poplite.report import Report as Report
+    from poplite.simulator.engine import Engine as Engine
+    from poplite.source import SourceLocation as SourceLocation
     from poplite.types import (
-        BOOL,
-        CHAR,
-        FLOAT,
-        HALF,
-        INT,
-        LONGLONG,
-        QUARTER,
-        QUARTER_METADATA,
-        SHORT,
-        SIGNED_CHAR,
-        UNSIGNED_CHAR,
-        UNSIGNED_INT,
-        UNSIGNED_LONGLONG,
-        UNSIGNED_SHORT,
-        ElementType,
-        QuarterFormat,
-        QuarterMetadata,
+        BOOL as BOOL,
+        CHAR as CHAR,
+        FLOAT as FLOAT,
+        HALF as HALF,
+        INT as INT,
+        LONGLONG as LONGLONG,
+        QUARTER as QUARTER,
+        QUARTER_METADATA as QUARTER_METADATA,
+        SHORT as SHORT,
+        SIGNED_CHAR as SIGNED_CHAR,
+        UNSIGNED_CHAR as UNSIGNED_CHAR,
+        UNSIGNED_INT as UNSIGNED_INT,
+        UNSIGNED_LONGLONG as UNSIGNED_LONGLONG,
+        UNSIGNED_SHORT as UNSIGNED_SHORT,
+        ElementType as ElementType,
+        QuarterFormat as QuarterFormat,
+        QuarterMetadata as QuarterMetadata,
     )
-    from poplite.vertex.from_source import vertex_from_source
-    from poplite.vertex.layouts import Layout, VectorLayout, VectorListLayout
-    from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
-    from poplite.view import Interval, Intervals
+    from poplite.vertex.from_source import vertex_from_source as vertex_from_source
+    from poplite.vertex.layouts import (
+        Layout as Layout,
+        VectorLayout as VectorLayout,
+        VectorListLayout as VectorListLayout,
+    )
+    from poplite.vertex.vertex import (
+        InOut as InOut,
+        Input as Input,
+        MultiVertex as MultiVertex,
+        Output as Output,
+        State as State,
+        Vector as Vector,
+        Vertex as Vertex,
+    )
+    from poplite.view import (
+        Interval as Interval,
+        Intervals as Intervals,
+    )
 
 __version__ = "0.1.0"
 
@@ -204,149 +247,9 @@ _HOMES = {
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "BOOL",
-    "CHAR",
-    "FLOAT",
-    "HALF",
-    "INT",
-    "LONGLONG",
-    "QUARTER",
-    "QUARTER_METADATA",
-    "SHORT",
-    "SIGNED_CHAR",
-    "UNSIGNED_CHAR",
-    "UNSIGNED_INT",
-    "UNSIGNED_LONGLONG",
-    "UNSIGNED_SHORT",
-    "Abort",
-    "AbortOnCondition",
-    "ApplicationRuntimeError",
-    "AssumeEqualAcrossReplicas",
-    "Block",
-    "CacheWarning",
-    "Call",
-    "ComputeSet",
-    "ConstantRemappedWarning",
-    "ControlProgramError",
-    "CopyError",
-    "Copy",
-    "CrossReplicaCopy",
-    "DataStream",
-    "DataStreamType",
-    "ElementType",
-    "ElementTypeError",
-    "EmptyComputeSetWarning",
-    "Engine",
-    "ErrorCode",
-    "ErrorProgram",
-    "Executable",
-    "Execute",
-    "Expr",
-    "FieldData",
-    "FileLoadError",
-    "FloatingPointBehaviour",
-    "FloatingPointTrap",
-    "Function",
-    "FunctionBuffer",
-    "Graph",
-    "GraphConnectionError",
-    "GraphCycleError",
-    "GraphMemoryAllocationError",
-    "GraphRecursionError",
-    "GraphReplicationError",
-    "HostFunction",
-    "If",
-    "InOut",
-    "Input",
-    "Interval",
-    "Intervals",
-    "InvalidMachineModel",
-    "InvalidOption",
-    "InvalidTileMapping",
-    "Layout",
-    "Loop",
-    "MemoryElemConstraintsError",
-    "ModifyFloatingPointBehaviour",
-    "MultiVertex",
-    "NoSizeSpecified",
-    "Output",
-    "PopliteError",
-    "PopliteWarning",
-    "PrintTensor",
-    "PrintTensorFmt",
-    "PrintTensorFormat",
-    "Program",
-    "QuarterFormat",
-    "QuarterMetadata",
-    "RemoteBuffer",
-    "Repeat",
-    "RepeatWhileFalse",
-    "RepeatWhileTrue",
-    "ReplicatedStreamMode",
-    "Report",
-    "Sequence",
-    "SetFloatingPointBehaviour",
-    "SetStochasticRounding",
-    "SizeOverflowError",
-    "SortedRegions",
-    "SourceLocation",
-    "State",
-    "StreamCallback",
-    "StreamConnectionError",
-    "StreamMemoryAllocationError",
-    "Switch",
-    "Sync",
-    "SyncType",
-    "Target",
-    "Tensor",
-    "TensorCloneDuplicationMethod",
-    "TensorCloneMethod",
-    "TensorCreationError",
-    "TensorIndexError",
-    "TensorMetadataError",
-    "TensorRearranger",
-    "TileMapping",
-    "TileRegions",
-    "UninitializedReadError",
-    "UninitializedWarning",
-    "UnknownField",
-    "UnknownName",
-    "UnwrittenOutputWarning",
-    "UpsampleMethod",
-    "VarRegions",
-    "Variable",
-    "VariableInterval",
-    "Vector",
-    "VectorLayout",
-    "VectorListLayout",
-    "Vertex",
-    "VertexBlock",
-    "VertexCompileError",
-    "VertexDefinitionError",
-    "VertexInstance",
-    "VertexPerfEstimate",
-    "WorkerRaceError",
-    "WriteUndef",
-    "append",
-    "compile_graph",
-    "concat",
-    "counted_loop",
-    "cut",
-    "cycle_count",
-    "cycle_stamp",
-    "detect_innermost_grouping",
-    "get_and_modify_floating_point_behaviour",
-    "graph_function",
-    "grid_blocks",
-    "map_blocks",
-    "map_linearly",
-    "near_square_grid",
-    "set_floating_point_behaviour",
-    "set_stochastic_rounding",
-    "spread",
-    "vertex_from_source",
-]
+_ERRORS = [each for each in vars(errors).values() if isinstance(each, type)]
+
+__all__ = sorted([*_HOME, *(each.__name__ for each in _ERRORS if each.__name__ in globals())])
 
 
 def __getattr__(name: str) -> object:

@@ -4,5 +4,4 @@
 puts it there.  Numba is imported only to compile.
 """
 
-from poplite.jit.object_cache import cache_folder as cache_folder
-from poplite.jit.object_cache import digest as digest
+from poplite.jit.object_cache import cache_folder as cache_folder, digest as digest

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from poplite.expr.build import apply
-from poplite.expr.build import argument as _argument
-from poplite.expr.build import cast as _cast
-from poplite.expr.build import iota as _iota
+from poplite.expr.build import apply, argument as _argument, cast as _cast, iota as _iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.types import INT, ElementTypeLike

@@ -21,8 +21,7 @@ from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.ops.fuse.placement import Mappings
 from poplite.program import Sequence as Steps
-from poplite.program.recording import recorder
-from poplite.program.recording import target as append_to
+from poplite.program.recording import recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, of_type

@@ -10,14 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from poplite.report.diff import Change as Change
-    from poplite.report.diff import ReportDiff as ReportDiff
-    from poplite.report.execution import Execution as Execution
-    from poplite.report.execution import ExecutionStep as ExecutionStep
+    from poplite.report.diff import Change as Change, ReportDiff as ReportDiff
+    from poplite.report.execution import Execution as Execution, ExecutionStep as ExecutionStep
     from poplite.report.insights import Insights as Insights
     from poplite.report.program_tree import ProgramVisitor as ProgramVisitor
-    from poplite.report.report import Instrumentation as Instrumentation
-    from poplite.report.report import Report as Report
+    from poplite.report.report import Instrumentation as Instrumentation, Report as Report
     from poplite.report.trace import Trace as Trace
 
 _HOME = {

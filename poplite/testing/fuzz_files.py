@@ -41,11 +41,9 @@ from poplite.program import (
     Program,
     Repeat,
     RepeatWhileTrue,
+    Sequence as Steps,
     Switch,
     cycle_count,
-)
-from poplite.program import (
-    Sequence as Steps,
 )
 from poplite.simulator.engine import Engine
 from poplite.testing.mutations import mutated

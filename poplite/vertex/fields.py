@@ -19,8 +19,7 @@ Field forms: Poplar user guide, "Understanding vertices".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from dataclasses import field as attribute
+from dataclasses import dataclass, field as attribute
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Never, TypeVar, overload
 

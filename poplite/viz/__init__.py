@@ -25,19 +25,21 @@ is installed (`draw.graphviz_layout`).
 """
 
 from poplite.viz.draw.svg import SvgText as SvgText
-from poplite.viz.pictures import graph_dot as graph_dot
-from poplite.viz.pictures import graph_svg as graph_svg
-from poplite.viz.pictures import graph_text as graph_text
-from poplite.viz.pictures import program_svg as program_svg
-from poplite.viz.pictures import program_text as program_text
-from poplite.viz.pictures import summary_svg as summary_svg
-from poplite.viz.pictures import summary_text as summary_text
-from poplite.viz.pictures import tensor_html as tensor_html
-from poplite.viz.pictures import tensor_svg as tensor_svg
-from poplite.viz.pictures import tensor_text as tensor_text
-from poplite.viz.pictures import tiles_html as tiles_html
-from poplite.viz.pictures import tiles_svg as tiles_svg
-from poplite.viz.pictures import tiles_text as tiles_text
+from poplite.viz.pictures import (
+    graph_dot as graph_dot,
+    graph_svg as graph_svg,
+    graph_text as graph_text,
+    program_svg as program_svg,
+    program_text as program_text,
+    summary_svg as summary_svg,
+    summary_text as summary_text,
+    tensor_html as tensor_html,
+    tensor_svg as tensor_svg,
+    tensor_text as tensor_text,
+    tiles_html as tiles_html,
+    tiles_svg as tiles_svg,
+    tiles_text as tiles_text,
+)
 
 __all__ = [
     "SvgText",

@@ -20,6 +20,8 @@ instructions, are 25 % and 43 % too low: one is repeated by hardware here and wa
 other loaded its bound again each time.
 """
 
-from poplite.simulator.pricing.class_slots import Priced as Priced
-from poplite.simulator.pricing.class_slots import is_data_dependent as is_data_dependent
-from poplite.simulator.pricing.class_slots import slots_of as slots_of
+from poplite.simulator.pricing.class_slots import (
+    Priced as Priced,
+    is_data_dependent as is_data_dependent,
+    slots_of as slots_of,
+)

@@ -6,8 +6,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.vertices.partials import AddPartials, partials_cycles

@@ -20,8 +20,7 @@ from poplite.cost.exchange.latency import has_map
 from poplite.cost.exchange.locations import FEW, Locations, walk
 from poplite.cost.exchange.on_tile_copies import Rows, copy_phase, one_row_cycles
 from poplite.cost.exchange.pieces import Pieces
-from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES
-from poplite.cost.exchange.within_ipu import exchange_of_few
+from poplite.cost.exchange.within_ipu import FEW as FEW_PIECES, exchange_of_few
 from poplite.cost.spread import Spread
 from poplite.cost.step_cost import Cause, Phase
 from poplite.jit.kernels.locations import pair

@@ -30,8 +30,7 @@ from poplite.graph.tensor.text import shared, type_and_shape, why_not_writeable
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.vertex.vertex import RESERVED_NAMES, Field
-from poplite.view import View, contains_aliases, intersects
-from poplite.view import concat as concat_views
+from poplite.view import View, concat as concat_views, contains_aliases, intersects
 
 
 def check_tensor(

@@ -26,8 +26,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64, Intervals, merge, place
 from poplite.display import Displayed
 from poplite.errors import ConstantRemappedWarning
-from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE
-from poplite.graph.mapping.tile_table import Cut
+from poplite.graph.mapping.tile_table import NO_TILE as NO_TILE, Cut
 from poplite.jit.kernels.tile_table import by_tile
 from poplite.jit.native import address, native
 from poplite.source import SourceLocation

@@ -26,8 +26,10 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import SizeOverflowError
-from poplite.jit.kernels.tile_table import cut_runs as cut_runs_kernel
-from poplite.jit.kernels.tile_table import cut_strided as cut_strided_kernel
+from poplite.jit.kernels.tile_table import (
+    cut_runs as cut_runs_kernel,
+    cut_strided as cut_strided_kernel,
+)
 from poplite.jit.native import address, native
 
 if TYPE_CHECKING:

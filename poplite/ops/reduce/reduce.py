@@ -33,8 +33,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.reduce.build import OPERATIONS, Builder, Operation
 from poplite.ops.reduce.order import ordered
-from poplite.program import Copy, Program
-from poplite.program import Sequence as Steps
+from poplite.program import Copy, Program, Sequence as Steps
 from poplite.program.recording import Recorder
 from poplite.program.sequence import check_appended
 from poplite.source import here

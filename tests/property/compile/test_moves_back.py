@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from poplite.compile.copies import copied_runs
 from poplite.executable.moves import Moves, joined

@@ -1,8 +1,7 @@
 """The race check against a dense count of who writes and reads each element."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from poplite.compile.races import races
 from poplite.graph import Graph

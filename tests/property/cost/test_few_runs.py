@@ -7,8 +7,7 @@ from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.cost.exchange import phases as exchange

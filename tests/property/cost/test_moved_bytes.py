@@ -9,12 +9,10 @@ from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.cost.exchange import locations, rows_to_gather
-from poplite.cost.exchange import phases as exchange
+from poplite.cost.exchange import locations, phases as exchange, rows_to_gather
 from poplite.cost.exchange.latency import route
 from poplite.cost.exchange.phases import phases_of_compute_set, phases_of_copy
 from poplite.cost.exchange.pieces import Pieces

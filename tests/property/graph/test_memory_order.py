@@ -11,14 +11,12 @@ from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.graph.partition import detect_innermost_grouping
 from poplite.graph.tensor import memory_regions
-from poplite.view import address_sets as sets
-from poplite.view import addresses, memory_order, num_runs
+from poplite.view import address_sets as sets, addresses, memory_order, num_runs
 
 Int64 = npt.NDArray[np.int64]
 TILES = 4

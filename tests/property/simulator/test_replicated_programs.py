@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.running import both_forms

@@ -14,8 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples, thinned

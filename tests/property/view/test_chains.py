@@ -10,8 +10,7 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from poplite.testing import random_shape, random_step, random_tensor, random_variables
 from poplite.view import (

@@ -15,8 +15,7 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from poplite.arrays.digits import Digit, coalesce, pack
 from poplite.view import (

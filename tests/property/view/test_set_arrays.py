@@ -6,8 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from poplite.jit.kernels.aliasing import MARK, TEST, add_multiples, visit
 from poplite.jit.native import address, native

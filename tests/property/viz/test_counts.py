@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.program import TensorCopy

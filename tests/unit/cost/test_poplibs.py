@@ -17,8 +17,15 @@ from poplite.machine.library_facts import BINARY, BROADCAST, ROWS, UNARY, UNARY_
 from poplite.types import ELEMENT_TYPES
 from poplite.vertices import Add, CountOn
 from poplite.vertices.estimators import poplibs
-from poplite.vertices.estimators.poplibs import Element, broadcast, fill, of_tile, share, unary
-from poplite.vertices.estimators.poplibs import binary as binary_slots
+from poplite.vertices.estimators.poplibs import (
+    Element,
+    binary as binary_slots,
+    broadcast,
+    fill,
+    of_tile,
+    share,
+    unary,
+)
 from poplite.vertices.estimators.poplibs_tile import cast, dynamic_slice, multi_slice, scaled_add
 from poplite.vertices.reduce import (
     GreatestColumns,

@@ -8,8 +8,7 @@ import pytest
 from poplite.arrays import sweep
 from poplite.errors import InvalidTileMapping, SizeOverflowError
 from poplite.graph import Graph
-from poplite.graph.mapping import tile_mapping as mapping_module
-from poplite.graph.mapping import tile_table
+from poplite.graph.mapping import tile_mapping as mapping_module, tile_table
 from poplite.graph.mapping.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.mapping.tile_table import TileTable, cut_strided, split
 from poplite.graph.mapping.user_mapping import intervals_of

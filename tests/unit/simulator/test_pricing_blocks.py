@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import llvmlite.binding as llvm
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.simulator.pricing.blocks import (

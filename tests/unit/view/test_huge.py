@@ -17,15 +17,13 @@ from poplite.view import (
     Storage,
     View,
     all_of,
+    concat as concat_views,
     contains_aliases,
     contains_constant,
     intersects,
     is_contiguous,
     num_runs,
     storages,
-)
-from poplite.view import (
-    concat as concat_views,
 )
 
 SIDE = 2**15

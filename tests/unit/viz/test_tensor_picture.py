@@ -8,8 +8,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from helpers.depth import examples
 from poplite import FLOAT, INT, Target, TensorIndexError
