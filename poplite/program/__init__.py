@@ -14,83 +14,81 @@ one of several (`If`, `Switch`), from many places (`Call`)::
 A program is never changed once it is part of another, so one sub-tree may stand in many places.
 """
 
-from poplite.program.base import Program
-from poplite.program.conditional import If, Switch
-from poplite.program.copy import Copy, TensorCopy
-from poplite.program.cycles import CycleStamp, cycle_count, cycle_stamp
-from poplite.program.execute import Execute
+from poplite.program.base import (
+    Program as Program,
+)
+from poplite.program.conditional import (
+    If as If,
+    Switch as Switch,
+)
+from poplite.program.copy import (
+    Copy as Copy,
+    TensorCopy as TensorCopy,
+)
+from poplite.program.cycles import (
+    CycleStamp as CycleStamp,
+    cycle_count as cycle_count,
+    cycle_stamp as cycle_stamp,
+)
+from poplite.program.execute import (
+    Execute as Execute,
+)
 from poplite.program.floating_point import (
-    ModifyFloatingPointBehaviour,
-    SetFloatingPointBehaviour,
-    SetMode,
-    SetStochasticRounding,
-    get_and_modify_floating_point_behaviour,
-    set_floating_point_behaviour,
-    set_stochastic_rounding,
+    ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
+    SetFloatingPointBehaviour as SetFloatingPointBehaviour,
+    SetMode as SetMode,
+    SetStochasticRounding as SetStochasticRounding,
+    get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
+    set_floating_point_behaviour as set_floating_point_behaviour,
+    set_stochastic_rounding as set_stochastic_rounding,
 )
-from poplite.program.function import Call, Function
-from poplite.program.host import CodeCopy, HostCall, RemoteCopy, StreamCopy
-from poplite.program.loops import Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue
-from poplite.program.marks import Mark, Sync, SyncType, WriteUndef
-from poplite.program.printing import PrintTensor, PrintTensorFmt, PrintTensorFormat
-from poplite.program.replicated import AssumeEqualAcrossReplicas, CrossReplicaCopy
-from poplite.program.sequence import Block, Growing, Sequence
-from poplite.program.stops import Abort, AbortOnCondition, ErrorProgram, Stop
+from poplite.program.function import (
+    Call as Call,
+    Function as Function,
+)
+from poplite.program.host import (
+    CodeCopy as CodeCopy,
+    HostCall as HostCall,
+    RemoteCopy as RemoteCopy,
+    StreamCopy as StreamCopy,
+)
+from poplite.program.loops import (
+    Loop as Loop,
+    Repeat as Repeat,
+    RepeatWhile as RepeatWhile,
+    RepeatWhileFalse as RepeatWhileFalse,
+    RepeatWhileTrue as RepeatWhileTrue,
+)
+from poplite.program.marks import (
+    Mark as Mark,
+    Sync as Sync,
+    SyncType as SyncType,
+    WriteUndef as WriteUndef,
+)
+from poplite.program.printing import (
+    PrintTensor as PrintTensor,
+    PrintTensorFmt as PrintTensorFmt,
+    PrintTensorFormat as PrintTensorFormat,
+)
+from poplite.program.replicated import (
+    AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
+    CrossReplicaCopy as CrossReplicaCopy,
+)
+from poplite.program.sequence import (
+    Block as Block,
+    Growing as Growing,
+    Sequence as Sequence,
+)
+from poplite.program.stops import (
+    Abort as Abort,
+    AbortOnCondition as AbortOnCondition,
+    ErrorProgram as ErrorProgram,
+    Stop as Stop,
+)
 from poplite.program.walk import (
-    Step,
-    children_first,
-    distinct_decisions,
-    distinct_steps,
-    walk,
+    Step as Step,
+    children_first as children_first,
+    distinct_decisions as distinct_decisions,
+    distinct_steps as distinct_steps,
+    walk as walk,
 )
-
-__all__ = [
-    "Abort",
-    "AbortOnCondition",
-    "AssumeEqualAcrossReplicas",
-    "Block",
-    "Call",
-    "CodeCopy",
-    "Copy",
-    "CrossReplicaCopy",
-    "CycleStamp",
-    "ErrorProgram",
-    "Execute",
-    "Function",
-    "Growing",
-    "HostCall",
-    "If",
-    "Loop",
-    "Mark",
-    "ModifyFloatingPointBehaviour",
-    "PrintTensor",
-    "PrintTensorFmt",
-    "PrintTensorFormat",
-    "Program",
-    "RemoteCopy",
-    "Repeat",
-    "RepeatWhile",
-    "RepeatWhileFalse",
-    "RepeatWhileTrue",
-    "Sequence",
-    "SetFloatingPointBehaviour",
-    "SetMode",
-    "SetStochasticRounding",
-    "Step",
-    "Stop",
-    "StreamCopy",
-    "Switch",
-    "Sync",
-    "SyncType",
-    "TensorCopy",
-    "WriteUndef",
-    "children_first",
-    "cycle_count",
-    "cycle_stamp",
-    "distinct_decisions",
-    "distinct_steps",
-    "get_and_modify_floating_point_behaviour",
-    "set_floating_point_behaviour",
-    "set_stochastic_rounding",
-    "walk",
-]

@@ -1,5 +1,11 @@
 """What a vertex class is: fields, layouts, templates; `compute` is the language of its work."""
 
-from poplite.vertex.vertex import Field, InOut, Input, Output, State, Vector, Vertex
-
-__all__ = ["Field", "InOut", "Input", "Output", "State", "Vector", "Vertex"]
+from poplite.vertex.vertex import (
+    Field as Field,
+    InOut as InOut,
+    Input as Input,
+    Output as Output,
+    State as State,
+    Vector as Vector,
+    Vertex as Vertex,
+)

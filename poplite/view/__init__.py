@@ -12,49 +12,48 @@ shows the same elements; `parts` cuts views into parts on variables.  The arithm
 in `poplite.arrays.digits`.
 """
 
-from poplite.arrays.intervals import Interval, Intervals
-from poplite.view.aliases import contains_aliases, contains_constant, intersects
-from poplite.view.concat import concat
-from poplite.view.contiguous.chunks import chunks
-from poplite.view.contiguous.nested import runs
-from poplite.view.contiguous.regions import (
-    address_at,
-    addresses,
-    is_contiguous,
-    num_runs,
-    run_lists,
-    runs_of_many,
-    storages,
+from poplite.arrays.intervals import (
+    Interval as Interval,
+    Intervals as Intervals,
 )
-from poplite.view.equality import same_elements, sample
-from poplite.view.parts import MOST_LEVELS, one_level
-from poplite.view.slices import concat_slices
-from poplite.view.view import Cat, Storage, View, all_of, empty
-
-__all__ = [
-    "Cat",
-    "Interval",
-    "Intervals",
-    "MOST_LEVELS",
-    "Storage",
-    "View",
-    "address_at",
-    "addresses",
-    "chunks",
-    "concat",
-    "concat_slices",
-    "contains_aliases",
-    "contains_constant",
-    "empty",
-    "one_level",
-    "intersects",
-    "is_contiguous",
-    "num_runs",
-    "run_lists",
-    "runs",
-    "runs_of_many",
-    "same_elements",
-    "sample",
-    "storages",
-    "all_of",
-]
+from poplite.view.aliases import (
+    contains_aliases as contains_aliases,
+    contains_constant as contains_constant,
+    intersects as intersects,
+)
+from poplite.view.concat import (
+    concat as concat,
+)
+from poplite.view.contiguous.chunks import (
+    chunks as chunks,
+)
+from poplite.view.contiguous.nested import (
+    runs as runs,
+)
+from poplite.view.contiguous.regions import (
+    address_at as address_at,
+    addresses as addresses,
+    is_contiguous as is_contiguous,
+    num_runs as num_runs,
+    run_lists as run_lists,
+    runs_of_many as runs_of_many,
+    storages as storages,
+)
+from poplite.view.equality import (
+    same_elements as same_elements,
+    sample as sample,
+)
+from poplite.view.parts import (
+    MOST_LEVELS as MOST_LEVELS,
+    one_level as one_level,
+)
+from poplite.view.slices import (
+    concat_slices as concat_slices,
+)
+from poplite.view.view import (
+    Cat as Cat,
+    Storage as Storage,
+    View as View,
+    all_of as all_of,
+    empty as empty,
+)

@@ -6,22 +6,24 @@ the operations, `interpreted` runs the method as Python, `compiled` prepares it 
 Both forms compute the same bits; docs/arithmetic.md is the table.
 """
 
-from poplite.vertex.compute.compiled import compiled_form
-from poplite.vertex.compute.identity import ClassCode, check, code_identity, code_of, remembered
-from poplite.vertex.compute.interpreted.fields import InterpretedSelf, OutsideField
-from poplite.vertex.compute.interpreted.interpret import calls_in, interpreted
-from poplite.vertex.compute.typing.facts import Checked
-
-__all__ = [
-    "Checked",
-    "ClassCode",
-    "InterpretedSelf",
-    "OutsideField",
-    "calls_in",
-    "check",
-    "code_identity",
-    "code_of",
-    "compiled_form",
-    "interpreted",
-    "remembered",
-]
+from poplite.vertex.compute.compiled import (
+    compiled_form as compiled_form,
+)
+from poplite.vertex.compute.identity import (
+    ClassCode as ClassCode,
+    check as check,
+    code_identity as code_identity,
+    code_of as code_of,
+    remembered as remembered,
+)
+from poplite.vertex.compute.interpreted.fields import (
+    InterpretedSelf as InterpretedSelf,
+    OutsideField as OutsideField,
+)
+from poplite.vertex.compute.interpreted.interpret import (
+    calls_in as calls_in,
+    interpreted as interpreted,
+)
+from poplite.vertex.compute.typing.facts import (
+    Checked as Checked,
+)

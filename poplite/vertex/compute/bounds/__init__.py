@@ -11,8 +11,12 @@ An access without a guard is checked each time: its index is read from memory or
 `rewriting` puts it into the text, and `functions` are what the text calls.
 """
 
-from poplite.vertex.compute.bounds.functions import FUNCTIONS
-from poplite.vertex.compute.bounds.guards import conditions
-from poplite.vertex.compute.bounds.rewriting import guarded
-
-__all__ = ["FUNCTIONS", "conditions", "guarded"]
+from poplite.vertex.compute.bounds.functions import (
+    FUNCTIONS as FUNCTIONS,
+)
+from poplite.vertex.compute.bounds.guards import (
+    conditions as conditions,
+)
+from poplite.vertex.compute.bounds.rewriting import (
+    guarded as guarded,
+)
