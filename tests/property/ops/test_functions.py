@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.depth import thinned
+from helpers.depth import deep, thinned
 from poplite import ops
 from poplite.expr.operations import OPERATIONS, kind_of
 
@@ -200,7 +200,9 @@ def cases() -> list[Any]:
     for name, operation in OPERATIONS.items():
         for element in TYPES:
             if kind_of(element) in operation.text:
-                found.append(pytest.param(name, element, id=f"{name}-{element.__name__}"))
+                marks = () if element in (pl.FLOAT, pl.INT, pl.BOOL) else deep
+                case = pytest.param(name, element, id=f"{name}-{element.__name__}", marks=marks)
+                found.append(case)
     return found
 
 
