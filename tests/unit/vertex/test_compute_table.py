@@ -70,7 +70,7 @@ def source(rows: list[Row]) -> str:
             expression = re.sub(rf"\b{name}\b(?!\()", f"self.{name}{row.line}", expression)
         declared.append(f"    out{row.line}: pl.Output[pl.{row.element}]")
         body.append(f"        self.out{row.line} = {expression}")
-    head = ["import math", "import poplite as pl", "class Table(pl.Vertex):"]
+    head = ["import math", "import numpy as np", "import poplite as pl", "class Table(pl.Vertex):"]
     return "\n".join([*head, *declared, "    def compute(self):", *body]) + "\n"
 
 
