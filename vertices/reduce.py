@@ -55,7 +55,6 @@ class SumRows(Vertex, Generic[T, U]):
             first = row * length
             end = first + length
             total = self.x[first]
-            done = first + 1
             if length >= 16:
                 b, c, d = self.x[first + 1], self.x[first + 2], self.x[first + 3]
                 e, f, g = self.x[first + 4], self.x[first + 5], self.x[first + 6]
@@ -71,9 +70,11 @@ class SumRows(Vertex, Generic[T, U]):
                     h = self.join(h, self.x[i + 7])
                 total = self.join(self.join(total, b), self.join(c, d))
                 total = self.join(total, self.join(self.join(e, f), self.join(g, h)))
-                done = end - length % 8
-            for i in range(done, end):
-                total = self.join(total, self.x[i])
+                for i in range(end - length % 8, end):
+                    total = self.join(total, self.x[i])
+            else:
+                for i in range(first + 1, end):
+                    total = self.join(total, self.x[i])
             self.out[row] = total
 
     def cycles(self, target: Target) -> VertexPerfEstimate:

@@ -139,6 +139,9 @@ _OPERATIONS: Mapping[type[ast.operator | ast.cmpop], Any] = {
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
     ast.FloorDiv: np.floor_divide,
+    ast.BitOr: np.logical_or,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
     ast.Gt: np.greater,
     ast.GtE: np.greater_equal,
 }

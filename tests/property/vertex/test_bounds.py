@@ -39,7 +39,7 @@ NUMBERS = st.sampled_from(
     + ["len(self.rows[0])", "self.long"]
 )
 KINDS = ["loop", "read", "row", "store", "if", "local", "add", "row store", "assert", "place"]
-KINDS += ["set", "sum", "exchange", "row local", "row of local"]
+KINDS += ["set", "quotient", "sum", "exchange", "row local", "row of local"]
 STEPS = st.sampled_from(["", "", ", 1", ", 2", ", 3", ", -1", ", -2"])
 
 
@@ -73,13 +73,17 @@ def bodies(draw: st.DrawFn) -> str:
                 lines.append(f"{indent}for {name} in range({begin}, {stop}{step}):")
                 block(depth + 1, [*names, name], indent + "    ")
             elif kind == "if" and names:
-                lines.append(f"{indent}if {draw(st.sampled_from(names))} > 0:")
+                left = draw(st.one_of(st.sampled_from(names), NUMBERS))
+                operator = draw(st.sampled_from(["<", "<=", ">", ">=", "=="]))
+                lines.append(f"{indent}if {left} {operator} {draw(NUMBERS)}:")
                 block(depth, names, indent + "    ")
             elif kind == "local" and names:
                 lines.append(f"{indent}t{len(lines)} = {index}")
                 lines.append(f"{indent}total += self.x[t{len(lines) - 1}]")
             elif kind == "set":
                 lines.append(f"{indent}s = {index}")
+            elif kind == "quotient":
+                lines.append(f"{indent}s = {draw(NUMBERS)} // len(self.y)")
             elif kind == "sum":
                 lines.append(f"{indent}s {draw(st.sampled_from(['+=', '-=']))} {draw(NUMBERS)}")
             elif kind == "exchange":
@@ -221,7 +225,27 @@ def test_lengths_are_compared_once_before_the_loop(tmp_path: Path) -> None:
     before, _, _ = found.partition("for i")
     assert "@fits(self.x, 3, (self.n + -1) * 3 + 8)" in before
     assert "@fits(self.y, 0, self.n + -2)" in before
-    assert needed == ["@fits(self.x, 3, (self.n + -1) * 3 + 8)", "@fits(self.y, 0, self.n + -2)"]
+    assert needed == [
+        "@is_small(self.n)",
+        "@fits(self.x, 3, (self.n + -1) * 3 + 8)",
+        "@fits(self.y, 0, self.n + -2)",
+    ]
+
+
+def test_what_a_branch_skips_need_not_be_inside(tmp_path: Path) -> None:
+    body = (
+        "        size = len(self.x) // len(self.y)\n        for r in range(len(self.y)):\n"
+        "            if size >= 4:\n                total += self.x[r * size + 3]\n"
+        "            else:\n                total += self.x[r * size]"
+    )
+    _, needed = text(tmp_path, body)
+    assert needed is not None
+    size = "len(self.x) // len(self.y)"
+    assert (
+        f"({size} < 4) | @fits(self.x, 0 * ({size}) + 3, (len(self.y) + -1) * ({size}) + 3)"
+        in needed
+    )
+    assert f"({size} >= 4) | @fits(self.x, 0 * ({size}), (len(self.y) + -1) * ({size}))" in needed
 
 
 def test_locals_are_what_was_assigned_last(tmp_path: Path) -> None:

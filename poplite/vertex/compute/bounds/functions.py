@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-NUMBER_BITS = 32
-"""Bits of a small number, without its sign."""
+NUMBER_BITS = 29
+"""Bits of a small number, without its sign: the product of two, and some sums, fit 64 bits."""
 
 
 def element(owner: Any, index: int, is_inside: bool) -> Any:

@@ -25,8 +25,13 @@ from poplite.vertex.compute.bounds.spans import (
 from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.compute.typing.kinds import Kind
 
-LENGTH_BITS = 40
-"""Bits of the length of a field."""
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+}
+"""Comparisons that hold where others do not."""
 
 DEEPEST = 60
 """Nested parts of an index that are followed."""
@@ -78,8 +83,30 @@ class Guards:
                     conditions = self._of_even_rows(owner, index, site.path, self._sites.body)
                 if conditions is None:
                     return None
+                conditions = self._where_reached(site.path, conditions)
                 found.update({ast.dump(each): each for each in conditions})
         return list(found.values())
+
+    def _where_reached(self, path: Path, conditions: list[ast.expr]) -> list[ast.expr]:
+        """Return the conditions of an access, which need not hold where a branch is not taken.
+
+        The last of them says that indices are inside; the others are what its numbers need.
+        """
+        *needs, inside = conditions
+        for k, part in enumerate(path):
+            match part:
+                case (
+                    ast.If(test=ast.Compare(left=left, ops=[op], comparators=[right])),
+                    bool() as is_taken,
+                ) if type(op) in _OPPOSITES:
+                    a, b = (self._span(each, path[:k], self._sites.body) for each in (left, right))
+                    if a is None or b is None or not (a.is_exact and b.is_exact):
+                        continue
+                    other = _OPPOSITES[type(op)]() if is_taken else op
+                    needs += [*a.needs, *b.needs]
+                    skipped = ast.Compare(a.least, [other], [b.least])
+                    inside = ast.BinOp(skipped, ast.BitOr(), inside)
+        return [*needs, inside]
 
     # The guard of a site
 
@@ -203,7 +230,7 @@ class Guards:
             case ast.Call(func=ast.Name("len"), args=[owner]) if self._stays(owner, level):
                 if isinstance(owner, ast.Subscript):
                     return None  # its own row would have to be checked
-                return Span(node, node, LENGTH_BITS)
+                return Span(node, node, NUMBER_BITS, (call("is_small", node),))
             case ast.BinOp(left=left, op=op, right=right):
                 if (b := self._span(right, path, level)) is None:
                     return None
@@ -242,7 +269,7 @@ class Guards:
         if field is None or field.depth:
             return None
         if field.element.size_bytes * 8 <= NUMBER_BITS:
-            return Span(node, node, NUMBER_BITS)
+            return Span(node, node, field.element.size_bytes * 8)
         return Span(node, node, NUMBER_BITS, (call("is_small", node),))
 
 

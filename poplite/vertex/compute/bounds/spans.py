@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-MOST_BITS = 62
+MOST_BITS = 63
 """Bits of what a guard computes: more could wrap around."""
 
 MOST_PARTS = 100
@@ -71,6 +71,9 @@ def of_operation(op: ast.operator, a: Span | None, b: Span) -> Span | None:
             return _product(a, b, needs)
         case ast.FloorDiv() if known is not None and known > 0:
             return _combined(over, a, (b.least, b.most), a.bits, a.needs)
+        case ast.FloorDiv() if known is None and b.is_exact:
+            positive = ast.Compare(b.least, [ast.Gt()], [ast.Constant(0)])
+            return _combined(over, a, (b.least, b.most), a.bits, (*needs, positive))
     return None
 
 
