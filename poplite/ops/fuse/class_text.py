@@ -7,9 +7,8 @@ broadcast or the elements of a tile lie in several places::
     Rows        x0       a list of rows, as out     x1   one row for all rows
                 x2       one number for each row    x3   one number
 
-Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary code
-of a
-vertex: it can be read, interpreted, and exported.
+Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary
+code of a vertex: it can be read, interpreted, and exported.
 """
 
 from __future__ import annotations
@@ -17,21 +16,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from enum import Enum
 from typing import NamedTuple
 
-from poplite.expr.tree import ElementClass
-from poplite.ops.fuse.straight import Straight, helper_texts
-
-
-class Part(Enum):
-    """What a vertex has of an operand."""
-
-    ELEMENTS = "elements"
-    ROWS = "rows"
-    ROW = "row"
-    COLUMN = "column"
-    NUMBER = "number"
+from poplite.ops.fuse.recipe import JOINS, Body, MapRecipe, Part, Recipe, ReductionRecipe
+from poplite.ops.fuse.straight import Written, helper_texts, written
 
 
 class ClassText(NamedTuple):
@@ -50,19 +38,13 @@ _FIELDS = {
 }
 
 
-def map_class(
-    body: Straight, parts: Sequence[Part], out: ElementClass, in_place: int | None
-) -> ClassText:
-    """Return the class of a map.
+def class_text(recipe: Recipe) -> ClassText:
+    """Return the class of a recipe.
 
-    `parts` says what a vertex has of each tensor; `in_place` is the number of the tensor that the
-    result replaces, None for none.
-
-    >>> import poplite as pl
-    >>> from poplite.ops.fuse.straight import straight
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
-    >>> made = map_class(straight(x * 2, {}), [Part.ELEMENTS], pl.FLOAT, None)
-    >>> print(made.text.split("class")[1])
+    >>> from poplite.ops.fuse.recipe import Line
+    >>> from poplite.types import FLOAT
+    >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
+    >>> print(class_text(MapRecipe(body, (Part.ELEMENTS,), FLOAT)).text.split("class")[1])
      Map_430fb31f(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
@@ -76,36 +58,48 @@ def map_class(
                 self.out[i] = v0
     <BLANKLINE>
     """
+    lines = written(recipe.body)
+    if isinstance(recipe, MapRecipe):
+        return _map(recipe, lines)
+    return _reduction(recipe, lines)
+
+
+def _numbers(body: Body) -> tuple[list[str], list[str]]:
+    """Return the fields of the numbers of a body, and the lines that read them."""
+    fields = [f"k{n}: State[{each.__name__}]" for n, each in enumerate(body.numbers)]
+    return fields, [f"k{n} = self.k{n}" for n in range(len(body.numbers))]
+
+
+def _map(recipe: MapRecipe, lines: Written) -> ClassText:
+    body, parts, in_place = recipe.body, recipe.parts, recipe.in_place
     is_rows = any(part not in (Part.ELEMENTS, Part.NUMBER) for part in parts)
     own = "Vector[Vector[{}]]" if is_rows else "Vector[{}]"
     role = "Output" if in_place is None else "InOut"
-    fields = [f"out: {role}[{own.format(out.__name__)}]"]
-    for number, (tensor, part) in enumerate(zip(body.tensors, parts, strict=True)):
+    fields = [f"out: {role}[{own.format(recipe.out.__name__)}]"]
+    for number, (element, part) in enumerate(zip(body.tensors, parts, strict=True)):
         if number != in_place:
-            kind = _FIELDS[part].format(tensor.element_type.__name__)
-            fields.append(f"x{number}: Input[{kind}]")
-    fields += [f"k{n}: State[{each.element_type.__name__}]" for n, each in enumerate(body.numbers)]
+            fields.append(f"x{number}: Input[{_FIELDS[part].format(element.__name__)}]")
     before = [f"a{n} = self.x{n}" for n, part in enumerate(parts) if part is Part.NUMBER]
-    before += [f"k{n} = self.k{n}" for n in range(len(body.numbers))]
-    loops = _rows(body, parts, in_place) if is_rows else _elements(body, parts, in_place)
-    return _module("Map", fields, before + loops, body)
+    numbers, reads = _numbers(body)
+    loops = _rows(recipe, lines) if is_rows else _elements(recipe, lines)
+    return _module("Map", fields + numbers, before + reads + loops, lines)
 
 
-def _elements(body: Straight, parts: Sequence[Part], in_place: int | None) -> list[str]:
+def _elements(recipe: MapRecipe, lines: Written) -> list[str]:
     loads = [
-        f"a{n} = self.{'out' if n == in_place else f'x{n}'}[i]"
-        for n, part in enumerate(parts)
+        f"a{n} = self.{'out' if n == recipe.in_place else f'x{n}'}[i]"
+        for n, part in enumerate(recipe.parts)
         if part is Part.ELEMENTS
     ]
-    inner = [*loads, *body.lines, f"self.out[i] = {body.result}"]
+    inner = [*loads, *lines.lines, f"self.out[i] = {recipe.body.result}"]
     return ["for i in range(len(self.out)):", *_indented(inner)]
 
 
-def _rows(body: Straight, parts: Sequence[Part], in_place: int | None) -> list[str]:
+def _rows(recipe: MapRecipe, lines: Written) -> list[str]:
     rows, loads = ["out = self.out[r]"], []
-    for n, part in enumerate(parts):
-        name = "out" if n == in_place else f"x{n}"
-        if part is Part.ROWS and n != in_place:
+    for n, part in enumerate(recipe.parts):
+        name = "out" if n == recipe.in_place else f"x{n}"
+        if part is Part.ROWS and n != recipe.in_place:
             rows.append(f"x{n} = self.x{n}[r]")
         elif part is Part.COLUMN:
             rows.append(f"a{n} = self.x{n}[r]")
@@ -113,7 +107,7 @@ def _rows(body: Straight, parts: Sequence[Part], in_place: int | None) -> list[s
             loads.append(f"a{n} = {name}[i]")
         elif part is Part.ROW:
             loads.append(f"a{n} = self.x{n}[i]")
-    inner = [*loads, *body.lines, f"out[i] = {body.result}"]
+    inner = [*loads, *lines.lines, f"out[i] = {recipe.body.result}"]
     each = [*rows, "for i in range(len(out)):", *_indented(inner)]
     return ["for r in range(len(self.out)):", *_indented(each)]
 
@@ -122,7 +116,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _module(prefix: str, fields: list[str], compute: list[str], body: Straight) -> ClassText:
+def _module(prefix: str, fields: list[str], compute: list[str], body: Written) -> ClassText:
     """Return the text of a module; its name says what it computes, so that equal ones are one."""
     elements = {name for line in fields for name in re.findall(r"[A-Z][A-Z_]+", line)} | body.types
     roles = sorted({line.split(": ")[1].split("[")[0] for line in fields})
@@ -149,60 +143,47 @@ def _module(prefix: str, fields: list[str], compute: list[str], body: Straight) 
 
 # -- reductions ----------------------------------------------------------------------------------
 
-_JOIN = {
-    "add": "{0} + {1}",
-    "mul": "{0} * {1}",
-    "min": "{0} if {0} < {1} or {0} != {0} else {1}",
-    "max": "{0} if {0} > {1} or {0} != {0} else {1}",
-    "logical_and": "{0} & {1}",
-    "logical_or": "{0} | {1}",
-}
-"""One number of two, as the vertices of `poplite.vertices.reduce` join them."""
-
 LANES = "abcdefgh"
 """Running results, as those vertices have."""
 
 
-def reduction_class(
-    body: Straight, scalars: Sequence[int], how: str, out: ElementClass, *, is_columns: bool
-) -> ClassText:
-    """Return the class that computes elements and joins them, in the order of the library's.
-
-    `scalars` are the numbers of the tensors of one element; see `poplite.vertices.reduce` for rows
-    and columns.
-    """
-    fields = [f"out: Output[Vector[{out.__name__}]]"]
-    for n, tensor in enumerate(body.tensors):
-        name = tensor.element_type.__name__
-        fields.append(f"x{n}: Input[{name if n in scalars else f'Vector[{name}]'}]")
-    fields += [f"k{n}: State[{each.element_type.__name__}]" for n, each in enumerate(body.numbers)]
-    if is_columns:
+def _reduction(recipe: ReductionRecipe, lines: Written) -> ClassText:
+    """Return the class that joins elements in the order of `poplite.vertices.reduce`."""
+    body, scalars = recipe.body, recipe.scalars
+    fields = [f"out: Output[Vector[{recipe.out.__name__}]]"]
+    for n, element in enumerate(body.tensors):
+        kind = element.__name__ if n in scalars else f"Vector[{element.__name__}]"
+        fields.append(f"x{n}: Input[{kind}]")
+    numbers, reads = _numbers(body)
+    fields += numbers
+    if recipe.is_columns:
         fields.append("stride: State[UNSIGNED_INT]")
     vectors = [n for n in range(len(body.tensors)) if n not in scalars]
-    before = [f"a{n} = self.x{n}" for n in scalars]
-    before += [f"k{n} = self.k{n}" for n in range(len(body.numbers))]
-    writer = _Elements(body, vectors, _JOIN[how])
-    lines = _columns_reduced(writer) if is_columns else _rows_reduced(writer)
-    kind = {"add": "Sum", "mul": "Product"}.get(how, how.title().replace("_", ""))
-    return _module(f"{kind}{'Columns' if is_columns else 'Rows'}", fields, before + lines, body)
+    writer = _Elements(lines.lines, body.result, vectors, JOINS[recipe.how])
+    loops = _columns_reduced(writer) if recipe.is_columns else _rows_reduced(writer)
+    kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
+    name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
+    return _module(name, fields, [f"a{n} = self.x{n}" for n in scalars] + reads + loops, lines)
 
 
 class _Elements:
     """Writes the element at an index, and joins it to a running result."""
 
-    def __init__(self, body: Straight, vectors: Sequence[int], join: str) -> None:
-        self._body, self._join = body, join
+    def __init__(
+        self, lines: Sequence[str], result: str, vectors: Sequence[int], join: str
+    ) -> None:
+        self._lines, self._result, self._join = lines, result, join
         self.vectors = vectors
 
     def first(self, into: str, index: str) -> list[str]:
         """Return the lines that set a running result."""
-        return [*self._loads(index), f"{into} = {self._body.result}"]
+        return [*self._loads(index), f"{into} = {self._result}"]
 
     def joined(self, into: str, index: str) -> list[str]:
         """Return the lines that join an element to a running result."""
         return [
             *self._loads(index),
-            f"{into} = {self._join.format(into, self._body.result)}",
+            f"{into} = {self._join.format(into, self._result)}",
         ]
 
     def both(self, into: str, other: str) -> str:
@@ -210,7 +191,7 @@ class _Elements:
         return f"{into} = {self._join.format(into, other)}"
 
     def _loads(self, index: str) -> list[str]:
-        return [*(f"a{n} = self.x{n}[{index}]" for n in self.vectors), *self._body.lines]
+        return [*(f"a{n} = self.x{n}[{index}]" for n in self.vectors), *self._lines]
 
 
 def _rows_reduced(write: _Elements) -> list[str]:

@@ -20,8 +20,9 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, like, place
+from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import decide, interned
-from poplite.ops.fuse.straight import Straight, in_order, straight
+from poplite.ops.fuse.straight import Straight, in_order, straight, written
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
 from poplite.program import Copy
@@ -30,7 +31,7 @@ from poplite.source import SourceLocation
 from poplite.text import clipped_text
 
 MOST_LINES = 40
-"""Lines of a vertex that a note keeps."""
+"""Lines of a vertex that a note shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,7 @@ class Note:
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.
         bytes: of the tensor that holds it.
-        lines: what the vertex computes of each element.
+        body: what the vertex computes of each element; None without one.
     """
 
     what: Literal["stored", "reduced", "computed again", "copied"]
@@ -71,14 +72,15 @@ class Note:
     why: str
     vertex: str = ""
     bytes: int = 0
-    lines: tuple[str, ...] = ()
+    body: Body | None = None
 
     def __str__(self) -> str:
         shown = f"{self.what}: {clipped_text(self.formula, 80)}"
         by = f", by {self.vertex}" if self.vertex else ""
         size = f", {self.bytes:,} B" if self.bytes else ""
         why = f" ({self.why})" if self.why else ""
-        return "\n    ".join([f"{shown}{by}{size}{why}", *self.lines])
+        lines = [] if self.body is None else written(self.body).lines[:MOST_LINES]
+        return "\n    ".join([f"{shown}{by}{size}{why}", *lines])
 
 
 @dataclass(slots=True, eq=False)
@@ -263,7 +265,7 @@ class Lowering:
         body: Straight | None = None,
     ) -> None:
         size = made.num_elements * made.element_type.size_bytes
-        lines = () if body is None else tuple(body.lines[:MOST_LINES])
+        lines = None if body is None else body.body
         self.notes.append(Note(what, formula(expr), why, vertex, size, lines))
 
 

@@ -21,11 +21,11 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.slices import Slices
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.class_text import Part, map_class
+from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.cuts import Cuts, cuts, rects
 from poplite.ops.fuse.placement import Mappings, grain_of, held
+from poplite.ops.fuse.recipe import MapRecipe, Part
 from poplite.ops.fuse.straight import Straight
-from poplite.vertex.from_source import vertex_from_source
 
 
 class Grid(NamedTuple):
@@ -73,7 +73,7 @@ def _add_vectors(
     parts = grid.parts
     if is_listed:
         parts = [Part.ROWS if each is Part.ELEMENTS else each for each in parts]
-    text = map_class(body, parts, out.element_type, in_place)
+    cls = class_of(MapRecipe(body.body, tuple(parts), out.element_type, in_place))
     fields: dict[str, object] = {}
     ends = np.append(first, len(found.vertex)).tolist()
     for name, tensor, part in _fields(body, out, in_place, parts, grid.tensors):
@@ -84,9 +84,8 @@ def _add_vectors(
         fields[name] = (
             [ranges[a:b] for a, b in zip(ends, ends[1:], strict=False)] if is_listed else ranges
         )
-    cls = vertex_from_source(text.text, text.name)
     graph.add_vertices(compute_set, cls, tile=tile, **fields, **_numbers(body))
-    return text.name
+    return cls.__name__
 
 
 def _add_matrices(
@@ -100,16 +99,15 @@ def _add_matrices(
 ) -> str:
     _, rows, columns = grid.sizes
     where = rects(found, rows, columns)
-    text = map_class(body, grid.parts, out.element_type, in_place)
+    cls = class_of(MapRecipe(body.body, tuple(grid.parts), out.element_type, in_place))
     fields = {
         name: _cut(tensor, part, where)
         for name, tensor, part in _fields(
             body, out.reshape(grid.sizes), in_place, grid.parts, grid.tensors
         )
     }
-    cls = vertex_from_source(text.text, text.name)
     graph.add_vertices(compute_set, cls, tile=where.tile, **fields, **_numbers(body))
-    return text.name
+    return cls.__name__
 
 
 def _cut(tensor: Tensor, part: Part, where: tuple[Int64, ...]) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""A tree as numbered lines of `compute`, in which equal parts stand once.
+"""A tree as numbered lines, in which equal parts stand once.
 
     (x - y) ** 2 * 0.5          v0 = a0 - a1
                                 v1 = v0 * v0
@@ -11,11 +11,12 @@ numbers `k0`, `k1`, ..., which are fields of the vertex. So another learning rat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from poplite.expr.operations import CAST, HELPERS, cast_text
+from poplite.expr.operations import CAST, HELPERS, OPERATIONS, cast_text
 from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number
 from poplite.graph.tensor.tensor import Tensor
+from poplite.ops.fuse.recipe import Body, Line
 from poplite.types import BOOL, FLOAT, LONGLONG, UNSIGNED_LONGLONG
 
 UNSIGNED = {
@@ -28,25 +29,18 @@ UNSIGNED = {
 """The unsigned types of signed ones; others stand for themselves."""
 
 
-@dataclass(slots=True, eq=False)
-class Straight:
-    """The lines of a tree.
+class Straight(NamedTuple):
+    """An expression as lines, and what its names stand for.
 
     Attributes:
-        lines: assignments to `v0`, `v1`, ..., in an order in which they can run.
-        result: the name of the result: the last line, a leaf or a number.
+        body: the lines.
         tensors: the leaves, `a0` first.
         numbers: `k0` first.
-        helpers: names of the functions of `HELPERS` that the lines call.
-        types: names of the element types that they call.
     """
 
-    lines: list[str] = field(default_factory=list)
-    result: str = ""
-    tensors: list[Tensor] = field(default_factory=list)
-    numbers: list[Number] = field(default_factory=list)
-    helpers: set[str] = field(default_factory=set)
-    types: set[str] = field(default_factory=set)
+    body: Body
+    tensors: list[Tensor]
+    numbers: list[Number]
 
 
 def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
@@ -55,39 +49,29 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
     >>> import poplite as pl
     >>> graph = pl.Graph()
     >>> x, y = (graph.add_variable(pl.HALF, (4,), name) for name in "xy")
-    >>> straight((x - y) * (x - y), {}).lines
+    >>> written(straight((x - y) * (x - y), {}).body).lines
     ['v0 = HALF(a0 - a1)', 'v1 = HALF(v0 * v0)']
     """
-    made = Straight()
     names: dict[Expr, str] = {}
     leaves: dict[Tensor, str] = {}
-    known: dict[tuple[object, ...], str] = {}
-
-    def leaf(tensor: Tensor) -> str:
-        if tensor not in leaves:
-            leaves[tensor] = f"a{len(made.tensors)}"
-            made.tensors.append(tensor)
-        return leaves[tensor]
-
+    numbers: list[Number] = []
+    known: dict[Line, str] = {}
     for node in in_order(root, stored):
-        if node in stored and node is not root:
-            names[node] = leaf(stored[node])
-        elif isinstance(node, Leaf):
-            assert isinstance(node.tensor, Tensor)
-            names[node] = leaf(node.tensor)
-        elif isinstance(node, Number):
-            names[node] = f"k{len(made.numbers)}"
-            made.numbers.append(node)
+        if isinstance(node, Number):
+            names[node] = f"k{len(numbers)}"
+            numbers.append(node)
+        elif isinstance(node, Leaf) or (node in stored and node is not root):
+            tensor = node.tensor if isinstance(node, Leaf) else stored[node]
+            assert isinstance(tensor, Tensor)
+            names[node] = leaves.setdefault(tensor, f"a{len(leaves)}")
         else:
             assert isinstance(node, Applied), type(node)
-            operands = [names[each] for each in node.operands]
-            key = (node.operation, node.element_type, *operands)
-            if key not in known:
-                known[key] = f"v{len(made.lines)}"
-                made.lines.append(f"{known[key]} = {_text(node, operands, made)}")
-            names[node] = known[key]
-    made.result = names[root]
-    return made
+            operands = tuple([names[each] for each in node.operands])
+            line = Line(node.operation.name, node.element_type, operands)
+            names[node] = known.setdefault(line, f"v{len(known)}")
+    types = tuple([tensor.element_type for tensor in leaves])
+    kinds = tuple([number.element_type for number in numbers])
+    return Straight(Body(tuple(known), names[root], types, kinds), list(leaves), numbers)
 
 
 def in_order(root: Expr, stored: Mapping[Expr, Tensor]) -> list[Expr]:
@@ -107,25 +91,43 @@ def in_order(root: Expr, stored: Mapping[Expr, Tensor]) -> list[Expr]:
     return found
 
 
-def _text(node: Applied, operands: list[str], made: Straight) -> str:
-    """Return what a node computes, stored in its element type."""
-    operation, element = node.operation, node.element_type
-    source = node.operands[0].element_type
-    if operation is CAST:
-        text, is_exact = cast_text(source, element), True
-    else:
-        found = operation.text_for(source)
-        assert found is not None
-        text, is_exact = found, operation.is_exact
+class Written(NamedTuple):
+    """Lines as `compute` has them.
+
+    Attributes:
+        lines: assignments to `v0`, `v1`, ...
+        helpers: names of the functions of `HELPERS` that they call.
+        types: names of the element types that they call.
+    """
+
+    lines: list[str]
+    helpers: set[str]
+    types: set[str]
+
+
+def written(body: Body) -> Written:
+    """Return the lines of a body as text."""
+    made = Written([], set(), set())
+    types = body.types()
+    for number, line in enumerate(body.lines):
+        made.lines.append(f"v{number} = {_text(line, types[line.operands[0]], made)}")
+    return made
+
+
+def _text(line: Line, source: ElementClass, made: Written) -> str:
+    """Return what a line computes of operands of a type, stored in its own."""
+    operation, element = OPERATIONS.get(line.operation, CAST), line.element_type
+    text = cast_text(source, element) if operation is CAST else operation.text_for(source)
+    assert text is not None, line
     unsigned = UNSIGNED.get(source.__name__, source.__name__)
     bits = str(source.size_bytes * 8)
-    written = text.format(*operands, U=unsigned, bits=bits)
-    made.helpers |= {name for name in operation.helpers if f"{name}(" in written}
-    made.types |= {each for each in (unsigned, element.__name__) if f"{each}(" in written}
-    if is_exact or _is_stored_so(element):
-        return written
+    found = text.format(*line.operands, U=unsigned, bits=bits)
+    made.helpers.update(name for name in operation.helpers if f"{name}(" in found)
+    made.types.update(each for each in (unsigned, element.__name__) if f"{each}(" in found)
+    if operation is CAST or operation.is_exact or _is_stored_so(element):
+        return found
     made.types.add(element.__name__)
-    return f"{element.__name__}({written})"
+    return f"{element.__name__}({found})"
 
 
 def _is_stored_so(element: ElementClass) -> bool:

@@ -14,12 +14,12 @@ from typing import Any
 
 from poplite.expr.tree import ElementClass
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.class_text import reduction_class
+from poplite.ops.fuse.classes import class_of
+from poplite.ops.fuse.recipe import ReductionRecipe
 from poplite.ops.fuse.straight import Straight
 from poplite.ops.reduce.build import OPERATIONS, Builder
 from poplite.ops.reduce.order import Order, ordered
 from poplite.program.recording import Recorder
-from poplite.vertex.from_source import vertex_from_source
 from poplite.vertex.vertex import Vertex
 
 
@@ -55,9 +55,8 @@ class Fused:
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
         """Return the class that joins rows, or columns, and writes elements of a type."""
-        scalars = [int(name[1:]) for name in self._scalars]
-        text = reduction_class(self._body, scalars, self._how, out, is_columns=is_columns)
-        return vertex_from_source(text.text, text.name)
+        scalars = tuple([int(name[1:]) for name in self._scalars])
+        return class_of(ReductionRecipe(self._body.body, scalars, self._how, out, is_columns))
 
     def numbers(self, count: int) -> dict[str, Any]:
         """Return the fields of single elements and numbers, for so many vertices."""
