@@ -253,10 +253,11 @@ def together() -> Iterator[None]:
 
     The first step of all of them is one compute set, the second another one, and so on: one
     synchronisation serves all. When an engine is made, operations that do depend on each other are
-    refused, as vertices that race for an element.
+    refused, as vertices that race for an element. Operations with another `program=` take no part.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`.
+        ControlProgramError: outside of all blocks of `graph.steps()`; and, in the block, for a
+            loop, a branch, a call or another program, which do not run together with others.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -267,12 +268,15 @@ def together() -> Iterator[None]:
     <Sequence 1 step>
     """
     outer = innermost("ops.together()")
-    block = Together(outer.graph)
+    block, around = Together(outer), TOGETHER.get()
     token = TOGETHER.set(block)
     try:
         yield
     finally:
         TOGETHER.reset(token)
+    if around is not None and around.steps is outer:
+        around.join(block)
+        return
     for program in block.programs():
         outer.add(program)
 

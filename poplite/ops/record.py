@@ -191,7 +191,7 @@ def _lower(
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out)
-    work = Lowering(recorder(graph), mappings)
+    work = Lowering(recorder(graph, target), mappings)
     made = work.lower(roots)
     work.recorder.finish(target, roots[0].name if roots else "")
     for each in made:

@@ -22,6 +22,7 @@ from poplite.program.base import Program, checked
 from poplite.program.execute import Execute
 from poplite.program.sequence import Sequence, check_appended
 from poplite.source import SourceLocation, here
+from poplite.text import clipped
 
 _OPEN: ContextVar[tuple[Steps, ...]] = ContextVar("open steps", default=())
 """The blocks that are open, the innermost last."""
@@ -78,7 +79,18 @@ class Steps(Sequence):
                 super().add(program)
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others; in an open block it is one of its steps."""
+        """Add a program behind the others; in an open block it is one of its steps.
+
+        Refused in a block of `ops.together()`, whose operations are joined step by step.
+        """
+        together = TOGETHER.get()
+        if together is not None and together.steps is self:
+            raise ControlProgramError(
+                f"{self}: {clipped(program, 60)} is added in a block of ops.together()",
+                at=here(),
+                found="operations run together; loops, calls and programs made by hand do not",
+                fix="add it in front of the block, or behind it",
+            )
         if not self._blocks:
             super().add(program)
             return self
@@ -139,11 +151,11 @@ class Together:
     Operations of one block share compute sets, so that one synchronisation serves all of them.
 
     Args:
-        graph: their graph.
+        steps: where they go. Operations that append to another program take no part.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
         self._levels: list[tuple[list[ComputeSet], list[Program]]] = []
 
     def at(self, level: int) -> tuple[list[ComputeSet], list[Program]]:
@@ -151,6 +163,13 @@ class Together:
         while len(self._levels) <= level:
             self._levels.append(([], []))
         return self._levels[level]
+
+    def join(self, inner: Together) -> None:
+        """Run the steps of a block that stood in this one with those of the same level."""
+        for level, (compute_sets, others) in enumerate(inner._levels):
+            own_sets, own_others = self.at(level)
+            own_sets += compute_sets
+            own_others += others
 
     def programs(self) -> list[Program]:
         """Return the steps of all operations."""
@@ -165,7 +184,7 @@ class TogetherRecorder(Recorder):
     """The steps of one operation among others that run together."""
 
     def __init__(self, together: Together) -> None:
-        super().__init__(together.graph)
+        super().__init__(together.steps.graph)
         self._together, self._level = together, 0
 
     def compute_set(self, name: str) -> ComputeSet:
@@ -189,10 +208,10 @@ TOGETHER: ContextVar[Together | None] = ContextVar("together", default=None)
 """The innermost block of operations that run together."""
 
 
-def recorder(graph: Graph) -> Recorder:
-    """Return what takes the steps of an operation."""
+def recorder(graph: Graph, target: Sequence) -> Recorder:
+    """Return what takes the steps of an operation that appends to a program."""
     together = TOGETHER.get()
-    if together is not None and together.graph is graph.top_level_graph:
+    if together is not None and together.steps is target:
         return TogetherRecorder(together)
     return Recorder(graph)
 

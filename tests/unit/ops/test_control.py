@@ -221,3 +221,38 @@ def test_what_depends_on_each_other_does_not_run_together(graph: pl.Graph) -> No
         ops.assign(y, x * 2)
     with pytest.raises(pl.GraphCycleError, match="'x'"):
         pl.Engine(graph, step)
+
+
+def test_together_takes_the_operations_of_its_program_only(graph: pl.Graph) -> None:
+    x, y, z = (scalar(graph, name, 1) for name in "xyz")
+    other = pl.Sequence()
+    with graph.steps() as step, ops.together():
+        ops.assign(x, x + 1)
+        ops.assign(y, y * 2, program=other)
+        with ops.together():
+            ops.assign(z, z - 1)
+    assert (kinds(step), kinds(other)) == (["Execute", "Execute"], ["Execute"])
+    assert values(graph, pl.Sequence(step, other), x, y, z) == [2, 2, 0]
+
+
+def test_what_does_not_run_together_is_refused(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 1)
+
+    @pl.graph_function
+    def twice(t: pl.Tensor) -> pl.Tensor:
+        return ops.map(t * 2)
+
+    def repeated() -> None:
+        with ops.repeat(3):
+            ops.assign(x, x + 1)
+
+    def branched() -> None:
+        with ops.if_(x > 0):
+            ops.assign(x, x + 1)
+
+    with graph.steps() as step:
+        for use in (repeated, branched, lambda: twice(x), lambda: step.add(pl.WriteUndef(x))):
+            refused = pytest.raises(pl.ControlProgramError, match="in a block of ops.together")
+            with refused, ops.together():
+                use()
+    assert step.is_empty
