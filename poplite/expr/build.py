@@ -19,7 +19,7 @@ from poplite.errors import (
     TensorCreationError,
     TensorIndexError,
 )
-from poplite.expr.formula import formula
+from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.operand import Operand
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
 from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
@@ -352,8 +352,10 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
 
 def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all."""
-    operand = as_expr(value, f"ops.{how}")
-    listed = _dims(dims, how)
+    called = f"ops.{REDUCTIONS.get(how, how)}"
+    operand, listed = as_expr(value, called), _dims(dims, called)
+    if operand.is_open and listed == ():
+        return operand
     if operand.is_open:
         return Reduction(how, operand, listed or (), keepdims, None, None)
     rank = operand.rank
@@ -361,19 +363,19 @@ def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     for d, given in zip(chosen, listed or (), strict=False):
         if not 0 <= d < rank:
             raise TensorIndexError(
-                f"ops.{how}: dimension {given} of {_shown(operand)}, which has {rank}",
+                f"{called}: dimension {given} of {_shown(operand)}, which has {rank}",
                 at=here(),
                 found=repr(operand),
                 fix=f"a dimension from 0 to {rank - 1}" if rank else "no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(
-            f"ops.{how}: a dimension is listed twice: {clipped(dims)}",
+            f"{called}: a dimension is listed twice: {clipped(dims)}",
             at=here(),
             found=repr(operand),
             fix="each dimension once",
         )
-    _check_reducible(how, operand)
+    _check_reducible(how, operand, called)
     sizes = enumerate(operand.shape)
     if keepdims:
         shape = tuple(1 if d in chosen else size for d, size in sizes)
@@ -382,7 +384,7 @@ def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     return Reduction(how, operand, tuple(sorted(chosen)), keepdims, shape, operand.element_type)
 
 
-def _dims(dims: object, how: str) -> tuple[int, ...] | None:
+def _dims(dims: object, called: str) -> tuple[int, ...] | None:
     if dims is None:
         return None
     try:
@@ -391,19 +393,19 @@ def _dims(dims: object, how: str) -> tuple[int, ...] | None:
         return (operator.index(dims),)  # type: ignore[arg-type]
     except TypeError:
         raise TensorIndexError(
-            f"ops.{how}: {clipped(dims)} are no dimensions",
+            f"{called}: {clipped(dims)} are no dimensions",
             at=here(),
             found=of_type(dims),
             fix="a number, or a list such as [0, 1]; left out, all dimensions",
         ) from None
 
 
-def _check_reducible(how: str, operand: Expr) -> None:
+def _check_reducible(how: str, operand: Expr, called: str) -> None:
     kind: Kind | None = kind_of(operand.element_type)
     is_logical = how.startswith("logical")
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
-            f"ops.{how}: {_shown(operand)} is {operand.element_type!r}",
+            f"{called}: {_shown(operand)} is {operand.element_type!r}",
             at=here(),
             found=repr(operand),
             fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",
@@ -414,9 +416,13 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     """Return the error of `x += y` and the like."""
     what = f"'{symbol}='"
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
+    two = f"({two})" if " " in two else two
+    fix = f"ops.assign({one}, {one} {symbol} {two}) records the change"
+    if isinstance(operand, Expr):
+        fix = f"e = e {symbol} {two} is another expression; ops.assign(t, e) stores one in a tensor"
     return ElementTypeError(
         f"{what}: nothing is changed while a graph is built",
         at=here(),
         found=f"{one} {symbol}= {two}",
-        fix=f"ops.assign({one}, {one} {symbol} {two}) records the change",
+        fix=fix,
     )
