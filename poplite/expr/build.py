@@ -350,9 +350,9 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
     return bound(expr)
 
 
-def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
+def reduction(how: str, value: object, dims: object, keepdims: bool, called: str = "") -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all."""
-    called = f"ops.{REDUCTIONS.get(how, how)}"
+    called = called or f"ops.{REDUCTIONS.get(how, how)}"
     operand, listed = as_expr(value, called), _dims(dims, called)
     if operand.is_open and listed == ():
         return operand
