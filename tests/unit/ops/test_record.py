@@ -77,6 +77,22 @@ def test_results_lie_as_the_operand_that_is_spread_best(graph: pl.Graph) -> None
     assert names == ["a[like spread]", "b[linear]", "c[mapping=]"]
 
 
+def test_an_out_in_another_place_is_refused_with_both_views(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (6, 6))
+    with graph.steps() as step:
+        with pytest.raises(pl.TensorCreationError) as refused:
+            ops.assign(x[1:], x[:-1] + 1)
+        found = "out is float32[5, 6]: x from 6, extent:stride (5:6) (6:1); "
+        found += (
+            "read is float32[5, 6]: x from 0, extent:stride (5:6) (6:1); both hold 'x'[1:5, 0:6]"
+        )
+        assert refused.value.found == found
+        ops.copy(ops.map(x[:-1] + 1), x[1:])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(x)[:, 0].tolist() == [1, 2, 2, 2, 2, 2]
+
+
 def test_in_place_makes_no_variable(graph: pl.Graph) -> None:
     w, g = variable(graph, "w"), variable(graph, "g")
     with graph.steps() as step:
@@ -113,6 +129,7 @@ def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
     engine.run()
     assert engine.read(y).tolist() == [20] * 24
     assert engine.read(shifted[0]).tolist() == [3] * 23
+    assert "/temporary, 92 B (out shares elements with what is read)" in ops.explain(shifted[0])
 
 
 def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
