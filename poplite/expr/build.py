@@ -113,16 +113,19 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 f"{_shown(other)} is {other.element_type!r}",
                 at=here(),
                 found="tensors of different types are not mixed",
-                fix=f"ops.cast({_shown(other)}, {element!r})",
+                fix=f"ops.cast({clipped_text(formula(other), _SHOWN)}, {element!r})",
             )
     kind = kind_of(element)
     if operation.text_for(element) is None:
+        to = "INT" if "int" in operation.text else "FLOAT"
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
-            fix="ops.cast(x, FLOAT) first" if kind is None else operation.fix or "ops.cast first",
+            fix="ops.cast(x, FLOAT) first"
+            if kind is None
+            else operation.fix or f"ops.cast(x, {to}) first",
         )
     return element
 

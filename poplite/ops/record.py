@@ -279,11 +279,12 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
     for tensor in root.expr.leaves:
         assert isinstance(tensor, Tensor)
         if tensor != out and tensor.intersects_with(out):
+            views = f"out is {_view(out)}; read is {_view(tensor)}"
             raise TensorCreationError(
-                f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the expression, "
-                "in another order or place",
+                f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the "
+                "expression, in another order or place",
                 at=here(),
-                found=f"out is {_view(out)}; read is {_view(tensor)}; both hold {shared(out, tensor)}",
+                found=f"{views}; both hold {shared(out, tensor)}",
                 fix="the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
             )
 

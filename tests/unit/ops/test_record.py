@@ -191,6 +191,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: ops.sum(x, [0, -2]), pl.TensorIndexError, "listed twice"),
         (lambda: ops.all(x), pl.ElementTypeError, "'x' is FLOAT"),
         (lambda: x + b.reshape((6, 1)), pl.TensorCreationError, "size 4 in dimension 0"),
+        (lambda: x << 1, pl.ElementTypeError, r"'<<': 'x' is FLOAT(.|\n)*ops.cast\(x, INT\) first"),
         (lambda: ops.all(x > 0, 2), pl.TensorIndexError, "ops.all: dimension 2 of x > 0.0"),
         (lambda: loose.sum(x, 0.5), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
         (lambda: loose.map(ops.arg(0) + 1, x), pl.ElementTypeError, "'x', a tensor, not a list"),
@@ -202,7 +203,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(28))
+@pytest.mark.parametrize("number", range(29))
 def test_what_is_refused(graph: pl.Graph, number: int) -> None:
     call, error, text = refusals(graph)[number]
     with graph.steps() as step:
