@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphRecursionError
+from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
@@ -60,12 +61,21 @@ class GraphFunction(Generic[P, R]):
         Raises:
             ControlProgramError: outside of any steps, when no argument is a tensor, an argument
                 is not hashable, or something other than tensors is returned.
+            ElementTypeError: when an argument or a result is an expression.
             GraphRecursionError: when the function calls itself.
             PopliteError: for tensors of several graphs, and as the body.
         """
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments = dict(bound.arguments)
+        for name, value in arguments.items():
+            if isinstance(value, Expr):
+                raise ElementTypeError(
+                    f"graph_function '{self.__name__}': argument {name} is not a tensor",
+                    at=here(),
+                    found=repr(value),
+                    fix=stored_first(value, ""),
+                )
         tensors = {name: value for name, value in arguments.items() if isinstance(value, Tensor)}
         if not tensors:
             raise ControlProgramError(
@@ -150,7 +160,7 @@ class GraphFunction(Generic[P, R]):
                     "which is no tensor",
                     at=here(),
                     found=of_type(each),
-                    fix="return tensors, a tuple or list of them, or nothing",
+                    fix=stored_first(each, "return tensors, a tuple or list of them, or nothing"),
                 )
 
 
