@@ -30,6 +30,9 @@ from poplite.types import BOOL, INT, element_type
 _SHOWN = 60
 """Characters of an operand in a message."""
 
+_QUARTER = "a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
+"""The remedy for an operand of QUARTER."""
+
 
 def as_expr(value: object, what: str) -> Expr:
     """Return an operand as a node; `what` is the operation that takes it.
@@ -117,15 +120,13 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
             )
     kind = kind_of(element)
     if operation.text_for(element) is None:
-        to = "INT" if "int" in operation.text else "FLOAT"
+        fix = operation.fix or f"ops.cast(x, {'INT' if 'int' in operation.text else 'FLOAT'}) first"
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
-            fix="ops.cast(x, FLOAT) first"
-            if kind is None
-            else operation.fix or f"ops.cast(x, {to}) first",
+            fix=_QUARTER if kind is None else fix,
         )
     return element
 
@@ -293,7 +294,7 @@ def cast(value: object, to: object) -> Expr:
                 f"ops.cast: {each!r} needs metadata, which an expression has not",
                 at=here(),
                 found=repr(operand),
-                fix="a vertex reads QUARTER as float32 numbers, and rounds to it where it stores",
+                fix=_QUARTER,
             )
     return Applied(CAST, (operand,), operand._shape, element)
 
@@ -406,12 +407,13 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
 def _check_reducible(how: str, operand: Expr, called: str) -> None:
     kind: Kind | None = kind_of(operand.element_type)
     is_logical = how.startswith("logical")
+    fix = "a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first"
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
             f"{called}: {_shown(operand)} is {operand.element_type!r}",
             at=here(),
             found=repr(operand),
-            fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",
+            fix=_QUARTER if kind is None else fix,
         )
 
 
