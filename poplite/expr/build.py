@@ -417,6 +417,56 @@ def _check_reducible(how: str, operand: Expr, called: str) -> None:
         )
 
 
+_NUMPYS_NAMES = {
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "fmod": "remainder_trunc",
+    "invert": "bitwise_not",
+    "isfinite": "is_finite",
+    "isinf": "is_inf",
+    "isnan": "is_nan",
+    "left_shift": "shift_left",
+    "right_shift": "shift_right",
+    "rint": "round",
+}
+"""Operations that NumPy names otherwise."""
+
+_NUMPYS_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+
+def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
+    """Return what an operator between NumPy's numbers and an operand makes.
+
+    Raises ElementTypeError for functions of NumPy, with the operation that stands for one.
+    """
+    name, called = _NUMPYS_NAMES.get(function, function), f"np.{function}"
+    is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)
+    if method == "__call__" and is_beside and name in ("equal", "not_equal"):
+        other = next(each for each in inputs if each is not operand)
+        return (operand.__eq__(other) is True) == (name == "equal")
+    if method == "__call__" and is_beside and name in OPERATIONS and OPERATIONS[name].symbol:
+        # Comparisons bring numbers as arrays of rank 0.
+        return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
+    if method != "__call__":
+        name, called = _NUMPYS_REDUCTIONS.get(function, ""), f"{called}.{method}"
+    is_known = name in OPERATIONS or method != "__call__" and name
+    raise ElementTypeError(
+        f"{called}: NumPy computes values, and an operand holds none while a graph is built",
+        at=here(),
+        found=repr(operand),
+        fix=f"ops.{name}" if is_known else "engine.read(t) returns the values after a run",
+    )
+
+
 def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     """Return the error of `x += y` and the like."""
     what = f"'{symbol}='"

@@ -144,6 +144,26 @@ def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
     assert [engine.read(each)[0] for each in (x, y, z, made[2])] == [3, 5, 5, 5]
 
 
+def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.Graph) -> None:
+    x: Any = variable(graph, "x")
+    assert repr(np.float32(2) - x) == "<Expr 2.0 - x float32[24]>"
+    assert repr(np.int64(2) < x + 1) == "<Expr 2.0 < x + 1.0 bool[24]>"
+    assert (np.float32(2) == x, x == np.float32(2), x != np.float32(2)) == (False, False, True)
+    assert np.float32(2) != x
+    for use, name in (
+        (lambda: np.exp(x), "ops.exp"),
+        (lambda: np.arctan2(x, x + 1), "ops.atan2"),
+        (lambda: np.add(x, x), "ops.add"),
+        (lambda: np.sum(x + 1), "ops.sum"),
+        (lambda: np.isnan(x), "ops.is_nan"),
+        (lambda: np.hypot(x, x), "engine.read"),
+        (lambda: np.float32(2) == x + 1, "ops.equal"),
+        (lambda: np.ones(24) * x, "graph.add_constant"),
+    ):
+        with pytest.raises(pl.ElementTypeError, match=name):
+            use()
+
+
 def test_a_formula_means_what_it_shows(graph: pl.Graph) -> None:
     i = graph.add_variable(pl.INT, (4,), "i")
     assert repr((-2) ** i) == "<Expr (-2) ** i int32[4]>"
@@ -238,6 +258,9 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
     e = x + 1
     uses: list[Any] = [bool, len, list, np.asarray, lambda e: e[0], lambda e: e == e + 1]
     uses += [lambda e: e != x, lambda e: e.T, lambda e: 1 in e]
+    assert not hasattr(e, "reshape")
+    with pytest.raises(AttributeError, match="an expression has no 'reshape'(.|\n)*store it first"):
+        cast("Any", e).reshape((2, 12))
     for use in uses:
         with pytest.raises(pl.ElementTypeError):
             use(e)
