@@ -301,12 +301,23 @@ def cast(value: object, to: object) -> Expr:
 
 def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     """Return whole numbers by position; see `poplite.ops.iota`."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(operator.index(size) for size in shape)
+    try:
+        listed = shape if isinstance(shape, Iterable) else (shape,)
+        sizes, first = tuple(operator.index(size) for size in listed), operator.index(start)
+    except TypeError:
+        sizes, first = (-1,), 0
     element = element_type(to)  # type: ignore[arg-type]
-    last = start + max(math.prod(sizes) - 1, 0)
-    for each in (start, last):
+    if min(sizes, default=0) < 0 or kind_of(element) is None:
+        raise TensorCreationError(
+            f"ops.iota: {clipped(shape)} of {element!r} from {clipped(start)}",
+            at=here(),
+            found="sizes are whole numbers from 0, and the start is a whole number, too",
+            fix="ops.iota((2, 3), INT, start=1)",
+        )
+    last = first + max(math.prod(sizes) - 1, 0)
+    for each in (first, last):
         number(each, element, "ops.iota")
-    return Iota(sizes, element, start)
+    return Iota(sizes, element, first)
 
 
 def argument(index: int) -> Expr:

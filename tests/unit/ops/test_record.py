@@ -150,7 +150,7 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
     assert repr(np.int64(2) < x + 1) == "<Expr 2.0 < x + 1.0 bool[24]>"
     assert (np.float32(2) == x, x == np.float32(2), x != np.float32(2)) == (False, False, True)
     assert np.float32(2) != x
-    for use, name in (
+    uses: list[Any] = [
         (lambda: np.exp(x), "ops.exp"),
         (lambda: np.arctan2(x, x + 1), "ops.atan2"),
         (lambda: np.add(x, x), "ops.add"),
@@ -159,7 +159,8 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
         (lambda: np.hypot(x, x), "engine.read"),
         (lambda: np.float32(2) == x + 1, "ops.equal"),
         (lambda: np.ones(24) * x, "graph.add_constant"),
-    ):
+    ]
+    for use, name in uses:
         with pytest.raises(pl.ElementTypeError, match=name):
             use()
 
@@ -216,6 +217,9 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: loose.sum(x, 0.5), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
         (lambda: loose.map(ops.arg(0) + 1, x), pl.ElementTypeError, "'x', a tensor, not a list"),
         (lambda: loose.lower(graph, [3]), pl.ElementTypeError, "3 alone has no element type"),
+        (lambda: loose.iota((2, -1)), pl.TensorCreationError, r"ops.iota: \(2, -1\) of INT"),
+        (lambda: loose.iota(3, pl.FLOAT, start=0.5), pl.TensorCreationError, "from 0.5"),
+        (lambda: loose.iota(None), pl.TensorCreationError, "ops.iota: None"),
         (lambda: loose.zero(3), pl.ElementTypeError, "ops.zero: 3 is no tensor"),
         (lambda: ops.fill(x, True), pl.ElementTypeError, "ops.fill: True beside FLOAT"),
         (lambda: loose.explain(3), pl.ElementTypeError, "ops.explain: int"),
@@ -223,7 +227,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(29))
+@pytest.mark.parametrize("number", range(32))
 def test_what_is_refused(graph: pl.Graph, number: int) -> None:
     call, error, text = refusals(graph)[number]
     with graph.steps() as step:
@@ -260,7 +264,7 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
     uses += [lambda e: e != x, lambda e: e.T, lambda e: 1 in e]
     assert not hasattr(e, "reshape")
     with pytest.raises(AttributeError, match="an expression has no 'reshape'(.|\n)*store it first"):
-        cast("Any", e).reshape((2, 12))
+        _ = cast("Any", e).reshape
     for use in uses:
         with pytest.raises(pl.ElementTypeError):
             use(e)
@@ -271,3 +275,24 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
     assert repr(e) == "<Expr x + 1.0 float32[24]>"
     assert (e.leaves, e.shape, e.element_type) == ((x,), (24,), pl.FLOAT)
     assert {e: 1}[e] == 1
+
+
+def test_iota_counts_in_every_type(graph: pl.Graph) -> None:
+    cases: list[Any] = [
+        (pl.INT, (2, 3), 0),
+        (pl.CHAR, (200,), -100),
+        (pl.UNSIGNED_LONGLONG, (4,), 2**64 - 4),
+        (pl.LONGLONG, (4,), -(2**63)),
+        (pl.FLOAT, (5,), 2**24),
+        (pl.HALF, (4000,), -2000),
+        (pl.INT, (0,), 7),
+        (pl.INT, (), -7),
+    ]
+    with graph.steps() as step:
+        made = ops.lower(graph, [ops.iota(shape, kind, start=first) for kind, shape, first in cases])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    for (kind, shape, first), result in zip(cases, made, strict=True):
+        exact = [first + k for k in range(result.num_elements)]
+        expected = np.array(exact, kind.dtype).reshape(shape)
+        np.testing.assert_array_equal(engine.read(result), expected)
