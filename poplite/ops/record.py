@@ -22,7 +22,7 @@ from poplite.graph.tensor.text import expression, shared, why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.ops.fuse.placement import Mappings
 from poplite.program import Sequence as Steps
-from poplite.program.recording import recorder, target as append_to
+from poplite.program.recording import innermost, recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
 from poplite.text import clipped, clipped_text, of_type
@@ -189,7 +189,7 @@ def _lower(
     *,
     may_overlap: bool = False,
 ) -> list[Tensor]:
-    graph = graph or _graph(roots, usage)
+    graph = graph or _graph(roots, program, usage)
     mappings = Mappings(graph)
     for root in roots:
         _check(mappings, root, usage)
@@ -206,16 +206,19 @@ def _lower(
     return made
 
 
-def _graph(roots: Sequence[Root], usage: str) -> Graph:
+def _graph(roots: Sequence[Root], program: Steps | None, usage: str) -> Graph:
+    """Return the graph of the tensors; without any, that of the block that takes the steps."""
     for root in roots:
         for tensor in (*root.expr.leaves, *([] if root.out is None else [root.out])):
             if isinstance(tensor, Tensor):
                 return tensor.graph
+    if program is None and not any(isinstance(root.expr, Weak) for root in roots):
+        return innermost(usage).graph
     raise ElementTypeError(
         f"{usage}: no tensor takes part",
         at=here(),
         found=formula(roots[0].expr) if roots else "no expression",
-        fix="out=tensor",
+        fix="out=tensor, or ops.lower(graph, [expression], program)",
     )
 
 

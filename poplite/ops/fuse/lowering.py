@@ -19,7 +19,7 @@ from poplite.expr.tree import Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
-from poplite.ops.fuse.placement import Mappings, like, place
+from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
@@ -165,9 +165,7 @@ class Lowering:
             out = self.graph.add_variable(expr.element_type, shape, root.name, **options)
         where = "mapping="
         if root.out is not None:
-            where = "out"
-            if not self.mappings.is_complete(out):
-                where = place(self.mappings, out, shape, body.tensors)
+            where = complete(self.mappings, out, body.tensors) or "out"
         elif root.mapping is None:
             where = place(self.mappings, out, shape, body.tensors)
         if out.num_elements:
@@ -189,6 +187,8 @@ class Lowering:
             source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
         kept = tuple(size for d, size in enumerate(source.shape) if d not in expr.dims)
         out = root.out
+        if out is not None:
+            complete(self.mappings, out, [])
         is_direct = out is not None and out.shape == expr.shape and not out.intersects_with(source)
         target = out.reshape(kept) if is_direct and out is not None else None
         made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
@@ -231,6 +231,8 @@ class Lowering:
             out = self.graph.add_variable(source.element_type, source.shape, root.name, **options)
             if root.mapping is None:
                 place(self.mappings, out, source.shape, [source])
+        else:
+            complete(self.mappings, out, [source])
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
         self._note("copied", Leaf(source), why, "", out)

@@ -65,6 +65,21 @@ def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tens
     return f"like {chosen.name}"
 
 
+def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> str:
+    """Put the elements of a tensor that have no tile on tiles, and return where they are.
+
+    Those that have one stay there; empty where all have.
+    """
+    if mappings.is_complete(out):
+        return ""
+    before = mappings.graph.tile_mapping(out, require_complete=False)
+    where, elements = place(mappings, out, out.shape, operands), out.flatten()
+    for tile in before.tiles.tolist():
+        for begin, end in before[tile]:
+            mappings.graph.set_tile_mapping(elements[begin:end], tile)
+    return where
+
+
 def _chosen(
     mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
 ) -> Tensor | None:

@@ -93,6 +93,22 @@ def test_an_out_in_another_place_is_refused_with_both_views(graph: pl.Graph) -> 
     assert engine.read(x)[:, 0].tolist() == [1, 2, 2, 2, 2, 2]
 
 
+def test_elements_of_out_without_a_tile_get_one(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (8, 8))
+    outs = [graph.add_variable(pl.FLOAT, (8,), f"out{n}") for n in range(4)]
+    for out in outs:
+        graph.set_tile_mapping(out[3:5], 3)
+    with graph.steps() as step:
+        ops.assign(outs[0], x[0] + 1)
+        ops.assign(outs[1], ops.sum(x, 0))
+        ops.copy(x[0], outs[2])
+        ops.fill(outs[3], 7)
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert [engine.read(out).tolist() for out in outs] == [[n] * 8 for n in (2, 8, 1, 7)]
+    assert all(graph.tile_mapping(out[3:5]).tiles.tolist() == [3] for out in outs)
+
+
 def test_in_place_makes_no_variable(graph: pl.Graph) -> None:
     w, g = variable(graph, "w"), variable(graph, "g")
     with graph.steps() as step:
@@ -289,7 +305,7 @@ def test_iota_counts_in_every_type(graph: pl.Graph) -> None:
         (pl.INT, (), -7),
     ]
     with graph.steps() as step:
-        made = ops.lower(graph, [ops.iota(shape, kind, start=first) for kind, shape, first in cases])
+        made = [ops.map(ops.iota(shape, kind, start=first)) for kind, shape, first in cases]
     engine = pl.Engine(graph, step)
     engine.run()
     for (kind, shape, first), result in zip(cases, made, strict=True):
