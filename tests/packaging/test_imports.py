@@ -38,6 +38,7 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.codecs",
         "poplite.simulator.codegen.interpreter",
         "poplite.simulator.codegen.launcher",
+        "poplite.simulator.codegen.mathematics",
         "poplite.simulator.codegen.mover",
         "poplite.simulator.codegen.rounding",
         "poplite.simulator.counting.slot_sums",
