@@ -98,13 +98,13 @@ class Worst(NamedTuple):
         name: of the function.
         error: in units in the last place.
         at: the number that it was found at.
-        count: how many numbers were tried.
+        tried: how many numbers were tried.
     """
 
     name: str
     error: float
     at: float
-    count: int
+    tried: int
 
     @property
     def limit(self) -> float:
@@ -115,7 +115,7 @@ class Worst(NamedTuple):
         verdict = "ok" if self.error <= self.limit else "WRONG"
         return (
             f"{self.name:<6} {self.error:.4f} <= {self.limit} units in the last place, "
-            f"at {self.at!r}, of {self.count:,} numbers  {verdict}"
+            f"at {self.at!r}, of {self.tried:,} numbers  {verdict}"
         )
 
 
@@ -128,7 +128,7 @@ def worst(name: str, step: int) -> Worst:
     reference = in_double(name)
     found = Worst(name, 0.0, 0.0, 0)
     for first in range(0, 1 << 32, CHUNK * step):
-        bits = np.arange(first, min(first + CHUNK * step, 1 << 32), step, np.uint32)
+        bits = np.arange(first, min(first + CHUNK * step, 1 << 32), step, dtype=np.uint32)
         numbers = np.zeros(CHUNK, np.float32)
         numbers[: len(bits)] = bits.view(np.float32)
         engine.write(x, numbers)
@@ -137,7 +137,7 @@ def worst(name: str, step: int) -> Worst:
         with np.errstate(all="ignore"):
             error = errors(engine.read(y)[: len(bits)], reference(numbers.astype(np.float64)))
         at = int(error.argmax())
-        found = found._replace(count=found.count + len(bits))
+        found = found._replace(tried=found.tried + len(bits))
         if error[at] > found.error:
             found = found._replace(error=float(error[at]), at=float(numbers[at]))
     return found

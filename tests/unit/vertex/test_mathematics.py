@@ -31,7 +31,7 @@ SPECIAL = np.concatenate([SPECIAL, -SPECIAL])
 def numbers() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """Numbers of all exponents, of the sizes that functions are used for, and special ones."""
     random = np.random.default_rng(1)
-    spread = np.arange(0, 1 << 32, STEP, np.uint32).view(np.float32)
+    spread = np.arange(0, 1 << 32, STEP, dtype=np.uint32).view(np.float32)
     usual = random.standard_normal(20_000) * random.choice([1e-3, 0.5, 2, 10, 50], 20_000)
     return np.concatenate([spread, usual.astype(np.float32), SPECIAL])
 
