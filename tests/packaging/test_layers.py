@@ -27,7 +27,7 @@ ROOMS = {
     "graph": "mapping | storage | tensor | compute_sets host clone variables | connect | graph"
     " | virtual partition",
     "simulator": "progress stopping | codegen | pricing | counting | compiled_parts | run | host"
-    " | strict | compiled_program interpreted_program | run_control | accounts"
+    " | strict | carrying compiled_program interpreted_program | run_control | accounts"
     " | engine_arguments | engine",
     "viz": "draw | tiles | tensor program | dataflow | summary | forms | notebook pictures",
 }
