@@ -191,9 +191,13 @@ def _lower(
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out)
-    work = Lowering(recorder(graph), mappings)
+    work = Lowering(recorder(graph, target), mappings)
+    name = roots[0].name if roots else ""
+    outs = [root.out for root in roots if root.out is not None]
+    work.recorder.uses(name, [leaf for root in roots for leaf in _tensors(root.expr)], outs)
     made = work.lower(roots)
-    work.recorder.finish(target, roots[0].name if roots else "")
+    work.recorder.uses(name, [], made)
+    work.recorder.finish(target, name)
     for each in made:
         NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
     return made
@@ -252,6 +256,10 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
             found=fact,
             fix="a variable of graph.add_variable, each element once",
         )
+
+
+def _tensors(expr: Expr) -> list[Tensor]:
+    return [leaf for leaf in expr.leaves if isinstance(leaf, Tensor)]
 
 
 def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:
