@@ -19,7 +19,7 @@ from poplite.errors import (
     TensorCreationError,
     TensorIndexError,
 )
-from poplite.expr.formula import formula
+from poplite.expr.formula import REDUCTIONS, formula
 from poplite.expr.operand import Operand
 from poplite.expr.operations import CAST, OPERATIONS, ElementClass, Kind, Operation, kind_of
 from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Shape, Weak
@@ -217,6 +217,8 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
         )
     if isinstance(exponent, bool) or kind_of(base.element_type) not in ("float", "int"):
         return None
+    if not is_float and isinstance(exponent, float):
+        return None  # which no integer takes beside it
     if is_float and exponent in (0.5, -0.5, -1):
         return apply({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[float(exponent)], base)
     whole = int(exponent) if float(exponent).is_integer() else 0
@@ -297,7 +299,21 @@ def cast(value: object, to: object) -> Expr:
 
 def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
     """Return whole numbers by position; see `poplite.ops.iota`."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(operator.index(size) for size in shape)
+    try:
+        listed = shape if isinstance(shape, Iterable) else (shape,)
+        sizes = tuple([operator.index(size) for size in listed])
+        start = operator.index(start)
+    except TypeError:
+        raise TensorCreationError(
+            f"ops.iota({clipped(shape)}, start={clipped(start)}): these are whole numbers",
+            at=here(),
+            found=f"{of_type(shape)} and {of_type(start)}",
+            fix="ops.iota((2, 3), start=1); ops.cast(..., FLOAT) * 0.5 makes steps of 0.5",
+        ) from None
+    if any(size < 0 for size in sizes):
+        raise TensorCreationError(
+            f"ops.iota({clipped(shape)}): a size is below 0", at=here(), fix="sizes from 0"
+        )
     element = element_type(to)  # type: ignore[arg-type]
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
@@ -321,14 +337,9 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
     """Return an expression with tensors in the places of its arguments."""
     made: dict[Expr, Expr] = {}
 
-    def bound(node: Expr) -> Expr:
+    def made_of(node: Expr) -> Expr:
         if not node.is_open or isinstance(node, Weak):
             return node
-        if node not in made:
-            made[node] = made_of(node)
-        return made[node]
-
-    def made_of(node: Expr) -> Expr:
         if isinstance(node, Argument):
             if node.number >= len(values):
                 raise TensorIndexError(
@@ -338,42 +349,68 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
                     fix=f"a list of at least {node.number + 1} tensors behind the expression",
                 )
             return as_expr(values[node.number], what)
-        operands = [bound(each) for each in node.operands]
+        operands = [made[each] for each in node.operands]
         if isinstance(node, Reduction):
-            return reduction(node.how, operands[0], node.dims or None, node.keepdims)
+            return reduction(node.how, operands[0], node.dims, node.keepdims)
         assert isinstance(node, Applied)
         if node.operation is CAST:
             return cast(operands[0], node.element_type)
         plain = [each.value if isinstance(each, Weak) else each for each in operands]
         return apply(node.operation.name, *plain)
 
-    return bound(expr)
+    waiting: list[tuple[Expr, bool]] = [(expr, False)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if is_done:
+            made[node] = made_of(node)
+        elif node not in made:
+            waiting.append((node, True))
+            if node.is_open:
+                waiting += [(each, False) for each in reversed(node.operands)]
+    return made[expr]
 
 
 def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all."""
-    operand = as_expr(value, f"ops.{how}")
-    listed = _dims(dims, how)
+    called = REDUCTIONS.get(how, how)
+    operand = as_expr(value, f"ops.{called}")
+    if isinstance(operand, Weak):
+        raise ElementTypeError(
+            f"ops.{called}: {clipped(value)} is one number",
+            at=here(),
+            found=of_type(value),
+            fix="a tensor or an expression",
+        )
+    listed = _dims(dims, called)
     if operand.is_open:
-        return Reduction(how, operand, listed or (), keepdims, None, None)
+        return Reduction(how, operand, listed, keepdims, None, None)
     rank = operand.rank
     chosen = list(range(rank)) if listed is None else [d + rank if d < 0 else d for d in listed]
     for d, given in zip(chosen, listed or (), strict=False):
         if not 0 <= d < rank:
             raise TensorIndexError(
-                f"ops.{how}: dimension {given} of {_shown(operand)}, which has {rank}",
+                f"ops.{called}: dimension {given} of {_shown(operand)}, which has {rank}",
                 at=here(),
                 found=repr(operand),
                 fix=f"a dimension from 0 to {rank - 1}" if rank else "no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(
-            f"ops.{how}: a dimension is listed twice: {clipped(dims)}",
+            f"ops.{called}: a dimension is listed twice: {clipped(dims)}",
             at=here(),
             found=repr(operand),
             fix="each dimension once",
         )
     _check_reducible(how, operand)
+    if how in ("min", "max") and any(operand.shape[d] == 0 for d in chosen):
+        kept = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
+        if kept:
+            raise TensorCreationError(
+                f"ops.{called} of no elements of {_shown(operand)}",
+                at=here(),
+                found=repr(operand),
+                fix=f"dimensions of at least one element; ops.{how} of nothing has no value",
+            )
     sizes = enumerate(operand.shape)
     if keepdims:
         shape = tuple(1 if d in chosen else size for d, size in sizes)
@@ -382,7 +419,7 @@ def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     return Reduction(how, operand, tuple(sorted(chosen)), keepdims, shape, operand.element_type)
 
 
-def _dims(dims: object, how: str) -> tuple[int, ...] | None:
+def _dims(dims: object, called: str) -> tuple[int, ...] | None:
     if dims is None:
         return None
     try:
@@ -391,7 +428,7 @@ def _dims(dims: object, how: str) -> tuple[int, ...] | None:
         return (operator.index(dims),)  # type: ignore[arg-type]
     except TypeError:
         raise TensorIndexError(
-            f"ops.{how}: {clipped(dims)} are no dimensions",
+            f"ops.{called}: {clipped(dims)} are no dimensions",
             at=here(),
             found=of_type(dims),
             fix="a number, or a list such as [0, 1]; left out, all dimensions",
@@ -400,10 +437,11 @@ def _dims(dims: object, how: str) -> tuple[int, ...] | None:
 
 def _check_reducible(how: str, operand: Expr) -> None:
     kind: Kind | None = kind_of(operand.element_type)
+    called = REDUCTIONS.get(how, how)
     is_logical = how.startswith("logical")
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
-            f"ops.{how}: {_shown(operand)} is {operand.element_type!r}",
+            f"ops.{called}: {_shown(operand)} is {operand.element_type!r}",
             at=here(),
             found=repr(operand),
             fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",

@@ -82,9 +82,13 @@ class Expr(Operand):
     def leaves(self) -> tuple[Operand, ...]:
         """The tensors that it reads, each once, in the order of the formula."""
         found: dict[int, Operand] = {}
+        seen: set[Expr] = set()  # parts may be shared, and shared parts have parts that are
         waiting: list[Expr] = [self]
         while waiting:
             node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
             if isinstance(node, Leaf):
                 found.setdefault(id(node.tensor), node.tensor)
             waiting += reversed(node.operands)
@@ -230,7 +234,8 @@ class Reduction(Expr):
 
     Attributes:
         how: "add", "mul", "min", "max", "logical_and" or "logical_or".
-        dims: the dimensions of the operand that are reduced, rising.
+        dims: the dimensions of the operand that are reduced, rising; while it has arguments, as
+            they were given, None for all.
         keepdims: whether they stay with size 1.
     """
 
@@ -240,10 +245,11 @@ class Reduction(Expr):
         self,
         how: str,
         operand: Expr,
-        dims: tuple[int, ...],
+        dims: tuple[int, ...] | None,
         keepdims: bool,
         shape: Shape | None,
         element_type: ElementClass | None,
     ) -> None:
         super().__init__((operand,), shape, element_type)
-        self.how, self.dims, self.keepdims = how, dims, keepdims
+        self.how, self.keepdims = how, keepdims
+        self.dims: tuple[int, ...] = dims  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from poplite.errors import (
@@ -10,10 +11,10 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr.build import as_expr, bind
+from poplite.expr.build import as_expr, bind, number
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Applied, Expr, Leaf, Reduction
+from poplite.expr.tree import Applied, Expr, Leaf, Reduction, Weak
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -117,10 +118,6 @@ def assign(
             fix="ops.map(expression) stores one in a new tensor",
         )
     node = as_expr(expr, "ops.assign")
-    if not isinstance(expr, Operand):
-        from poplite.expr.build import number
-
-        node = number(expr, target.element_type, "ops.assign")
     (made,) = _lower([Root(node, target, None, name, here())], program, "ops.assign(x, expression)")
     return made
 
@@ -145,7 +142,9 @@ def lower(
     """
     check_graph("lower(graph, roots, program)", graph)
     made = [
-        each if isinstance(each, Root) else Root(as_expr(each, "ops.lower"), at=here())
+        replace(each, expr=as_expr(each.expr, "ops.lower"))
+        if isinstance(each, Root)
+        else Root(as_expr(each, "ops.lower"), at=here())
         for each in roots
     ]
     return _lower(made, program, "ops.lower(graph, roots, program)", graph, may_overlap=True)
@@ -182,6 +181,7 @@ def _lower(
     *,
     may_overlap: bool = False,
 ) -> list[Tensor]:
+    roots = [_typed(root, usage) for root in roots]
     graph = graph or _graph(roots, usage)
     mappings = Mappings(graph)
     for root in roots:
@@ -191,12 +191,24 @@ def _lower(
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out)
-    work = Lowering(recorder(graph), mappings)
+    work = Lowering(recorder(graph, target), mappings)
+    name = roots[0].name if roots else ""
+    outs = [root.out for root in roots if root.out is not None]
+    work.recorder.uses(name, [leaf for root in roots for leaf in _tensors(root.expr)], outs)
     made = work.lower(roots)
-    work.recorder.finish(target, roots[0].name if roots else "")
+    work.recorder.uses(name, [], made)
+    work.recorder.finish(target, name)
     for each in made:
         NOTES.setdefault(graph, {})[each.name, each.shape] = work.notes
     return made
+
+
+def _typed(root: Root, usage: str) -> Root:
+    """Give a number that is stored the element type of the tensor that takes it."""
+    if not isinstance(root.expr, Weak) or not isinstance(root.out, Tensor):
+        return root
+    called = usage.partition("(")[0]
+    return replace(root, expr=number(root.expr.value, root.out.element_type, called))
 
 
 def _graph(roots: Sequence[Root], usage: str) -> Graph:
@@ -218,6 +230,13 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
         check_own(graph, tensor, usage, here())
         assert isinstance(tensor, Tensor)
         mappings.of(tensor)  # raises where an element has no tile
+    if isinstance(root.expr, Weak):
+        raise ElementTypeError(
+            f"{usage}: {clipped(root.expr.value)} has no element type",
+            at=here(),
+            found=of_type(root.expr.value),
+            fix="out=tensor, or graph.add_constant(element_type, (), value)",
+        )
     if root.expr.is_open:
         raise ElementTypeError(
             f"{usage}: arguments of the expression are not given",
@@ -252,6 +271,10 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
             found=fact,
             fix="a variable of graph.add_variable, each element once",
         )
+
+
+def _tensors(expr: Expr) -> list[Tensor]:
+    return [leaf for leaf in expr.leaves if isinstance(leaf, Tensor)]
 
 
 def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:

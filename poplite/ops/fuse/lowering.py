@@ -19,7 +19,7 @@ from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shap
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
-from poplite.ops.fuse.placement import Mappings, like, place
+from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.recipe import Body
 from poplite.ops.fuse.storing import decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
@@ -166,8 +166,7 @@ class Lowering:
         where = "mapping="
         if root.out is not None:
             where = "out"
-            if not self.mappings.is_complete(out):
-                where = place(self.mappings, out, shape, body.tensors)
+            complete(self.mappings, out, body.tensors)
         elif root.mapping is None:
             where = place(self.mappings, out, shape, body.tensors)
         if out.num_elements:
@@ -177,31 +176,43 @@ class Lowering:
         return out
 
     def _reduced(self, expr: Reduction, root: Root) -> Tensor:
+        if root.out is None and root.mapping is not None:
+            element, shape = expr.element_type, expr.shape
+            out = self.graph.add_variable(element, shape, root.name, mapping=root.mapping)
+            root = Root(expr, out, name=root.name)
         operand = expr.operands[0]
+        made = None
         if isinstance(operand, Leaf):
             source = _tensor(operand)
         elif operand in self.stored:
             source = self.stored[operand]
         else:
-            fused = self._reduced_in_one(expr, root)
-            if fused is not None:
-                return fused
-            source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
-        kept = tuple(size for d, size in enumerate(source.shape) if d not in expr.dims)
-        out = root.out
-        is_direct = out is not None and out.shape == expr.shape and not out.intersects_with(source)
-        target = out.reshape(kept) if is_direct and out is not None else None
-        made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
-        self._note("reduced", expr, "a reduction", "", made)
+            made = self._reduced_in_one(expr, root)
+            if made is None:
+                source = self._store(operand, Root(operand, name=f"{root.name}/operand"))
+        if made is None:
+            target = self._target(expr, root.out, [source])
+            made = reduce_into(self.recorder, source, expr.dims, expr.how, target, root.name)
+            self._note("reduced", expr, "a reduction", "", made)
         made = made.reshape(expr.shape)
-        if out is not None and not is_direct:
-            return self._copied(root, made)
-        return made
+        return made if root.out in (None, made) else self._copied(root, made)
+
+    def _target(
+        self, expr: Reduction, out: Tensor | None, sources: Sequence[Tensor]
+    ) -> Tensor | None:
+        """Return the `out` of a reduction without its kept dimensions; None to make a new one."""
+        if out is None or out.shape != expr.shape:
+            return None
+        if any(out.intersects_with(each) for each in sources):
+            return None
+        complete(self.mappings, out, [])
+        sizes = enumerate(expr.operands[0].shape)
+        return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
         """Reduce an expression that is not stored; None where it lies as none of its tensors."""
         operand = expr.operands[0]
-        if root.out is not None or not operand.num_elements:
+        if operand.num_elements < 2:
             return None
         body = straight(operand, self.stored)
         main = like(self.mappings, operand.shape, body.tensors)
@@ -219,10 +230,11 @@ class Lowering:
             operands,
             expr.dims,
             expr.how,
+            self._target(expr, root.out, body.tensors),
             root.name,
         )
         self._note("reduced", expr, "with its operand, which is not stored", "", made, body)
-        return made.reshape(expr.shape)
+        return made
 
     def _copied(self, root: Root, source: Tensor) -> Tensor:
         out = root.out
@@ -231,6 +243,10 @@ class Lowering:
             out = self.graph.add_variable(source.element_type, source.shape, root.name, **options)
             if root.mapping is None:
                 place(self.mappings, out, source.shape, [source])
+        else:
+            complete(self.mappings, out, [source])
+            if out != source and out.intersects_with(source):
+                source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
         self._note("copied", Leaf(source), "as it is", "", out)

@@ -215,9 +215,65 @@ def test_together_shares_compute_sets(graph: pl.Graph) -> None:
 
 
 def test_what_depends_on_each_other_does_not_run_together(graph: pl.Graph) -> None:
+    """Also where the steps of the two share no compute set, so that nothing races."""
     x, y = scalar(graph, "x", 1), scalar(graph, "y", 1)
-    with graph.steps() as step, ops.together():
+    rows = graph.add_variable(pl.INT, (20, 20), "rows", mapping="linear", initial_value=1)
+    written = pytest.raises(pl.GraphCycleError, match="'assign' reads 'x', and 'assign'.*writes")
+    with written, graph.steps(), ops.together():
         ops.assign(x, x + 1)
         ops.assign(y, x * 2)
-    with pytest.raises(pl.GraphCycleError, match="'x'"):
-        pl.Engine(graph, step)
+    read = pytest.raises(pl.GraphCycleError, match="'assign' writes 'x', and 'add'.*reads")
+    with read, graph.steps(), ops.together():
+        ops.map(x + y)
+        ops.assign(x, y)
+    later = pytest.raises(pl.GraphCycleError, match="'assign' reads 'total', and 'total'")
+    with later, graph.steps(), ops.together():
+        total = ops.map(ops.sum(rows), name="total")  # several steps
+        ops.assign(y, y + total)
+    copied = pytest.raises(pl.GraphCycleError, match="'multiply' reads 'rows', and 'copy'")
+    with copied, graph.steps(), ops.together():
+        ops.copy(x, rows[3])
+        ops.map(rows[:, 1] * 2)
+
+
+def test_what_is_no_operation_runs_where_it_is_recorded_together(graph: pl.Graph) -> None:
+    x, y, z = (scalar(graph, name, 1) for name in "xyz")
+
+    @pl.graph_function
+    def doubled(t: pl.Tensor) -> pl.Tensor:
+        return ops.map(t * 2)
+
+    by_name = pl.Sequence()
+    with graph.steps() as step, ops.together():
+        ops.assign(x, x + 1)
+        with ops.repeat(3):
+            ops.assign(x, x * 10)
+        ops.assign(y, x + 5)
+        with ops.if_(y > 0):
+            ops.assign(z, y)
+        result = doubled(z)
+        ops.assign(z, z + 1)
+        ops.assign(y, y + 1, program=by_name)
+    with graph.steps() as calls:
+        once_more = doubled(z)
+    assert by_name.num_steps == 1
+    both = pl.Sequence(step, calls)
+    assert values(graph, both, x, y, z, result, once_more) == [2000, 2005, 2006, 4010, 4012]
+
+
+def test_what_stands_elsewhere_than_its_switch_or_branch_is_refused(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 1)
+    with graph.steps():
+        with ops.switch(x) as cases, cases.case(0):
+            ops.zero(x)
+        late = pytest.raises(pl.ControlProgramError, match=r"case\(1\) does not stand directly")
+        with late, cases.case(1):
+            ops.fill(x, 7)
+        late = pytest.raises(pl.ControlProgramError, match=r"default\(\) does not stand directly")
+        with late, cases.default():
+            ops.fill(x, 7)
+        with ops.if_(x > 0) as branch:
+            ops.zero(x)
+        within = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
+        with within, ops.repeat(3), branch.else_():
+            ops.fill(x, 7)
