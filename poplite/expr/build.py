@@ -435,7 +435,7 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
         ) from None
 
 
-def _check_reducible(how: str, operand: Expr) -> None:
+def _check_reducible(how: str, operand: Expr, called: str) -> None:
     kind: Kind | None = kind_of(operand.element_type)
     called = REDUCTIONS.get(how, how)
     is_logical = how.startswith("logical")
@@ -452,9 +452,13 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     """Return the error of `x += y` and the like."""
     what = f"'{symbol}='"
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
+    two = f"({two})" if " " in two else two
+    fix = f"ops.assign({one}, {one} {symbol} {two}) records the change"
+    if isinstance(operand, Expr):
+        fix = f"e = e {symbol} {two} is another expression; ops.assign(t, e) stores one in a tensor"
     return ElementTypeError(
         f"{what}: nothing is changed while a graph is built",
         at=here(),
         found=f"{one} {symbol}= {two}",
-        fix=f"ops.assign({one}, {one} {symbol} {two}) records the change",
+        fix=fix,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from poplite.expr.tree import Applied, Argument, Expr, Iota, Leaf, Number, Reduction, Weak
 
@@ -52,15 +53,22 @@ def formula(expr: Expr) -> str:
     return written(expr, 0)
 
 
+def operation_name(expr: Expr) -> str:
+    """Return the name in `poplite.ops` of the outermost operation; empty where there is none."""
+    if isinstance(expr, Reduction):
+        return REDUCTIONS.get(expr.how, expr.how)
+    return expr.operation.name if isinstance(expr, Applied) else ""
+
+
 def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
     name = _PRECEDENCE["name"]
     match node:
         case Leaf():
             return getattr(node.tensor, "name", "") or "tensor", name
         case Number():
-            return repr(node.value.item()), name
+            return _number(node.value.item())
         case Weak():
-            return repr(node.value), name
+            return _number(node.value)
         case Argument():
             return f"arg({node.number})", name
         case Iota():
@@ -72,6 +80,12 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
         case Applied():
             return _operation(node, written)
     raise AssertionError(type(node))
+
+
+def _number(value: Any) -> tuple[str, int]:
+    """Return a number as text; a sign binds as unary minus, so that (-2) ** x keeps its meaning."""
+    text = repr(value)
+    return text, _PRECEDENCE["unary" if text.startswith("-") else "name"]
 
 
 def _operation(node: Applied, written: Writer) -> tuple[str, int]:

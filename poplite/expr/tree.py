@@ -159,6 +159,11 @@ class Expr(Operand):
 _STORE = "store it first: t = ops.map(expression)"
 
 
+def stored_first(value: object, otherwise: str) -> str:
+    """Return the remedy where a tensor is needed: for an expression, to store it."""
+    return _STORE if isinstance(value, Expr) else otherwise
+
+
 def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:
     return ElementTypeError(what, at=here(), found=repr(expr), fix=fix)
 

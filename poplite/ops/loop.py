@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index as whole_number
+from typing import TYPE_CHECKING, NoReturn
 
 from poplite.errors import (
     ControlProgramError,
@@ -128,6 +129,29 @@ class LoopIndex(Operand):
         self._graph, self._count = graph, Repeat(count, Program()).count
         self._tensor: Tensor | None = None
 
+    def __repr__(self) -> str:
+        return f"<index of ops.repeat({self._count})>"
+
+    __hash__ = object.__hash__
+
+    if not TYPE_CHECKING:  # a type checker would let these pass
+
+        def __eq__(self, other: object) -> bool:
+            if other is self:
+                return True
+            raise _no_number("'==' of the index of a loop", "ops.equal(i, 3) compares it")
+
+        def __ne__(self, other: object) -> bool:
+            raise _no_number("'!=' of the index of a loop", "ops.not_equal(i, 3) compares it")
+
+    def __bool__(self) -> NoReturn:
+        raise _no_number("the index of a loop has no truth value", "with ops.if_(i > 0): ...")
+
+    def __index__(self) -> NoReturn:
+        raise _no_number(
+            "the index of a loop is no number of Python's", "ops.equal(ops.iota(n), i) picks one"
+        )
+
     @property
     def shape(self) -> tuple[int, ...]:
         """One element, of rank 0."""
@@ -151,6 +175,11 @@ class LoopIndex(Operand):
         with self._graph.scope("repeat"):
             bounds = 0, self._count
             return _loop(self._graph, self._tensor, bounds, 1, 0, body, "repeat")
+
+
+def _no_number(what: str, fix: str) -> ElementTypeError:
+    found = "it is counted when the program runs"
+    return ElementTypeError(what, at=here(), found=found, fix=fix)
 
 
 def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:

@@ -17,6 +17,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Applied, Expr, Leaf, Reduction, Weak
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
@@ -60,8 +61,8 @@ def map(  # noqa: A001  (the name that PopLibs has)
         The result: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for something that is no expression, an argument that is not given, or
-            an `out` of another type.
+        ElementTypeError: for something that is no expression, an argument that is not given,
+            `tensors` that are no list, or an `out` of another type.
         TensorCreationError: for an `out` of another shape, or one that shares elements with a
             tensor of the expression in another order or place.
         GraphConnectionError: for tensors of different graphs, and an `out` that cannot be
@@ -78,7 +79,8 @@ def map(  # noqa: A001  (the name that PopLibs has)
     >>> engine.read(y)
     array([ 1.,  0.,  1.,  4.,  9., 16.], dtype=float32)
     """
-    root = Root(_bound(expr, tensors, "ops.map"), out, mapping, _name(name, expr), here())
+    node = _typed(_bound(expr, tensors, "ops.map"), out, "ops.map")
+    root = Root(node, out, mapping, name, here())
     (made,) = _lower([root], program, "ops.map(expression)")
     return made
 
@@ -110,9 +112,16 @@ def assign(
     >>> engine.read(w)
     array([0.75, 0.75, 0.75, 0.75], dtype=float32)
     """
+    return store(target, expr, name, program, "ops.assign")
+
+
+def store(
+    target: Tensor, expr: Operand | float, name: str, program: Steps | None, what: str
+) -> Tensor:
+    """Record an assignment; `what` is the operation, for messages."""
     if not isinstance(target, Tensor):
         raise ElementTypeError(
-            f"ops.assign: {clipped(target)} is no tensor",
+            f"{what}: {clipped(target)} is no tensor",
             at=here(),
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
@@ -163,6 +172,8 @@ def explain(result: Tensor) -> str:
     Raises:
         TensorCreationError: for a tensor that is no result.
     """
+    if not isinstance(result, Tensor):
+        raise no_tensor("ops.explain", result)
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
@@ -297,22 +308,33 @@ def _check_overlap(root: Root, out: Tensor) -> None:
             )
 
 
-def _bound(expr: Operand | float, tensors: Sequence[Tensor], what: str) -> Expr:
+def _root(root: Root) -> Root:
+    """Return a root of `ops.lower` with its tensor or number as a node."""
+    node = _typed(as_expr(root.expr, "ops.lower"), root.out, "ops.lower")
+    return Root(node, root.out, root.mapping, root.name, root.at or here())
+
+
+def _typed(node: Expr, out: object, what: str) -> Expr:
+    """Return an expression in which a number alone has the type of where it is stored."""
+    if isinstance(node, Weak) and isinstance(out, Tensor):
+        return number(node.value, out.element_type, what)
+    return node
+
+
+def _bound(expr: Operand | float, tensors: Sequence[Tensor] | Tensor, what: str) -> Expr:
     node = as_expr(expr, what)
+    if isinstance(tensors, Tensor):
+        raise ElementTypeError(
+            f"{what}: what stands for arguments is '{tensors.name}', a tensor, not a list of them",
+            at=here(),
+            found=formula(node),
+            fix=f"{what}(expression, [{tensors.name}])",
+        )
     return bind(node, tensors, what) if node.is_open else node
-
-
-def _name(name: str, expr: object) -> str:
-    if name:
-        return name
-    if isinstance(expr, Applied):
-        return expr.operation.name
-    if isinstance(expr, Reduction):
-        return {"add": "sum", "mul": "prod"}.get(expr.how, expr.how)
-    return "copy" if isinstance(expr, Leaf | Tensor) else "map"
 
 
 def _named(root: Root) -> Root:
     if root.name:
         return root
-    return Root(root.expr, root.out, root.mapping, _name("", root.expr), root.at)
+    name = operation_name(root.expr) or ("copy" if isinstance(root.expr, Leaf) else "map")
+    return Root(root.expr, root.out, root.mapping, name, root.at)

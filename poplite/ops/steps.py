@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.record import assign
+from poplite.ops.record import store
 from poplite.program import Sequence
+from poplite.types import BOOL
 
 
 def fill(
@@ -38,7 +39,7 @@ def fill(
     >>> engine.read(x)
     array([7, 7, 7], dtype=int32)
     """
-    return assign(target, value, name=name, program=program)
+    return store(target, value, name, program, "ops.fill")
 
 
 def zero(target: Tensor, *, name: str = "zero", program: Sequence | None = None) -> Tensor:
@@ -53,8 +54,8 @@ def zero(target: Tensor, *, name: str = "zero", program: Sequence | None = None)
     >>> engine.read(x)
     array([0, 0, 0], dtype=int32)
     """
-    is_bool = target.element_type.dtype.kind == "b"
-    return assign(target, False if is_bool else 0, name=name, program=program)
+    value = False if getattr(target, "element_type", None) is BOOL else 0
+    return store(target, value, name, program, "ops.zero")
 
 
 def copy(
@@ -84,4 +85,4 @@ def copy(
     >>> engine.read(y)[1]
     array([5, 5, 5], dtype=int32)
     """
-    return assign(target, source, name=name, program=program)
+    return store(target, source, name, program, "ops.copy")

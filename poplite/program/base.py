@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from poplite.display import Displayed
 from poplite.errors import ControlProgramError, ElementTypeError
+from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.source import SourceLocation, here
@@ -133,11 +134,12 @@ def deciding(tensor: object, program: str, role: str) -> Tensor:
     *others, last = map(repr, types)
     names = f"{', '.join(others)} or {last}"
     if not isinstance(tensor, Tensor):
+        fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it"
         raise ElementTypeError(
             f"{program}: {role} {clipped(tensor, 60)} is not a tensor",
             at=here(),
             found=of_type(tensor),
-            fix=f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it",
+            fix=stored_first(tensor, fix),
         )
     if tensor.element_type not in types:
         raise ElementTypeError(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphConnectionError
+from poplite.expr.tree import stored_first
 from poplite.graph.host.remote import RemoteBuffer
 from poplite.graph.host.streams import DataStream
 from poplite.graph.tensor.metadata import check_alike
@@ -145,7 +146,9 @@ class TensorCopy(Copy):
                     f"Copy: {role} {clipped(tensor, 60)} is not a tensor",
                     at=here(),
                     found=of_type(tensor),
-                    fix="Copy(source, destination); host values go in by engine.write",
+                    fix=stored_first(
+                        tensor, "Copy(source, destination); host values go in by engine.write"
+                    ),
                 )
         title = f"Copy '{source.name}' -> '{destination.name}'"
         check_copied(title, source, destination)

@@ -11,6 +11,7 @@ import enum
 from dataclasses import dataclass
 
 from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.expr.tree import stored_first
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import type_and_shape
 from poplite.program.base import Program, set_once
@@ -94,7 +95,7 @@ class WriteUndef(Mark):
                 f"WriteUndef: {clipped(tensor, 60)} is not a tensor",
                 at=here(),
                 found=of_type(tensor),
-                fix="WriteUndef(tensor)",
+                fix=stored_first(tensor, "WriteUndef(tensor)"),
             )
         if tensor.contains_constant():
             raise GraphConnectionError(

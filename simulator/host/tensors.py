@@ -25,6 +25,7 @@ from poplite.errors import (
 )
 from poplite.executable.executable import Executable
 from poplite.executable.host_tensor import HostTensor
+from poplite.expr.tree import stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.storage.host_values import elements
 from poplite.graph.storage.lookup import variable_named
@@ -235,7 +236,9 @@ class HostTensors:
         """Return a tensor if it is one of the engine's graph and was there in time."""
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
-                f"{call}: {tensor!r:.60} is not a tensor", at=here(), fix=f"{call}(t) of a tensor"
+                f"{call}: {tensor!r:.60} is not a tensor",
+                at=here(),
+                fix=stored_first(tensor, f"{call}(t) of a tensor"),
             )
         if self._graph is None:
             raise GraphConnectionError(

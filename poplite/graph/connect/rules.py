@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from poplite.errors import ElementTypeError, GraphConnectionError
+from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.storage.host_values import elements, held_number, scalar
 from poplite.graph.tensor.tensor import Tensor
@@ -45,7 +46,7 @@ def check_tensor(
             f"{vertex}: field '{field.name}' is given {_shown(value)}, not a tensor",
             at=at,
             found=f"declared {field}",
-            fix=_tensor_instead(field, value),
+            fix=stored_first(value, _tensor_instead(field, value)),
         )
     if value.graph is not vertex.graph:
         raise GraphConnectionError(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from poplite.errors import ElementTypeError, PopliteError
+from poplite.expr.tree import stored_first
 from poplite.graph.tensor.indexing import NamedView, described
 from poplite.source import here
 from poplite.text import clipped
@@ -85,5 +86,7 @@ def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
         f"{what}: {type(value).__name__} is not a tensor",
         at=here(),
         found=f"given {clipped(value, 80)}",
-        fix=fix or "graph.add_variable(...) and graph.add_constant(...) return tensors",
+        fix=stored_first(
+            value, fix or "graph.add_variable(...) and graph.add_constant(...) return tensors"
+        ),
     )

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from poplite.expr.formula import formula
-from poplite.expr.tree import Applied, Expr, Iota, Leaf, Number, Reduction, Shape
+from poplite.expr.formula import formula, operation_name
+from poplite.expr.tree import Expr, Iota, Leaf, Number, Reduction, Shape
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
@@ -134,7 +134,7 @@ class Lowering:
     def _root(self, root: Root, expr: Expr, kept: set[Expr]) -> Tensor:
         for node in in_order(expr, {}):
             if node is not expr and node in kept and node not in self.stored:
-                self._store(node, Root(node, name=f"{root.name}/{_called(node)}"))
+                self._store(node, Root(node, name=f"{root.name}/{operation_name(node) or 'value'}"))
         if expr in self.stored:
             return self._copied(root, self.stored[expr])
         return self._store(expr, root)
@@ -303,12 +303,6 @@ def _all(root: Expr) -> list[Expr]:
 def _tensor(leaf: Leaf) -> Tensor:
     assert isinstance(leaf.tensor, Tensor)
     return leaf.tensor
-
-
-def _called(node: Expr) -> str:
-    if isinstance(node, Reduction):
-        return {"add": "sum", "mul": "prod"}.get(node.how, node.how)
-    return node.operation.name if isinstance(node, Applied) else "value"
 
 
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -131,6 +131,14 @@ def test_repeat_counts_its_index_only_where_it_is_asked_for(graph: pl.Graph) -> 
         pass
 
 
+def test_the_index_of_a_loop_is_no_number(graph: pl.Graph) -> None:
+    with graph.steps(), ops.repeat(5) as i:
+        for use in (bool, int, range, lambda i: i == 3, lambda i: i != 3):
+            with pytest.raises(pl.ElementTypeError, match="index of a loop"):
+                use(i)
+        assert repr(i) == "<index of ops.repeat(5)>"
+
+
 def test_while_computes_its_condition_before_every_iteration(graph: pl.Graph) -> None:
     left, count = scalar(graph, "left", 4), scalar(graph, "count", 0)
 

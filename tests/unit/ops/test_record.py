@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from poplite import ops
+from poplite import ops, vertices as vertices_lib
 
 
 @pytest.fixture
@@ -115,6 +115,25 @@ def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
     assert engine.read(shifted[0]).tolist() == [3] * 23
 
 
+def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
+    x, y, z = (variable(graph, name, (4,)) for name in "xyz")
+    with graph.steps() as step:
+        ops.map(3.0, out=x)
+        roots: Any = [ops.Root(cast("Any", 5), out=y), ops.Root(cast("Any", y), out=z), y]
+        made = ops.lower(graph, roots)
+    assert made[0] is y
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert [engine.read(each)[0] for each in (x, y, z, made[2])] == [3, 5, 5, 5]
+
+
+def test_a_formula_means_what_it_shows(graph: pl.Graph) -> None:
+    i = graph.add_variable(pl.INT, (4,), "i")
+    assert repr((-2) ** i) == "<Expr (-2) ** i int32[4]>"
+    assert repr(-(2**i)) == "<Expr -2 ** i int32[4]>"
+    assert repr(i - -2) == "<Expr i - -2 int32[4]>"
+
+
 def test_arguments_are_places_for_tensors(graph: pl.Graph) -> None:
     blend = 0.75 * ops.arg(0) + ops.exp(ops.arg(1)) * 0
     x, y = variable(graph, "x"), variable(graph, "y", (1,))
@@ -154,11 +173,18 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: ops.sum(x, [0, -2]), pl.TensorIndexError, "listed twice"),
         (lambda: ops.all(x), pl.ElementTypeError, "'x' is FLOAT"),
         (lambda: x + b.reshape((6, 1)), pl.TensorCreationError, "size 4 in dimension 0"),
+        (lambda: ops.all(x > 0, 2), pl.TensorIndexError, "ops.all: dimension 2 of x > 0.0"),
+        (lambda: ops.sum(x, cast("Any", 0.5)), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
+        (lambda: ops.map(ops.arg(0) + 1, cast("Any", x)), pl.ElementTypeError, "'x', a tensor, not a list"),
+        (lambda: ops.lower(graph, [cast("Any", 3)]), pl.ElementTypeError, "3 alone has no element type"),
+        (lambda: ops.zero(cast("Any", 3)), pl.ElementTypeError, "ops.zero: 3 is no tensor"),
+        (lambda: ops.fill(x, True), pl.ElementTypeError, "ops.fill: True beside FLOAT"),
+        (lambda: ops.explain(cast("Any", 3)), pl.ElementTypeError, "ops.explain: int"),
         (lambda: ops.cast(x, pl.QUARTER), pl.ElementTypeError, "QUARTER needs metadata"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(21))
+@pytest.mark.parametrize("number", range(28))
 def test_what_is_refused(graph: pl.Graph, number: int) -> None:
     call, error, text = refusals(graph)[number]
     with graph.steps() as step:
@@ -167,6 +193,25 @@ def test_what_is_refused(graph: pl.Graph, number: int) -> None:
             call()
         assert (len(graph.space.variables), len(graph.compute_sets)) == before
     assert step.is_empty
+
+
+def test_where_a_tensor_is_needed_an_expression_is_stored_first(graph: pl.Graph) -> None:
+    x = variable(graph, "x")
+    e: Any = x + 1
+    work = graph.add_compute_set("work")
+    engine = pl.Engine(graph, pl.Sequence())
+    uses: list[Any] = [
+        lambda: graph.add_vertex(work, vertices_lib.Add, tile=0, a=e, b=x, out=x),
+        lambda: graph.create_host_read("e", e),
+        lambda: pl.Copy(e, x),
+        lambda: pl.WriteUndef(e),
+        lambda: pl.If(e, pl.Sequence(), pl.Sequence()),
+        lambda: engine.read(e),
+        lambda: ops.explain(e),
+    ]
+    for use in uses:
+        with pytest.raises(pl.ElementTypeError, match=r"store it first: t = ops.map\(expression\)"):
+            use()
 
 
 def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
@@ -179,8 +224,8 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
             use(e)
     with pytest.raises(pl.ElementTypeError, match=r"ops.assign\(x, x \+ 1\) records"):
         exec("x += 1", {"x": x})
-    with pytest.raises(pl.PopliteError):
-        pl.Copy(cast("Any", e), x)
+    with pytest.raises(pl.ElementTypeError, match=r"e = e \* \(x - 1.0\) is another expression"):
+        exec("e *= x - 1", {"e": x + 1, "x": x})
     assert repr(e) == "<Expr x + 1.0 float32[24]>"
     assert (e.leaves, e.shape, e.element_type) == ((x,), (24,), pl.FLOAT)
     assert {e: 1}[e] == 1
