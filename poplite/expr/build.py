@@ -435,7 +435,7 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
         ) from None
 
 
-def _check_reducible(how: str, operand: Expr, called: str) -> None:
+def _check_reducible(how: str, operand: Expr) -> None:
     kind: Kind | None = kind_of(operand.element_type)
     called = REDUCTIONS.get(how, how)
     is_logical = how.startswith("logical")

@@ -74,9 +74,8 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
         case Iota():
             return f"iota({list(node.shape)})", name
         case Reduction():
-            called = REDUCTIONS.get(node.how, node.how)
             dims = "".join(f", {d}" for d in node.dims or ())
-            return f"{called}({written(node.operands[0], 0)}{dims})", name
+            return f"{operation_name(node)}({written(node.operands[0], 0)}{dims})", name
         case Applied():
             return _operation(node, written)
     raise AssertionError(type(node))

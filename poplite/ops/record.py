@@ -12,9 +12,9 @@ from poplite.errors import (
     TensorCreationError,
 )
 from poplite.expr.build import as_expr, bind, number
-from poplite.expr.formula import formula
+from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
-from poplite.expr.tree import Applied, Expr, Leaf, Reduction, Weak
+from poplite.expr.tree import Expr, Leaf, Weak
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
@@ -31,7 +31,7 @@ from poplite.text import clipped, of_type
 
 def map(  # noqa: A001  (the name that PopLibs has)
     expr: Operand | float,
-    tensors: Sequence[Tensor] = (),
+    tensors: Sequence[Operand] = (),
     *,
     out: Tensor | None = None,
     mapping: Any = None,
@@ -79,8 +79,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
     >>> engine.read(y)
     array([ 1.,  0.,  1.,  4.,  9., 16.], dtype=float32)
     """
-    node = _typed(_bound(expr, tensors, "ops.map"), out, "ops.map")
-    root = Root(node, out, mapping, name, here())
+    root = Root(_bound(expr, tensors, "ops.map"), out, mapping, name, here())
     (made,) = _lower([root], program, "ops.map(expression)")
     return made
 
@@ -126,8 +125,8 @@ def store(
             found=of_type(target),
             fix="ops.map(expression) stores one in a new tensor",
         )
-    node = as_expr(expr, "ops.assign")
-    (made,) = _lower([Root(node, target, None, name, here())], program, "ops.assign(x, expression)")
+    node = as_expr(expr, what)
+    (made,) = _lower([Root(node, target, None, name, here())], program, f"{what}(x, expression)")
     return made
 
 
@@ -151,7 +150,7 @@ def lower(
     """
     check_graph("lower(graph, roots, program)", graph)
     made = [
-        replace(each, expr=as_expr(each.expr, "ops.lower"))
+        replace(each, expr=as_expr(each.expr, "ops.lower"), at=each.at or here())
         if isinstance(each, Root)
         else Root(as_expr(each, "ops.lower"), at=here())
         for each in roots
@@ -243,7 +242,7 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
         mappings.of(tensor)  # raises where an element has no tile
     if isinstance(root.expr, Weak):
         raise ElementTypeError(
-            f"{usage}: {clipped(root.expr.value)} has no element type",
+            f"{usage}: {clipped(root.expr.value)} alone has no element type",
             at=here(),
             found=of_type(root.expr.value),
             fix="out=tensor, or graph.add_constant(element_type, (), value)",
@@ -308,20 +307,7 @@ def _check_overlap(root: Root, out: Tensor) -> None:
             )
 
 
-def _root(root: Root) -> Root:
-    """Return a root of `ops.lower` with its tensor or number as a node."""
-    node = _typed(as_expr(root.expr, "ops.lower"), root.out, "ops.lower")
-    return Root(node, root.out, root.mapping, root.name, root.at or here())
-
-
-def _typed(node: Expr, out: object, what: str) -> Expr:
-    """Return an expression in which a number alone has the type of where it is stored."""
-    if isinstance(node, Weak) and isinstance(out, Tensor):
-        return number(node.value, out.element_type, what)
-    return node
-
-
-def _bound(expr: Operand | float, tensors: Sequence[Tensor] | Tensor, what: str) -> Expr:
+def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str) -> Expr:
     node = as_expr(expr, what)
     if isinstance(tensors, Tensor):
         raise ElementTypeError(

@@ -81,18 +81,7 @@ class Steps(Sequence):
                 super().add(program)
 
     def add(self, program: Program) -> Self:
-        """Add a program behind the others; in an open block it is one of its steps.
-
-        Refused in a block of `ops.together()`, whose operations are joined step by step.
-        """
-        together = TOGETHER.get()
-        if together is not None and together.steps is self:
-            raise ControlProgramError(
-                f"{self}: {clipped(program, 60)} is added in a block of ops.together()",
-                at=here(),
-                found="operations run together; loops, calls and programs made by hand do not",
-                fix="add it in front of the block, or behind it",
-            )
+        """Add a program behind the others; in an open block it is one of its steps."""
         if not self._blocks:
             super().add(program)
             return self
@@ -158,7 +147,7 @@ class Together(Steps):
     nothing with those behind.
 
     Args:
-        steps: where they go. Operations that append to another program take no part.
+        graph: their graph.
     """
 
     _levels: list[tuple[list[ComputeSet], list[Program]]]
@@ -237,7 +226,7 @@ class TogetherRecorder(Recorder):
     """The steps of one operation among others that run together."""
 
     def __init__(self, together: Together) -> None:
-        super().__init__(together.steps.graph)
+        super().__init__(together.graph)
         self._together, self._level = together, 0
 
     def compute_set(self, name: str) -> ComputeSet:
