@@ -11,12 +11,13 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr.build import as_expr, bind, number
+from poplite.expr.build import as_expr, bind, number, number_of_arguments
 from poplite.expr.formula import formula
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Applied, Expr, Leaf, Reduction, Weak
 from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
+from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.text import why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
@@ -25,7 +26,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import amount, clipped, of_type
 
 
 def map(  # noqa: A001  (the name that PopLibs has)
@@ -163,6 +164,8 @@ def explain(result: Tensor) -> str:
     Raises:
         TensorCreationError: for a tensor that is no result.
     """
+    if not isinstance(result, Tensor):
+        raise no_tensor("ops.explain", result, "the tensor that ops.map returned")
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
@@ -242,7 +245,7 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
             f"{usage}: arguments of the expression are not given",
             at=here(),
             found=formula(root.expr),
-            fix="ops.map(expression, [tensors])",
+            fix="ops.map(expression, [tensors]), with out= for one that is there",
         )
     out = root.out
     if out is None:
@@ -299,6 +302,21 @@ def _check_overlap(root: Root, out: Tensor) -> None:
 
 def _bound(expr: Operand | float, tensors: Sequence[Tensor], what: str) -> Expr:
     node = as_expr(expr, what)
+    if isinstance(tensors, Operand):
+        raise ElementTypeError(
+            f"{what}: the tensors for its arguments are a list",
+            at=here(),
+            found=repr(tensors),
+            fix=f"{what}(expression, [tensor])",
+        )
+    count = number_of_arguments(node)
+    if len(tensors) > count:
+        raise ElementTypeError(
+            f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
+            at=here(),
+            found=formula(node),
+            fix="one for ops.arg(0), one for ops.arg(1), ...",
+        )
     return bind(node, tensors, what) if node.is_open else node
 
 

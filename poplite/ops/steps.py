@@ -5,6 +5,7 @@ from __future__ import annotations
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.record import assign
 from poplite.program import Sequence
+from poplite.types import BOOL
 
 
 def fill(
@@ -53,7 +54,7 @@ def zero(target: Tensor, *, name: str = "zero", program: Sequence | None = None)
     >>> engine.read(x)
     array([0, 0, 0], dtype=int32)
     """
-    is_bool = target.element_type.dtype.kind == "b"
+    is_bool = isinstance(target, Tensor) and target.element_type is BOOL
     return assign(target, False if is_bool else 0, name=name, program=program)
 
 
