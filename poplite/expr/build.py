@@ -115,16 +115,22 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 found="tensors of different types are not mixed",
                 fix=f"ops.cast({_shown(other)}, {element!r})",
             )
-    kind = kind_of(element)
     if operation.text_for(element) is None:
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
         raise ElementTypeError(
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
-            fix="ops.cast(x, FLOAT) first" if kind is None else operation.fix or "ops.cast first",
+            fix="a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
+            if kind_of(element) is None
+            else operation.fix or f"ops.cast({_shown(strong[0])}, {_castable(operation)}) first",
         )
     return element
+
+
+def _castable(operation: Operation) -> str:
+    """Return an element type that an operation takes."""
+    return "FLOAT" if "float" in operation.text else "INT" if "int" in operation.text else "BOOL"
 
 
 def _shown(expr: Expr) -> str:
@@ -368,6 +374,19 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
             if node.is_open:
                 waiting += [(each, False) for each in reversed(node.operands)]
     return made[expr]
+
+
+def number_of_arguments(expr: Expr) -> int:
+    """Return how many tensors stand for the arguments of an expression."""
+    found, seen, waiting = 0, {expr}, [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Argument):
+            found = max(found, node.number + 1)
+        new = [each for each in node.operands if each.is_open and each not in seen]
+        seen.update(new)
+        waiting += new
+    return found
 
 
 def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from poplite.errors import ControlProgramError
+from poplite.errors import ControlProgramError, ElementTypeError
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -84,7 +84,7 @@ def while_(condition: Predicate) -> Iterator[None]:
     1
     """
     outer = innermost("ops.while_(condition)")
-    test, scalar = _decided(outer.graph, condition)
+    test, scalar = _decided(outer.graph, condition, "ops.while_")
     body = Steps(outer.graph, "while")
     with body:
         yield
@@ -156,7 +156,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     3
     """
     outer = innermost("ops.if_(predicate)")
-    test, scalar = _decided(outer.graph, predicate)
+    test, scalar = _decided(outer.graph, predicate, "ops.if_")
     body = Steps(outer.graph, "if")
     branch = Branch(outer, scalar, body)
     with body:
@@ -253,7 +253,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
     70
     """
     outer = innermost("ops.switch(control)")
-    test, scalar = _decided(outer.graph, control)
+    test, scalar = _decided(outer.graph, control, "ops.switch")
     outside = Steps(outer.graph, "switch")
     cases = Cases(outside)
     with outside:
@@ -299,10 +299,17 @@ def together() -> Iterator[None]:
         outer.add(program)
 
 
-def _decided(graph: Graph, value: Predicate) -> tuple[Steps, Tensor]:
+def _decided(graph: Graph, value: Predicate, usage: str) -> tuple[Steps, Tensor]:
     """Return the steps that compute what decides, and the tensor that holds it."""
     steps = Steps(graph, "condition")
     with steps:
-        found = value() if callable(value) else value
+        found: object = value() if callable(value) else value
+        if not isinstance(found, Operand):
+            raise ElementTypeError(
+                f"{usage}: {clipped(found)} decides nothing while the program runs",
+                at=here(),
+                found=of_type(found),
+                fix="a tensor or an expression of one element, or a function that returns one",
+            )
         scalar = found if isinstance(found, Tensor) else map(found, name="condition")
     return steps, scalar

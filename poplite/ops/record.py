@@ -11,7 +11,7 @@ from poplite.errors import (
     GraphConnectionError,
     TensorCreationError,
 )
-from poplite.expr.build import as_expr, bind, number
+from poplite.expr.build import as_expr, bind, number, number_of_arguments
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak
@@ -26,7 +26,7 @@ from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import clipped, of_type
+from poplite.text import amount, clipped, of_type
 
 
 def map(  # noqa: A001  (the name that PopLibs has)
@@ -172,7 +172,7 @@ def explain(result: Tensor) -> str:
         TensorCreationError: for a tensor that is no result.
     """
     if not isinstance(result, Tensor):
-        raise no_tensor("ops.explain", result)
+        raise no_tensor("ops.explain", result, "the tensor that ops.map returned")
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
@@ -252,7 +252,7 @@ def _check(mappings: Mappings, root: Root, usage: str) -> None:
             f"{usage}: arguments of the expression are not given",
             at=here(),
             found=formula(root.expr),
-            fix="ops.map(expression, [tensors])",
+            fix="ops.map(expression, [tensors]), with out= for one that is there",
         )
     out = root.out
     if out is None:
@@ -315,6 +315,14 @@ def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str
             at=here(),
             found=formula(node),
             fix=f"{what}(expression, [{tensors.name}])",
+        )
+    count = number_of_arguments(node)
+    if len(tensors) > count:
+        raise ElementTypeError(
+            f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
+            at=here(),
+            found=formula(node),
+            fix="one for ops.arg(0), one for ops.arg(1), ...",
         )
     return bind(node, tensors, what) if node.is_open else node
 

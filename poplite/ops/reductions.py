@@ -59,6 +59,13 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     <Expr sum(x, 1) * 0.125 float32[4, 1]>
     """
     operand = as_expr(x, "ops.mean")
+    if not operand.is_open and not operand.element_type.is_floating_point:
+        raise ElementTypeError(
+            f"ops.mean: elements are {operand.element_type!r}",
+            at=here(),
+            found=repr(operand),
+            fix="ops.mean(ops.cast(x, FLOAT))",
+        )
     total = reduction("add", operand, dims, keepdims)
     if operand.is_open:
         raise ElementTypeError(

@@ -271,10 +271,13 @@ def open_steps(graph: Graph, usage: str) -> Steps:
     for steps in reversed(_OPEN.get()):
         if steps.graph is graph.top_level_graph:
             return steps
+    found = "no block of graph.steps() is open"
+    if _OPEN.get():
+        found = f"it works on {graph!r}, the open block on {_OPEN.get()[-1].graph!r}"
     raise ControlProgramError(
         f"{usage}: no program takes its steps",
         at=here(),
-        found="no block of graph.steps() is open",
+        found=found,
         fix="with graph.steps() as step: ...; or program=pl.Sequence()",
     )
 

@@ -70,7 +70,8 @@ class Access:
 
     Attributes:
         own: name of the field, for its alias scope; None where code is to be priced.
-        others: names of the class's other fields, none of which overlaps it.
+        others: names of the class's other fields, none of which overlaps it: all where it is
+            written, else those that are written.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
     """
@@ -159,8 +160,15 @@ def access_of(
 ) -> Access:
     """Return how elements of a field are loaded and stored, in code that is run or `priced`."""
     rounds = field.writes and field.element in (HALF, QUARTER)
-    own = None if priced else field.name
-    others = () if priced else tuple(name for name in cls.fields if name != field.name)
+    if priced:
+        return Access(field.element, None, (), mode if rounds else 0, half_in_hardware)
+    # Loads move past loads anyway: only stores matter, and hundreds of numbers are only loaded.
+    others = tuple(
+        name
+        for name, other in cls.fields.items()
+        if other is not field and (field.writes or other.writes)
+    )
+    own = field.name
     return Access(field.element, own, others, mode if rounds else 0, half_in_hardware)
 
 

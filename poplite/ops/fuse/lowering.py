@@ -21,7 +21,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.maps import add_map
 from poplite.ops.fuse.placement import Mappings, complete, like, place
 from poplite.ops.fuse.recipe import Body
-from poplite.ops.fuse.storing import decide, interned
+from poplite.ops.fuse.storing import MOST_FIELDS, cut, decide, interned
 from poplite.ops.fuse.straight import Straight, in_order, straight, written
 from poplite.ops.reduce.fused import reduce_fused
 from poplite.ops.reduce.reduce import reduce_into
@@ -111,20 +111,23 @@ class Lowering:
         kept: set[Expr] = {node for node in parts if isinstance(node, Reduction | Iota)}
         groups = [each for each in exprs if each not in kept]
         groups += [node.operands[0] for node in parts if isinstance(node, Reduction)]
-        for decision in decide(groups, kept):
+        decisions = decide(groups, kept)
+        for decision in decisions:
             what: Literal["stored", "computed again"]
             what = "stored" if decision.is_stored else "computed again"
             why = str(decision).partition(": ")[2]
             self.notes.append(Note(what, formula(decision.expr), why))
+        for part in cut([*groups, *[each.expr for each in decisions if each.is_stored]], kept):
+            why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
+            self.notes.append(Note("stored", formula(part), why))
         made = []
-        for number, (root, expr) in enumerate(zip(roots, exprs, strict=True)):
-            later = exprs[number:]
+        for root, expr in zip(roots, exprs, strict=True):
             made.append(self._root(root, expr, kept))
             if root.out is not None:
-                self._overwritten(root.out, later)
+                self._overwritten(root.out)
         return made
 
-    def _overwritten(self, out: Tensor, roots: Sequence[Expr]) -> None:
+    def _overwritten(self, out: Tensor) -> None:
         """Forget stored parts whose tensors have changed since."""
         for node in [*self.stored]:
             leaves = [each for each in _all(node) if isinstance(each, Leaf)]

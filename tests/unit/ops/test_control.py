@@ -285,3 +285,27 @@ def test_what_stands_elsewhere_than_its_switch_or_branch_is_refused(graph: pl.Gr
         within = pytest.raises(pl.ControlProgramError, match="right behind its ops.if_")
         with within, ops.repeat(3), branch.else_():
             ops.fill(x, 7)
+
+
+def test_an_index_is_read_in_its_loop(graph: pl.Graph) -> None:
+    x = scalar(graph, "x", 0, "uint32")
+    with graph.steps():
+        for is_used in (False, True):
+            with ops.repeat(3) as i:
+                if is_used:
+                    ops.assign(x, x + i)
+            with pytest.raises(pl.ControlProgramError, match="outside of its loop"):
+                ops.assign(x, x + i)
+
+
+def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
+    other = pl.Graph().add_variable(pl.INT, (), "other", mapping=0)
+    with graph.steps() as step:
+        for block in (ops.while_, ops.if_, ops.switch):
+            called = f"ops.{block.__name__}: True decides nothing"
+            with pytest.raises(pl.ElementTypeError, match=called), block(True):  # type: ignore
+                pass
+            elsewhere = pytest.raises(pl.ControlProgramError, match="the open block on <Graph 2")
+            with elsewhere, block(other > 0):
+                pass
+    assert step.is_empty

@@ -61,6 +61,16 @@ def test_reductions_of_arguments_keep_their_dimensions(graph: pl.Graph, x: pl.Te
 
 REFUSED: dict[str, tuple[Callable[[pl.Tensor], object], str]] = {
     "a power that integers do not take": (lambda x: x**2.0, "'**': 2.0 beside INT"),
+    "no integers": (lambda x: ~ops.cast(x, pl.FLOAT), "INT) first"),
+    "a mean of integers": (lambda x: ops.mean(x), "ops.mean(ops.cast(x, FLOAT))"),
+    "a tensor in the place of a list": (lambda x: ops.map(ops.arg(0) + 1, x), "[x])"),  # type: ignore
+    "tensors for no argument": (lambda x: ops.map(x + 1, [x]), "1 tensor for 0 arguments"),
+    "a number of an expression": (lambda x: float(ops.sum(x)), "engine.read(t)"),  # type: ignore
+    "a matrix product": (lambda x: (x + 1) @ x, "'@' of an expression"),  # type: ignore
+    "rounding": (lambda x: round(x + 1), "ops.round(x)"),  # type: ignore
+    "the rank of an argument": (lambda _: ops.arg(0).rank, "has no shape yet"),
+    "what was done for an expression": (lambda x: ops.explain(x + 1), "ops.explain"),  # type: ignore
+    "no tensor filled": (lambda _: ops.zero([1]), "[1] is no tensor"),  # type: ignore
     "the name of a reduction": (lambda x: ops.sum(x, 5), "ops.sum: dimension 5 of 'x'"),
     "the name of another one": (lambda x: ops.all(x), "ops.all: 'x' is INT"),
     "a number reduced": (lambda _: ops.sum(3.0), "ops.sum: 3.0 is one number"),  # type: ignore[arg-type]
@@ -78,3 +88,8 @@ def test_what_is_refused_is_named(x: pl.Tensor, name: str) -> None:
         make(x)
     assert caught.value.at is not None
     assert caught.value.at.file == __file__
+
+
+def test_an_expression_is_not_changed_in_place(x: pl.Tensor) -> None:
+    with pytest.raises(pl.ElementTypeError, match=re.escape("e = e + 1 is another expression")):
+        exec("e += 1", {"e": x * 2})

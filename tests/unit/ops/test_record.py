@@ -9,6 +9,7 @@ import pytest
 
 import poplite as pl
 from poplite import ops, vertices as vertices_lib
+from poplite.ops.fuse.storing import MOST_FIELDS
 
 
 def untyped(value: object) -> Any:
@@ -341,3 +342,26 @@ def test_numbers_of_numpy_are_stored_as_those_of_python(graph: pl.Graph) -> None
             with pytest.raises(pl.ElementTypeError, match="beside"):
                 ops.assign(target, value)  # type: ignore[arg-type]
     assert stored(graph, step, whole, truth) == [[-7] * 3, [True] * 3]
+
+
+@pytest.mark.parametrize("is_tree", [False, True])
+def test_expressions_of_hundreds_of_numbers_are_several_vertices(
+    graph: pl.Graph, is_tree: bool
+) -> None:
+    """The time to compile a class grows with the square of its fields."""
+    x, y = variable(graph, "x", (5,), initial_value=range(5)), variable(graph, "y", (5,))
+    parts: list[pl.Expr] = [x * k for k in range(300)]
+    while len(parts) > 1:
+        if is_tree:
+            parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)] + parts[
+                len(parts) // 2 * 2 :
+            ]
+        else:
+            parts = [parts[0] + parts[1], *parts[2:]]
+    with graph.steps() as step:
+        one = ops.map(parts[0])
+        ops.lower(graph, [ops.Root(ops.sum(parts[0] * y)), ops.Root(parts[0] - y, out=y)])
+    assert max(len(cls.fields) for cls in vertices(step)) <= MOST_FIELDS + 1
+    assert f"at most {MOST_FIELDS} tensors and numbers" in ops.explain(one)
+    want = np.arange(5) * (299 * 300 / 2)
+    assert stored(graph, step, one, y) == [want.tolist(), (want - 1).tolist()]
