@@ -30,6 +30,9 @@ from poplite.types import BOOL, INT, element_type
 _SHOWN = 60
 """Characters of an operand in a message."""
 
+_QUARTER = "a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
+"""The remedy for an operand of QUARTER."""
+
 
 def as_expr(value: object, what: str) -> Expr:
     """Return an operand as a node; `what` is the operation that takes it.
@@ -113,7 +116,7 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
                 f"{_shown(other)} is {other.element_type!r}",
                 at=here(),
                 found="tensors of different types are not mixed",
-                fix=f"ops.cast({_shown(other)}, {element!r})",
+                fix=f"ops.cast({_text(other)}, {element!r})",
             )
     if operation.text_for(element) is None:
         accepted = {"float": "FLOAT and HALF", "int": "integers", "bool": "BOOL"}
@@ -121,9 +124,9 @@ def _common_type(operation: Operation, operands: tuple[Expr, ...]) -> ElementCla
             f"{_called(operation)}: {_shown(strong[0])} is {element!r}",
             at=here(),
             found=f"it takes {' and '.join(accepted[k] for k in operation.text if k in accepted)}",
-            fix="a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
+            fix=_QUARTER
             if kind_of(element) is None
-            else operation.fix or f"ops.cast({_shown(strong[0])}, {_castable(operation)}) first",
+            else operation.fix or f"ops.cast({_text(strong[0])}, {_castable(operation)}) first",
         )
     return element
 
@@ -135,8 +138,12 @@ def _castable(operation: Operation) -> str:
 
 def _shown(expr: Expr) -> str:
     """Return an operand as a message shows it."""
-    text = clipped_text(formula(expr), _SHOWN)
-    return f"'{text}'" if isinstance(expr, Leaf) else text
+    return f"'{_text(expr)}'" if isinstance(expr, Leaf) else _text(expr)
+
+
+def _text(expr: Expr) -> str:
+    """Return an operand as code has it."""
+    return clipped_text(formula(expr), _SHOWN)
 
 
 def _type_text(expr: Expr) -> str:
@@ -298,7 +305,7 @@ def cast(value: object, to: object) -> Expr:
                 f"ops.cast: {each!r} needs metadata, which an expression has not",
                 at=here(),
                 found=repr(operand),
-                fix="a vertex reads QUARTER as float32 numbers, and rounds to it where it stores",
+                fix=_QUARTER,
             )
     return Applied(CAST, (operand,), operand._shape, element)
 
@@ -389,13 +396,13 @@ def number_of_arguments(expr: Expr) -> int:
     return found
 
 
-def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
+def reduction(how: str, value: object, dims: object, keepdims: bool, called: str = "") -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all."""
-    called = REDUCTIONS.get(how, how)
-    operand = as_expr(value, f"ops.{called}")
+    called = called or f"ops.{REDUCTIONS.get(how, how)}"
+    operand = as_expr(value, called)
     if isinstance(operand, Weak):
         raise ElementTypeError(
-            f"ops.{called}: {clipped(value)} is one number",
+            f"{called}: {clipped(value)} is one number",
             at=here(),
             found=of_type(value),
             fix="a tensor or an expression",
@@ -408,24 +415,24 @@ def reduction(how: str, value: object, dims: object, keepdims: bool) -> Expr:
     for d, given in zip(chosen, listed or (), strict=False):
         if not 0 <= d < rank:
             raise TensorIndexError(
-                f"ops.{called}: dimension {given} of {_shown(operand)}, which has {rank}",
+                f"{called}: dimension {given} of {_shown(operand)}, which has {rank}",
                 at=here(),
                 found=repr(operand),
                 fix=f"a dimension from 0 to {rank - 1}" if rank else "no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(
-            f"ops.{called}: a dimension is listed twice: {clipped(dims)}",
+            f"{called}: a dimension is listed twice: {clipped(dims)}",
             at=here(),
             found=repr(operand),
             fix="each dimension once",
         )
-    _check_reducible(how, operand)
+    _check_reducible(how, operand, called)
     if how in ("min", "max") and any(operand.shape[d] == 0 for d in chosen):
         kept = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
         if kept:
             raise TensorCreationError(
-                f"ops.{called} of no elements of {_shown(operand)}",
+                f"{called} of no elements of {_shown(operand)}",
                 at=here(),
                 found=repr(operand),
                 fix=f"dimensions of at least one element; ops.{how} of nothing has no value",
@@ -447,24 +454,74 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
         return (operator.index(dims),)  # type: ignore[arg-type]
     except TypeError:
         raise TensorIndexError(
-            f"ops.{called}: {clipped(dims)} are no dimensions",
+            f"{called}: {clipped(dims)} are no dimensions",
             at=here(),
             found=of_type(dims),
             fix="a number, or a list such as [0, 1]; left out, all dimensions",
         ) from None
 
 
-def _check_reducible(how: str, operand: Expr) -> None:
+def _check_reducible(how: str, operand: Expr, called: str) -> None:
     kind: Kind | None = kind_of(operand.element_type)
-    called = REDUCTIONS.get(how, how)
     is_logical = how.startswith("logical")
+    fix = "a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first"
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
-            f"ops.{called}: {_shown(operand)} is {operand.element_type!r}",
+            f"{called}: {_shown(operand)} is {operand.element_type!r}",
             at=here(),
             found=repr(operand),
-            fix="a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first",
+            fix=_QUARTER if kind is None else fix,
         )
+
+
+_NUMPYS_NAMES = {
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "fmod": "remainder_trunc",
+    "invert": "bitwise_not",
+    "isfinite": "is_finite",
+    "isinf": "is_inf",
+    "isnan": "is_nan",
+    "left_shift": "shift_left",
+    "right_shift": "shift_right",
+    "rint": "round",
+}
+"""Operations that NumPy names otherwise."""
+
+_NUMPYS_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+
+def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
+    """Return what an operator between NumPy's numbers and an operand makes.
+
+    Raises ElementTypeError for functions of NumPy, with the operation that stands for one.
+    """
+    name, called = _NUMPYS_NAMES.get(function, function), f"np.{function}"
+    is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)
+    if method == "__call__" and is_beside and name in ("equal", "not_equal"):
+        other = next(each for each in inputs if each is not operand)
+        return (operand.__eq__(other) is True) == (name == "equal")
+    if method == "__call__" and is_beside and name in OPERATIONS and OPERATIONS[name].symbol:
+        # Comparisons bring numbers as arrays of rank 0.
+        return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
+    if method != "__call__":
+        name, called = _NUMPYS_REDUCTIONS.get(function, ""), f"{called}.{method}"
+    is_known = name in OPERATIONS or method != "__call__" and name
+    raise ElementTypeError(
+        f"{called}: NumPy computes values, and an operand holds none while a graph is built",
+        at=here(),
+        found=repr(operand),
+        fix=f"ops.{name}" if is_known else "engine.read(t) returns the values after a run",
+    )
 
 
 def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:

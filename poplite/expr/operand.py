@@ -31,8 +31,6 @@ class Operand:
     """
 
     __slots__ = ()
-    # NumPy's arrays and functions leave operators to the operand, or refuse it.
-    __array_ufunc__ = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -44,6 +42,12 @@ class Operand:
     def read_as(self) -> Operand:
         """Return the tensor that an expression reads for this operand: itself, mostly."""
         return self
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
+        """Take the operators of NumPy's numbers, and refuse its functions."""
+        from poplite.expr.build import of_numpy
+
+        return of_numpy(self, ufunc.__name__, method, inputs)
 
     def __add__(self, other: Operand | float) -> Expr:
         return _of("add", self, other)

@@ -104,6 +104,21 @@ def _round_half_away(x: Any) -> Any:
     away = near + 1.0 if x > 0 else near - 1.0
     return away if abs(x - near) >= 0.5 else near
 """,
+    "_sqrt_trunc": """
+def _sqrt_trunc(x: Any) -> Any:
+    root = x - x
+    bit = root + 1 << 62
+    while bit > x and bit > 0:
+        bit = bit >> 2
+    while bit > 0:
+        both = root + bit
+        root = root >> 1
+        if x >= both:
+            x = x - both
+            root = root + bit
+        bit = bit >> 2
+    return root
+""",
     "_popcount": """
 def _popcount(x: Any) -> Any:
     x = x - ((x >> 1) & 0x5555555555555555)
@@ -224,7 +239,6 @@ def _arithmetic() -> None:
         },
         is_exact=True,
     )
-    # Truncation to the type cuts what 64 bits have more than a narrow type.
     _add("variance_to_inv_std_dev", 2, ["float"], "1.0 / math.sqrt({0} + {1})")
     _add("inv_std_dev_to_variance", 2, ["float"], "1.0 / ({0} * {0}) - {1}")
 
@@ -289,7 +303,10 @@ def _functions() -> None:
     names += ("sin", "cos")
     names += ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc")
     for name in names:
-        _add(name, 1, ["float"], f"math.{name}({{0}})", fix="ops.cast(x, FLOAT) first")
+        fix = "ops.sqrt_trunc(x), or " if name == "sqrt" else ""
+        _add(name, 1, ["float"], f"math.{name}({{0}})", fix=f"{fix}ops.cast(x, FLOAT) first")
+    text, helpers = "_sqrt_trunc({0})", ("_sqrt_trunc",)
+    _add("sqrt_trunc", 1, ["int"], text, helpers=helpers, is_exact=True, fix="ops.sqrt(x)")
     _add("atan2", 2, ["float"], "math.atan2({0}, {1})")
     for name, function in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
         _add(name, 1, ["float"], f"np.{function}({{0}})", is_exact=True)

@@ -132,6 +132,13 @@ class Expr(Operand):
                 "ops.not_equal(a, b) compares elements",
             )
 
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(
+                f"an expression has no {name!r}: take it of the operands, or {_STORE}",
+                name=name,
+                obj=self,
+            )
+
     def __bool__(self) -> NoReturn:
         raise _refused(
             self,

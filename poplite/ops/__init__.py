@@ -102,6 +102,7 @@ from poplite.ops.mathematics import (
     sin as sin,
     sinh as sinh,
     sqrt as sqrt,
+    sqrt_trunc as sqrt_trunc,
     swish as swish,
     tan as tan,
     tanh as tanh,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from poplite.errors import ControlProgramError, ElementTypeError, GraphRecursionError
+from poplite.expr.tree import Expr, stored_first
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Call, Copy, Function, Sequence
@@ -59,14 +60,23 @@ class GraphFunction(Generic[P, R]):
 
         Raises:
             ControlProgramError: outside of any steps, when no argument is a tensor, an argument
-                is not hashable, or two that are copied back share elements.
-            ElementTypeError: when something other than tensors is returned.
+                is not hashable, something other than tensors is returned, or two that are copied
+                back share elements.
+            ElementTypeError: when an argument or a result is an expression.
             GraphRecursionError: when the function calls itself.
             PopliteError: for tensors of several graphs, and as the body.
         """
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments = dict(bound.arguments)
+        for name, value in arguments.items():
+            if isinstance(value, Expr):
+                raise ElementTypeError(
+                    f"graph_function '{self.__name__}': argument {name} is not a tensor",
+                    at=here(),
+                    found=repr(value),
+                    fix=stored_first(value, ""),
+                )
         tensors = {name: value for name, value in arguments.items() if isinstance(value, Tensor)}
         if not tensors:
             raise ControlProgramError(
@@ -165,7 +175,7 @@ class GraphFunction(Generic[P, R]):
                     "which is no tensor",
                     at=here(),
                     found=of_type(each),
-                    fix="return tensors, a tuple or list of them, or nothing",
+                    fix=stored_first(each, "return tensors, a tuple or list of them, or nothing"),
                 )
 
 

@@ -16,9 +16,9 @@ from poplite.expr.tree import Expr
 
 
 def sqrt(x: Operand) -> Expr:
-    """Return the square root; NaN below 0.
+    """Return the square root of floats; NaN below 0.
 
-    PopLibs: `Sqrt`.
+    PopLibs: `Sqrt, of floats`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -26,6 +26,19 @@ def sqrt(x: Operand) -> Expr:
     <Expr sqrt(x) float32[4]>
     """
     return apply("sqrt", x)
+
+
+def sqrt_trunc(x: Operand) -> Expr:
+    """Return the square root of integers, rounded down; 0 below 0.
+
+    PopLibs: `Sqrt, of integers`.
+
+    >>> import poplite as pl
+    >>> i = pl.Graph().add_variable(pl.INT, (4,), "i")
+    >>> sqrt_trunc(i)
+    <Expr sqrt_trunc(i) int32[4]>
+    """
+    return apply("sqrt_trunc", x)
 
 
 def rsqrt(x: Operand) -> Expr:

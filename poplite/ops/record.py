@@ -19,14 +19,14 @@ from poplite.graph.connect.ownership import check_own
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.refused import no_tensor
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.text import why_not_writeable
+from poplite.graph.tensor.text import expression, shared, why_not_writeable
 from poplite.ops.fuse.lowering import NOTES, Lowering, Root
 from poplite.ops.fuse.placement import Mappings
 from poplite.program import Sequence as Steps
 from poplite.program.recording import recorder, target as append_to
 from poplite.program.sequence import check_graph
 from poplite.source import here
-from poplite.text import amount, clipped, of_type
+from poplite.text import amount, clipped, clipped_text, of_type
 
 
 def map(  # noqa: A001  (the name that PopLibs has)
@@ -200,7 +200,7 @@ def _lower(
     roots = [_named(root) for root in roots]
     for root in roots:
         if root.out is not None and not may_overlap:
-            _check_overlap(root, root.out)
+            _check_overlap(root, root.out, usage)
     work = Lowering(recorder(graph, target), mappings)
     name = roots[0].name if roots else ""
     outs = [root.out for root in roots if root.out is not None]
@@ -293,18 +293,23 @@ def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:
     return all(a in (1, b) for a, b in zip(shape[::-1], out[::-1], strict=False))
 
 
-def _check_overlap(root: Root, out: Tensor) -> None:
+def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
     """Refuse an `out` that shares elements with a tensor that is not the same view."""
     for tensor in root.expr.leaves:
         assert isinstance(tensor, Tensor)
         if tensor != out and tensor.intersects_with(out):
+            views = f"out is {_view(out)}; read is {_view(tensor)}"
             raise TensorCreationError(
-                f"out '{out.name}' shares elements with '{tensor.name}' of the expression, "
-                "in another order or place",
+                f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the "
+                "expression, in another order or place",
                 at=here(),
-                found=f"out is {out!r}, read is {tensor!r}",
-                fix="the same view as out, or ops.map(...) to a new tensor and a Copy",
+                found=f"{views}; both hold {shared(out, tensor)}",
+                fix="the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
             )
+
+
+def _view(tensor: Tensor) -> str:
+    return clipped_text(expression(tensor), 120)
 
 
 def _bound(expr: Operand | float, tensors: Sequence[Operand] | Tensor, what: str) -> Expr:

@@ -1,6 +1,6 @@
 """Operations that a tensor refuses, since it holds no values.
 
-    t @ u           a tensor is a view: compute in a vertex
+    t @ u           ops.matmul(graph, t, u, program)
     t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
     bool(t)         a tensor has no truth value
 
@@ -20,17 +20,17 @@ from poplite.text import clipped
 
 T = TypeVar("T")
 
-_COMPUTE = "a tensor is a view: compute in a vertex, or on engine.read(t) after a run"
+_COMPUTE = "functions of poplite.ops compute, as ops.sqrt(t) does; or engine.read(t) after a run"
 _REFUSED = {
-    "matmul rmatmul": "'@' of a tensor",
-    "divmod rdivmod": "divmod of a tensor",
-    "pos": "unary '+' of a tensor",
-    "round": "round of a tensor",
-    "contains": "'in' a tensor",
-    "float": "a tensor is no float",
-    "int": "a tensor is no int",
-    "complex": "a tensor is no complex number",
-    "index": "a tensor is no whole number",
+    "matmul rmatmul": ("'@' of a tensor", "ops.matmul(graph, t, u, program)"),
+    "divmod rdivmod": ("divmod of a tensor", "t // u and t % u are expressions"),
+    "pos": ("unary '+' of a tensor", "the tensor as it is"),
+    "round": ("round of a tensor", "ops.round(t) is an expression"),
+    "contains": ("'in' a tensor", "ops.any(ops.equal(t, value)) is an expression"),
+    "float": ("a tensor is no float", _COMPUTE),
+    "int": ("a tensor is no int", _COMPUTE),
+    "complex": ("a tensor is no complex number", _COMPUTE),
+    "index": ("a tensor is no whole number", _COMPUTE),
 }
 _ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(source, t)"
 
@@ -40,9 +40,9 @@ def refuse_operators(tensor_class: type[T]) -> type[T]:
 
     They are not written in the class, so that a type checker refuses them without running anything.
     """
-    for names, what in _REFUSED.items():
+    for names, (what, fix) in _REFUSED.items():
         for name in names.split():
-            setattr(tensor_class, f"__{name}__", _refused(what, _COMPUTE))
+            setattr(tensor_class, f"__{name}__", _refused(what, fix))
     for name in ("setitem", "delitem"):
         refused = _refused("elements of a tensor are not set", _ASSIGN)
         setattr(tensor_class, f"__{name}__", refused)

@@ -161,7 +161,7 @@ class Lowering:
         out = root.out
         if out is not None and any(t != out and t.intersects_with(out) for t in body.tensors):
             made = self._mapped(expr, Root(expr, name=f"{root.name}/temporary"))
-            return self._copied(root, made)
+            return self._copied(root, made, "out shares elements with what is read")
         shape = expr.shape if out is None else out.shape
         if out is None:
             options = {} if root.mapping is None else {"mapping": root.mapping}
@@ -239,7 +239,7 @@ class Lowering:
         self._note("reduced", expr, "with its operand, which is not stored", "", made, body)
         return made
 
-    def _copied(self, root: Root, source: Tensor) -> Tensor:
+    def _copied(self, root: Root, source: Tensor, why: str = "as it is") -> Tensor:
         out = root.out
         if out is None:
             options = {} if root.mapping is None else {"mapping": root.mapping}
@@ -252,7 +252,7 @@ class Lowering:
                 source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
             self.recorder.add(Copy(broadcast_to(source, out.shape), out))
-        self._note("copied", Leaf(source), "as it is", "", out)
+        self._note("copied", Leaf(source), why, "", out)
         return out
 
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:

@@ -125,6 +125,7 @@ ORACLES: dict[str, dict[str, Callable[..., Any]]] = {
     "count_leading_zeros": {
         "int": lambda a: [len(text) - len(text.lstrip("0")) for text in bits_of(a)]
     },
+    "sqrt_trunc": {"int": lambda a: [math.isqrt(max(x, 0)) for x in a.tolist()]},
     "atan2": {"float": np.arctan2},
     "floor": {"float": np.floor},
     "ceil": {"float": np.ceil},

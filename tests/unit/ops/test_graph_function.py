@@ -121,6 +121,8 @@ def test_wrong_uses_are_refused(graph: pl.Graph) -> None:
             f(x, [1])
         with pytest.raises(pl.ElementTypeError, match="returns 3, which is no tensor"):
             f(x, 3)
+        with pytest.raises(pl.ElementTypeError, match=r"argument y is not(.|\n)*store it first"):
+            f(x, x + 1)
     assert step.programs == ()
     with pytest.raises(pl.ControlProgramError, match="inout names no parameter 'z'"):
         pl.graph_function(inout=("z",))(f)

@@ -83,6 +83,22 @@ def test_results_lie_as_the_operand_that_is_spread_best(graph: pl.Graph) -> None
     assert names == ["a[like spread]", "b[linear]", "c[mapping=]"]
 
 
+def test_an_out_in_another_place_is_refused_with_both_views(graph: pl.Graph) -> None:
+    x = variable(graph, "x", (6, 6))
+    with graph.steps() as step:
+        with pytest.raises(pl.TensorCreationError) as refused:
+            ops.assign(x[1:], x[:-1] + 1)
+        found = "out is float32[5, 6]: x from 6, extent:stride (5:6) (6:1); "
+        found += (
+            "read is float32[5, 6]: x from 0, extent:stride (5:6) (6:1); both hold 'x'[1:5, 0:6]"
+        )
+        assert refused.value.found == found
+        ops.copy(ops.map(x[:-1] + 1), x[1:])
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(x)[:, 0].tolist() == [1, 2, 2, 2, 2, 2]
+
+
 def test_in_place_makes_no_variable(graph: pl.Graph) -> None:
     w, g = variable(graph, "w"), variable(graph, "g")
     with graph.steps() as step:
@@ -119,6 +135,7 @@ def test_roots_see_what_roots_before_them_stored(graph: pl.Graph) -> None:
     engine.run()
     assert engine.read(y).tolist() == [20] * 24
     assert engine.read(shifted[0]).tolist() == [3] * 23
+    assert "/temporary, 92 B (out shares elements with what is read)" in ops.explain(shifted[0])
 
 
 def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
@@ -131,6 +148,26 @@ def test_numbers_and_tensors_are_roots(graph: pl.Graph) -> None:
     engine = pl.Engine(graph, step)
     engine.run()
     assert [engine.read(each)[0] for each in (x, y, z, made[2])] == [3, 5, 5, 5]
+
+
+def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.Graph) -> None:
+    x: Any = variable(graph, "x")
+    assert repr(np.float32(2) - x) == "<Expr 2.0 - x float32[24]>"
+    assert repr(np.int64(2) < x + 1) == "<Expr 2.0 < x + 1.0 bool[24]>"
+    assert (np.float32(2) == x, x == np.float32(2), x != np.float32(2)) == (False, False, True)
+    assert np.float32(2) != x
+    for use, name in (
+        (lambda: np.exp(x), "ops.exp"),
+        (lambda: np.arctan2(x, x + 1), "ops.atan2"),
+        (lambda: np.add(x, x), "ops.add"),
+        (lambda: np.sum(x + 1), "ops.sum"),
+        (lambda: np.isnan(x), "ops.is_nan"),
+        (lambda: np.hypot(x, x), "engine.read"),
+        (lambda: np.float32(2) == x + 1, "ops.equal"),
+        (lambda: np.ones(24) * x, "graph.add_constant"),
+    ):
+        with pytest.raises(pl.ElementTypeError, match=name):
+            use()  # type: ignore[no-untyped-call]
 
 
 def test_a_formula_means_what_it_shows(graph: pl.Graph) -> None:
@@ -156,6 +193,7 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
     x, b = variable(graph, "x", (4, 6)), variable(graph, "b", (6,))
     i = graph.add_variable(pl.INT, (4, 6), "i", mapping="linear", initial_value=0)
     bare = graph.add_variable(pl.FLOAT, (4, 6), "bare")
+    loose: Any = ops
     foreign = pl.Graph().add_variable(pl.FLOAT, (4, 6), "foreign", mapping=0)
     return [
         (lambda: ops.map(x + 1, out=x.reshape((6, 4)).T.reshape((4, 6))), pl.TensorCreationError,
@@ -179,18 +217,19 @@ def refusals(graph: pl.Graph) -> list[tuple[Any, type[pl.PopliteError], str]]:
         (lambda: ops.sum(x, [0, -2]), pl.TensorIndexError, "listed twice"),
         (lambda: ops.all(x), pl.ElementTypeError, "'x' is FLOAT"),
         (lambda: x + b.reshape((6, 1)), pl.TensorCreationError, "size 4 in dimension 0"),
+        (lambda: x << 1, pl.ElementTypeError, r"'<<': 'x' is FLOAT(.|\n)*ops.cast\(x, INT\) first"),
         (lambda: ops.all(x > 0, 2), pl.TensorIndexError, "ops.all: dimension 2 of x > 0.0"),
-        (lambda: ops.sum(x, untyped(0.5)), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
-        (lambda: ops.map(ops.arg(0) + 1, untyped(x)), pl.ElementTypeError, "'x', a tensor, not"),
-        (lambda: ops.lower(graph, [untyped(3)]), pl.ElementTypeError, "3 alone has no"),
-        (lambda: ops.zero(untyped(3)), pl.ElementTypeError, "ops.zero: 3 is no tensor"),
+        (lambda: loose.sum(x, 0.5), pl.TensorIndexError, "ops.sum: 0.5 are no dimensions"),
+        (lambda: loose.map(ops.arg(0) + 1, x), pl.ElementTypeError, "'x', a tensor, not"),
+        (lambda: loose.lower(graph, [3]), pl.ElementTypeError, "3 alone has no element type"),
+        (lambda: loose.zero(3), pl.ElementTypeError, "ops.zero: 3 is no tensor"),
         (lambda: ops.fill(x, True), pl.ElementTypeError, "ops.fill: True beside FLOAT"),
-        (lambda: ops.explain(untyped(3)), pl.ElementTypeError, "ops.explain: int"),
+        (lambda: loose.explain(3), pl.ElementTypeError, "ops.explain: int"),
         (lambda: ops.cast(x, pl.QUARTER), pl.ElementTypeError, "QUARTER needs metadata"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(28))
+@pytest.mark.parametrize("number", range(29))
 def test_what_is_refused(graph: pl.Graph, number: int) -> None:
     call, error, text = refusals(graph)[number]
     with graph.steps() as step:
@@ -225,6 +264,9 @@ def test_an_expression_is_no_tensor(graph: pl.Graph) -> None:
     e = x + 1
     uses: list[Any] = [bool, len, list, np.asarray, lambda e: e[0], lambda e: e == e + 1]
     uses += [lambda e: e != x, lambda e: e.T, lambda e: 1 in e]
+    assert not hasattr(e, "reshape")
+    with pytest.raises(AttributeError, match="an expression has no 'reshape'(.|\n)*store it first"):
+        untyped(e).reshape((2, 12))
     for use in uses:
         with pytest.raises(pl.ElementTypeError):
             use(e)

@@ -1,0 +1,83 @@
+"""Reductions as expressions: what NumPy computes, and the same bits on any number of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.running import words_of
+from poplite import ops
+
+Dims = int | list[int] | None
+
+
+def computed(expr: pl.Expr, graph: pl.Graph) -> Any:
+    program = pl.Sequence()
+    result = ops.map(expr, program=program)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    return engine.read(result)
+
+
+@pytest.mark.parametrize("dims", [None, -1, [0, 2], []])
+def test_as_numpy(dims: Dims) -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    values = np.random.default_rng(0).integers(-3, 4, (4, 5, 8))
+    x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+    axes = tuple(dims) if isinstance(dims, list) else dims
+    made = []
+    with graph.steps() as step:
+        for name in ("sum", "mean", "prod", "min", "max", "all", "any"):
+            is_logical = name in ("all", "any")
+            operand, array = (x > 1, values > 1) if is_logical else (x + 1, values + np.float32(1))
+            for keepdims in (False, True):
+                expr = getattr(ops, name)(operand, dims, keepdims=keepdims)
+                expected = getattr(np, name)(array, axis=axes, keepdims=keepdims)
+                made.append((name, ops.map(expr), expected))
+    engine = pl.Engine(graph, step)
+    engine.run()
+    for name, result, expected in made:
+        found = engine.read(result)
+        np.testing.assert_array_equal(found, np.asarray(expected, found.dtype), name)
+
+
+def test_means_of_half_are_made_in_float() -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(pl.HALF, (3, 4000), "x", mapping="linear", initial_value=100)
+    mean = ops.mean(x, 1)
+    assert mean.element_type is pl.HALF
+    assert computed(mean, graph).tolist() == [100] * 3
+    assert computed(ops.mean(x - x), graph) == 0
+    none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping="linear")
+    assert np.isnan(computed(ops.mean(none, 1), graph)).all()
+    i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
+    with pytest.raises(pl.ElementTypeError, match=r"ops.mean: its operand is INT"):
+        ops.mean(i)
+    with pytest.raises(pl.TensorIndexError, match="ops.mean: dimension 2 of"):
+        ops.mean(x, 2)
+
+
+def test_bits_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
+    script = """
+import hashlib
+import numpy as np
+import poplite as pl
+from poplite import ops
+
+graph = pl.Graph(pl.Target(tiles=64))
+rng = np.random.default_rng(0)
+values = rng.standard_normal((1000, 500)) * 10.0 ** rng.integers(-6, 7, (1000, 500))
+x = graph.add_variable(pl.FLOAT, values.shape, "x", mapping="linear", initial_value=values)
+with graph.steps() as step:
+    found = [ops.map(e) for e in (ops.sum(x), ops.sum(x * x, 0), ops.mean(abs(x), 1), ops.prod(x))]
+engine = pl.Engine(graph, step)
+for _ in range(2):
+    engine.run()
+    print(hashlib.sha256(b"".join(engine.read(each).tobytes() for each in found)).hexdigest())
+"""
+    found = [words_of(tmp_path, script, NUMBA_NUM_THREADS=threads) for threads in ("1", "3")]
+    assert len({word for words in found for word in words}) == 1
