@@ -20,10 +20,11 @@ import math
 from collections.abc import Sequence
 
 from poplite.errors import ElementTypeError
-from poplite.expr.build import apply, as_expr, reduction
+from poplite.expr.build import apply, as_expr, cast, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.source import here
+from poplite.types import FLOAT, HALF
 
 Dims = int | Sequence[int] | None
 
@@ -53,6 +54,8 @@ def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, times 1 / the number of elements.
 
+    That of HALF is made in FLOAT and rounded once, so that the sum may be larger than HALF holds.
+
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
     >>> mean(x, 1, keepdims=True)
@@ -66,7 +69,8 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
             found=repr(operand),
             fix="ops.mean(ops.cast(x, FLOAT))",
         )
-    total = reduction("add", operand, dims, keepdims)
+    is_half = not operand.is_open and operand.element_type is HALF
+    total = reduction("add", cast(operand, FLOAT) if is_half else operand, dims, keepdims)
     if operand.is_open:
         raise ElementTypeError(
             "ops.mean of an expression with arguments: its number of elements is not known",
@@ -75,7 +79,8 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
             fix="ops.sum(...) times a number",
         )
     count = math.prod(operand.shape) // (math.prod(total.shape) or 1)
-    return apply("multiply", total, 1 / count if count else math.nan)
+    made = apply("multiply", total, 1 / count if count else math.nan)
+    return cast(made, HALF) if is_half else made
 
 
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
