@@ -93,3 +93,14 @@ def test_what_is_refused_is_named(x: pl.Tensor, name: str) -> None:
 def test_an_expression_is_not_changed_in_place(x: pl.Tensor) -> None:
     with pytest.raises(pl.ElementTypeError, match=re.escape("e = e + 1 is another expression")):
         exec("e += 1", {"e": x * 2})
+
+
+def test_the_mean_of_half_is_made_in_float(graph: pl.Graph) -> None:
+    h = graph.add_variable(pl.HALF, (3, 1000), "h", mapping="linear", initial_value=100)
+    with graph.steps() as step:
+        means, rest = ops.map(ops.mean(h, 1)), ops.map(h - ops.mean(h, keepdims=True))
+    assert means.element_type is pl.HALF
+    engine = pl.Engine(graph, step)
+    engine.run()
+    assert engine.read(means).tolist() == [100] * 3  # whose sum is no HALF
+    assert not engine.read(rest).any()
