@@ -328,6 +328,10 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
             f"ops.iota({clipped(shape)}): a size is below 0", at=here(), fix="sizes from 0"
         )
     element = element_type(to)  # type: ignore[arg-type]
+    if kind_of(element) is None:
+        raise ElementTypeError(
+            f"ops.iota: whole numbers of {element!r}", at=here(), fix="ops.iota((2, 3), INT)"
+        )
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
         number(each, element, "ops.iota")

@@ -76,6 +76,7 @@ def iota(
 
     Raises:
         SizeOverflowError: when the last number does not fit the type.
+        TensorCreationError: for a size or a start that is no whole number, and for QUARTER.
 
     >>> iota((2, 3))
     <Expr iota([2, 3]) int32[2, 3]>

@@ -61,7 +61,7 @@ UNARY: Mapping[str, Meaning] = {
     "SIGMOID": ops.sigmoid,
     "SIGNUM": ops.sign_popops,
     "SIN": ops.sin,
-    "SQRT": ops.sqrt,
+    "SQRT": lambda x: ops.sqrt(x) if _is_float(x) else ops.sqrt_trunc(x),
     "SQUARE": ops.square,
     "TAN": ops.tan,
     "TANH": ops.tanh,

@@ -6,13 +6,13 @@ x - mean(x)       1  mean: reduced, and stored where the reduction puts it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.expr.formula import formula, operation_name
 from poplite.expr.tree import Expr, Iota, Leaf, Number, Reduction, Shape
@@ -258,14 +258,9 @@ class Lowering:
     def _filled(self, expr: Number | Iota, root: Root) -> Tensor:
         """Store numbers that no tensor takes part in."""
         shape = expr.shape if root.out is None else root.out.shape
-        values: Any = (
-            [expr.value]
-            if isinstance(expr, Number)
-            else range(expr.start, expr.start + math.prod(expr.shape))
-        )
-        numbers = np.fromiter(values, expr.element_type.dtype, len(values)).reshape(expr.shape)
+        values = [expr.value] if isinstance(expr, Number) else _positions(expr)
         constant = self.graph.add_constant(
-            expr.element_type, expr.shape, numbers, f"{root.name}/value"
+            expr.element_type, expr.shape, values, f"{root.name}/value"
         )
         place(self.mappings, constant, expr.shape, [])
         if root.out is None and root.mapping is None:
@@ -290,6 +285,15 @@ class Lowering:
 
 NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
 """What was done for each result, by name and shape; no tensor, which would keep the graph."""
+
+
+def _positions(expr: Iota) -> npt.NDArray[Any]:
+    """Return the numbers of an `ops.iota`; those of integers wrap on their way, not at its end."""
+    dtype: np.dtype[Any] = expr.element_type.dtype
+    if dtype.kind == "f":
+        return (np.arange(expr.num_elements) + float(expr.start)).astype(dtype)
+    numbers: npt.NDArray[Any] = np.arange(expr.num_elements).astype(dtype)
+    return numbers + dtype.type(expr.start)
 
 
 def _all(root: Expr) -> list[Expr]:

@@ -96,6 +96,7 @@ def test_nan_of_the_generic_vertices(bench: Bench) -> None:
         (popops.inv, [4, -0.5], pl.FLOAT, [0.25, -2]),
         (popops.neg, [-(2**31), 3], pl.INT, [-(2**31), -3]),
         (popops.isFinite, [1, math.inf], pl.FLOAT, [True, False]),
+        (popops.sqrt, [16, 15, 2], pl.INT, [4, 3, 1]),
         (popops.logicalNot, [True, False], pl.BOOL, [False, True]),
     ],
 )

@@ -156,7 +156,7 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
     assert repr(np.int64(2) < x + 1) == "<Expr 2.0 < x + 1.0 bool[24]>"
     assert (np.float32(2) == x, x == np.float32(2), x != np.float32(2)) == (False, False, True)
     assert np.float32(2) != x
-    for use, name in (
+    uses: list[Any] = [
         (lambda: np.exp(x), "ops.exp"),
         (lambda: np.arctan2(x, x + 1), "ops.atan2"),
         (lambda: np.add(x, x), "ops.add"),
@@ -165,9 +165,10 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
         (lambda: np.hypot(x, x), "engine.read"),
         (lambda: np.float32(2) == x + 1, "ops.equal"),
         (lambda: np.ones(24) * x, "graph.add_constant"),
-    ):
+    ]
+    for use, name in uses:
         with pytest.raises(pl.ElementTypeError, match=name):
-            use()  # type: ignore[no-untyped-call]
+            use()
 
 
 def test_a_formula_means_what_it_shows(graph: pl.Graph) -> None:
@@ -407,3 +408,26 @@ def test_expressions_of_hundreds_of_numbers_are_several_vertices(
     assert f"at most {MOST_FIELDS} tensors and numbers" in ops.explain(one)
     want = np.arange(5) * (299 * 300 / 2)
     assert stored(graph, step, one, y) == [want.tolist(), (want - 1).tolist()]
+
+
+def test_iota_counts_in_every_type(graph: pl.Graph) -> None:
+    cases: list[Any] = [
+        (pl.INT, (2, 3), 0),
+        (pl.CHAR, (200,), -100),
+        (pl.UNSIGNED_LONGLONG, (4,), 2**64 - 4),
+        (pl.LONGLONG, (4,), -(2**63)),
+        (pl.FLOAT, (5,), 2**24),
+        (pl.HALF, (4000,), -2000),
+        (pl.INT, (0,), 7),
+        (pl.INT, (), -7),
+    ]
+    with graph.steps() as step:
+        made = ops.lower(
+            graph, [ops.iota(shape, kind, start=first) for kind, shape, first in cases]
+        )
+    engine = pl.Engine(graph, step)
+    engine.run()
+    for (kind, shape, first), result in zip(cases, made, strict=True):
+        exact = [first + k for k in range(result.num_elements)]
+        expected = np.array(exact, kind.dtype).reshape(shape)
+        np.testing.assert_array_equal(engine.read(result), expected)
