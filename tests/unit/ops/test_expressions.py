@@ -39,7 +39,7 @@ def test_deep_expressions(graph: pl.Graph, x: pl.Tensor, is_right: bool) -> None
         deep = 1 - deep if is_right else deep - 1
     assert "..." in repr(deep)
     with graph.steps() as step:
-        results = [ops.map(deep, [x]), ops.map(deep, [x * 2])]
+        results = [ops.map(deep, [x]), ops.map(deep, [x * 2])]  # type: ignore[list-item]
     engine = pl.Engine(graph, step, interpret=True)
     engine.run()
     for times, result in zip((1, 2), results, strict=True):
@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[Callable[[pl.Tensor], object], str]] = {
     "no tensor filled": (lambda _: ops.zero([1]), "[1] is no tensor"),  # type: ignore
     "the name of a reduction": (lambda x: ops.sum(x, 5), "ops.sum: dimension 5 of 'x'"),
     "the name of another one": (lambda x: ops.all(x), "ops.all: 'x' is INT"),
-    "a number reduced": (lambda _: ops.sum(3.0), "ops.sum: 3.0 is one number"),
+    "a number reduced": (lambda _: ops.sum(3.0), "ops.sum: 3.0 is one number"),  # type: ignore
     "the greatest of nothing": (lambda x: ops.max(x[2:] + 1, 0), "ops.max of no elements"),
     "positions of no shape": (lambda _: ops.iota(3.5), "ops.iota(3.5, start=0)"),  # type: ignore
     "a size below 0": (lambda _: ops.iota((2, -1)), "a size is below 0"),
