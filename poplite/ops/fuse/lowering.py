@@ -293,7 +293,8 @@ def _positions(expr: Iota) -> npt.NDArray[Any]:
     if dtype.kind == "f":
         return (np.arange(expr.num_elements) + float(expr.start)).astype(dtype)
     numbers: npt.NDArray[Any] = np.arange(expr.num_elements).astype(dtype)
-    return numbers + dtype.type(expr.start)
+    numbers += dtype.type(expr.start)
+    return numbers
 
 
 def _all(root: Expr) -> list[Expr]:
